@@ -17,7 +17,7 @@ type delivery struct {
 	received  time.Duration
 }
 
-// answering is a queue of messages for a bot, in order; it takes them out and calls the bot.
+// answering is a queue of messages for a bot. It calls the bot for each message in order.
 type answering struct {
 	caller *caller
 	say    func(session int, request *arenav1.PlayRequest)
@@ -29,7 +29,7 @@ type answering struct {
 	lost       int
 	ended      bool
 	err        error
-	// hurry: the bot must not be called any more.
+	// hurry stops all further calls of the bot.
 	hurry context.CancelFunc
 }
 
@@ -54,7 +54,7 @@ func (a *answering) over(session int) {
 	a.lost = session
 }
 
-// end closes the queue; err: the reason if the connection ended badly.
+// end closes the queue. err: the reason if the connection ended because of an error.
 func (a *answering) end(err error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -62,7 +62,7 @@ func (a *answering) end(err error) {
 	a.changed.Broadcast()
 }
 
-// wait waits for the end, even if the bot is still busy, and returns its error.
+// wait waits for the end of the queue, even if the bot is still busy, and returns its error.
 func (a *answering) wait() error {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -90,7 +90,7 @@ func (a *answering) answer() error {
 	}
 }
 
-// one calls the bot for the delivery that has waited longest, if there is one.
+// one calls the bot for the oldest delivery, if there is one.
 func (a *answering) one() error {
 	a.mutex.Lock()
 	if len(a.deliveries) == 0 {

@@ -10,33 +10,36 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// Bot is a player. It needs Decide or DecideMany; the rest is optional. It has no connection itself: Run passes it decisions and
-// sends its answers, all in one goroutine, one call at a time.
+// Bot is a player. It needs Decide or DecideMany; the rest is optional. Run calls it with decisions and sends
+// its answers, in one goroutine, one call at a time.
 type Bot struct {
 	// Name has 1 to 40 letters, digits, '.', '_' or '-'; "bot" if empty.
 	Name string
 	// Owner is the bot's owner; its own name if empty. Bots of one owner never meet in a match.
 	Owner string
-	// Games are the games it plays, by name; 6th Sense if empty. Games other than those of Games() are allowed.
+	// Games are the names of the games that the bot plays; 6th Sense if empty. Games other than those of Games()
+	// are allowed.
 	Games []string
-	// Features are those of later versions of the protocol that the bot's own code understands; none is defined yet.
+	// Features lists the features of later versions of the protocol that the bot's code understands; none is
+	// defined yet.
 	Features []string
-	// Capacity is the number of matches that it plays at once; 8 if it is 0.
+	// Capacity is the number of matches that the bot plays at once; 0 means 8.
 	Capacity int
-	// Files are those that affect the bot's behaviour, such as weights; the version's digest covers them.
+	// Files are files that affect the bot's behaviour, such as weights. The version's digest covers them.
 	Files []string
-	// Version has at most 40 printable characters; if empty, it is a digest of the program's file and Files. Each has its own
-	// rating.
+	// Version has at most 40 printable characters; if empty, it is a digest of the program's file and Files.
+	// Each version has its own rating.
 	Version string
 
 	// Decide chooses one of decision.Legal.
 	Decide func(decision *Decision) int
-	// DecideMany chooses for all open decisions at once: one action for each decision, in their order (slices.Values gives those
-	// of a slice). Set it instead of Decide if many decisions together are cheaper than one by one. Finished answers are sent
-	// while it continues. For a decision whose context is done it may give None.
+	// DecideMany chooses for all open decisions at once: one action for each decision, in their order
+	// (slices.Values gives those of a slice). Set it instead of Decide if many decisions together are cheaper
+	// than one by one. Finished answers are sent while it continues. For a decision whose context is done, the
+	// action may be None.
 	DecideMany func(decisions []*Decision) iter.Seq[int]
-	// OnWelcome is called at each connection with the server's first message: its rules, its limits, the games' catalogues, and those
-	// of the Features that hold.
+	// OnWelcome is called at each connection with the server's first message: its rules, its limits, the games'
+	// catalogues, and the Features in use.
 	OnWelcome func(welcome *Welcome)
 	// OnMatchStart is called at the beginning of a match, with the seat and the names of all bots; called again after a
 	// reconnect.

@@ -19,21 +19,22 @@ import (
 // hold is the maximum time that finished answers wait for further answers before they are sent.
 const hold = 10 * time.Millisecond
 
-// errInterrupted: the bot's own code is not called any more, because the program must stop.
+// errInterrupted means that the bot's code is not called any more, because the program must stop.
 var errInterrupted = errors.New("the bot was told to stop")
 
-// caller is the one place where a bot's code is called, one call at a time. It does no input or output.
+// caller makes all calls of a bot's code, one at a time. It does no input or output.
 type caller struct {
 	bot *Bot
-	// playOn: if true, an error in the bot is logged and the first legal action played; else it ends the run.
+	// playOn: if true, an error in the bot is logged and the first legal action is played. Otherwise it ends the
+	// run.
 	playOn bool
 	now    func() time.Duration
 	// ctx is done when the bot must not be called any more.
 	ctx context.Context
 	out *arenav1.PlayRequest
-	// questions are those of the stream of the message.
+	// questions are the open decisions of the message's stream.
 	questions *questions
-	// since: the time when the message was begun, or its last part was removed.
+	// since: the time at which the message was begun, or at which its last part was removed.
 	since time.Duration
 }
 

@@ -10,13 +10,13 @@ import (
 const (
 	// firstWait is the maximum wait before the first try to reconnect.
 	firstWait = 100 * time.Millisecond
-	// longestWait is the maximum between two tries while the server may only be restarting.
+	// longestWait is the maximum wait between two tries while the server may only be restarting.
 	longestWait = 5 * time.Second
 	// longOutage is the time without a connection after which a restart is no longer likely.
 	longOutage = 2 * time.Minute
 	// longestOutageWait is the maximum wait between two tries during a long outage.
 	longestOutageWait = 30 * time.Second
-	// steady is the time after which a connection counts as good, so that waits start again from the shortest.
+	// steady is the time after which a connection counts as good, so that the next wait is the shortest again.
 	steady = time.Second
 	// probes is the maximum number of failures to diagnose before the first connection.
 	probes = 3

@@ -14,9 +14,9 @@ import (
 // answerTime is the server's time limit for a registration, for its welcome and for its goodbye.
 const answerTime = 20 * time.Second
 
-// connection is a bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
-// It answers heartbeats and invitations itself, in the goroutine that brings them, and the rest goes into the bot's inbox. It
-// waits for nothing.
+// connection is a bot's connection to a server: it registers once, connects, and reconnects when the
+// connection is lost. It answers heartbeats and invitations itself, in the goroutine that delivers them, and
+// passes all other messages to the bot's inbox. It never waits.
 type connection struct {
 	surroundings
 	profile *profile
@@ -24,13 +24,13 @@ type connection struct {
 	mutex    sync.Mutex
 	progress *progress
 	name     string
-	// try counts the tries to connect: events of an earlier one are ignored.
+	// try counts the tries to connect. Events of earlier tries are ignored.
 	try     int
 	channel channel
 	call    call
 	session *session
 	number  int
-	// known: whether the token of this try was known before the try.
+	// known: whether the token was known before this try.
 	known bool
 	// greeted: whether there was a welcome on this try; reached: whether there ever was.
 	greeted, reached         bool
@@ -66,7 +66,7 @@ func (c *connection) say(number int, request *arenav1.PlayRequest) {
 	})
 }
 
-// locked calls something unless the connection has ended.
+// locked calls a function with the mutex locked, unless the connection has ended.
 func (c *connection) locked(something func()) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -75,7 +75,7 @@ func (c *connection) locked(something func()) {
 	}
 }
 
-// during calls something unless another try has begun since or the connection has ended.
+// during calls a function unless a later try has begun or the connection has ended.
 func (c *connection) during(try int, something func()) {
 	c.locked(func() {
 		if try == c.try {
@@ -147,7 +147,7 @@ func (c *connection) connect() {
 	}
 }
 
-// converse plays on one stream until nothing is left to play or the stream ends.
+// converse plays on one stream until no more matches are to be played or the stream ends.
 func (c *connection) converse(token string) {
 	try := c.try
 	tooLate := c.after(answerTime, func() {

@@ -47,7 +47,8 @@ type Action struct {
 	Name string
 	// Kind is the kind of choice, in the game's own terms, such as "play", "bid" or "raise".
 	Kind string
-	// Card is the card that it plays or chooses, an index into the catalogue's Cards; None if there is none or it is hidden.
+	// Card is the played or chosen card, an index into the catalogue's Cards; None if there is no card or if it
+	// is hidden.
 	Card int
 	// Value is the value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
 	Value int
@@ -70,7 +71,8 @@ type Catalog struct {
 	Message *arenav1.GameCatalog
 }
 
-// Decision is a choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions.
+// Decision is a choice to make, with everything that the seat may know, so that a bot needs no memory of
+// earlier decisions.
 type Decision struct {
 	MatchID uint64
 	// DecisionID is the number of the decision, unique within the match.

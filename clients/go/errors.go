@@ -1,6 +1,7 @@
 package client
 
-// Kind is the kind of a permanent error. Everything else (a lost network, a restarting server) is retried and only logged.
+// Kind is the kind of a permanent error. After any other error (a lost network, a restarting server) the
+// client retries.
 type Kind string
 
 const (
@@ -16,7 +17,7 @@ const (
 	NameTaken Kind = "NAME_TAKEN"
 	// NameNotAllowed: the server does not accept the name of the bot or of its owner.
 	NameNotAllowed Kind = "NAME_NOT_ALLOWED"
-	// InvitationNeeded: the server registers new bots by invitation only, or does not accept this one.
+	// InvitationNeeded: the server registers new bots only by invitation, or does not accept this invitation.
 	InvitationNeeded Kind = "INVITATION_NEEDED"
 	// NoGameInCommon: the server plays none of the bot's games.
 	NoGameInCommon Kind = "NO_GAME_IN_COMMON"
@@ -28,11 +29,11 @@ const (
 	Refused Kind = "REFUSED"
 	// Parked: the bot gets no seats until it is un-parked.
 	Parked Kind = "PARKED"
-	// Unreachable: there was no connection for too long, or none is possible at this address.
+	// Unreachable: there was no connection for too long, or no connection is possible at this address.
 	Unreachable Kind = "UNREACHABLE"
 )
 
-// Error ends a run: the bot cannot continue. Its text names cause and remedy.
+// Error ends a run, because the bot cannot continue. Its text gives cause and remedy.
 type Error struct {
 	Kind Kind
 	Text string

@@ -17,10 +17,10 @@ import (
 // consistency asks the server to prove that a log is the beginning of a longer one; the server may refuse.
 type consistency func(first, second uint64) (proof [][]byte, refused bool, err error)
 
-// logChecker checks at each welcome that the server's log of results has only grown since the bot last saw it. It reports a fault
-// once, and the bot plays on.
+// logChecker checks at each welcome that the server's log of results has only grown since the bot last saw
+// it. It reports a fault once, and the bot continues to play.
 type logChecker struct {
-	// mutex is free while the server is asked.
+	// mutex is unlocked while the server is asked for a proof.
 	mutex    sync.Mutex
 	receipts *receipts
 	alarmed  bool
@@ -53,8 +53,8 @@ func (l *logChecker) welcomed(state *arenav1.LogState, channel channel) {
 	}()
 }
 
-// seen is the longest log that the bot knows, nil for none. It is read when a welcome comes, because reports of matches that end
-// during the check belong to longer logs.
+// seen returns the longest log that the bot knows, nil for none. It is called when a welcome arrives, because
+// reports of matches that end during the check belong to longer logs.
 func (l *logChecker) seen() *arenav1.LogHead {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -62,7 +62,8 @@ func (l *logChecker) seen() *arenav1.LogHead {
 	return l.receipts.latest(math.MaxUint64)
 }
 
-// check compares the log in a welcome, nil for none, with the log seen before; an error if the server does not answer.
+// check compares the log in a welcome, nil for none, with the log seen before. It returns an error if the
+// server does not answer.
 func (l *logChecker) check(state *arenav1.LogState, seen *arenav1.LogHead, ask consistency) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

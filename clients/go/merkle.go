@@ -13,7 +13,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// Proofs of a log of results (RFC 9162, 2.1): that it includes a leaf, and that it has only grown.
+// Proofs (RFC 9162, 2.1) that a log of results includes a leaf, and that it has only grown.
 
 func hashed(parts ...[]byte) []byte {
 	made := sha256.New()
@@ -93,13 +93,14 @@ func fieldsOf(leaf []byte) (fields map[string]json.RawMessage, err error) {
 	return fields, err
 }
 
-// logKeys are the public keys of a log, one after the other; each signs the next.
+// logKeys are the successive public keys of a log. Each key signs the next.
 type logKeys struct {
 	log    string
 	newest []byte
 }
 
-// readKeys reads the leaves that name the keys; an error if one is malformed, or not signed by the key before it.
+// readKeys reads the leaves that name the keys. It returns an error if a leaf is malformed or not signed by
+// the key before it.
 func readKeys(leaves [][]byte) (*logKeys, error) {
 	if len(leaves) == 0 {
 		return nil, errors.New("a log without a key")

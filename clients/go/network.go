@@ -35,7 +35,8 @@ func (m machineClock) after(wait time.Duration, call func()) func() {
 // network is the access to a server by grpc-go, with one connection per try.
 type network struct{ line *grpc.ClientConn }
 
-// openNetwork opens a channel, which connects at the first call; BadArgument if a certificate cannot be read.
+// openNetwork opens a channel, which connects at the first call. The error is BadArgument if a certificate
+// cannot be read.
 func openNetwork(profile *profile) (channel, error) {
 	trust := insecure.NewCredentials()
 	if profile.tls {
@@ -56,7 +57,7 @@ func openNetwork(profile *profile) (channel, error) {
 	return &network{line}, nil
 }
 
-// rootsOf returns the authorities in a PEM file; nil, for those that the system trusts, if there is none.
+// rootsOf returns the authorities in a PEM file; without a file nil, which means the system's authorities.
 func rootsOf(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -138,7 +139,7 @@ func (n *network) play(token string, events callEvents) call {
 	return made
 }
 
-// speak sends the queued messages until the end; if it fails, the stream's status says why.
+// speak sends the queued messages until the end. If it fails, the stream's status gives the reason.
 func (s *stream) speak(line grpc.BidiStreamingClient[arenav1.PlayRequest, arenav1.PlayResponse]) {
 	for {
 		s.mutex.Lock()

@@ -13,17 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// Options of a run; each may be left out.
+// Options of a run; each may be omitted.
 type Options struct {
 	// Token is the token itself.
 	Token string
-	// TokenFile is the file of the token; else ARENA_TOKEN_FILE, else a separate file for each bot in ~/.arena/tokens.
+	// TokenFile is the token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in
+	// ~/.arena/tokens.
 	TokenFile string
 	// Invitation is for a server that registers bots by invitation.
 	Invitation string
-	// Owner overrides the bot's own; by default ARENA_OWNER.
+	// Owner overrides the bot's owner; by default ARENA_OWNER.
 	Owner string
-	// TLS connects with TLS; so does TLSRoots, a PEM file with the authorities to trust instead of the system's.
+	// TLS turns TLS on. TLSRoots also does, and is a PEM file with the authorities to trust instead of the
+	// system's.
 	TLS      bool
 	TLSRoots string
 	// Matches is the number of matches with a result after which the run stops; 0 for no limit.
@@ -45,23 +47,24 @@ type Options struct {
 const DefaultAddress = "localhost:50051"
 
 const (
-	// drainTime is the time for finishing matches after Ctrl-C, unless ARENA_DRAIN has another number.
+	// drainTime is the maximum time for finishing matches after Ctrl-C, unless ARENA_DRAIN sets another time.
 	drainTime = 30 * time.Second
 	// drainTerminated is the maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s.
 	drainTerminated = 8 * time.Second
 	longestVersion  = 40
 )
 
-// profile has the data that a connection needs from a bot, the options and the environment.
+// profile contains the data that a connection needs, from the bot, the options and the environment.
 type profile struct {
 	name, owner, version, address, token, tokenFile, invitation, tlsRoots string
 	games, features                                                       []string
 	capacity, matches                                                     int
 	giveUpAfter                                                           time.Duration
 	tls, casual, challenges                                               bool
-	// challengers: lower-case names of the bots whose challenges it accepts; nil for all.
+	// challengers: lower-case names of the bots whose challenges the bot accepts; nil for all.
 	challengers map[string]bool
-	// keepsReceipts: whether to keep receipts of the log of results; receipts: their file, empty for none on disk.
+	// keepsReceipts: whether to store receipts of the log of results. receipts: their file; empty to store none
+	// on disk.
 	keepsReceipts bool
 	receipts      string
 }
@@ -122,7 +125,7 @@ func capacityOf(bot *Bot) int {
 	return bot.Capacity
 }
 
-// profileOf collects the data that a connection needs; BadArgument if they are invalid.
+// profileOf collects the data that a connection needs. The error is BadArgument if they are invalid.
 func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	made := &profile{
 		name: first(bot.Name, "bot"), owner: first(options.Owner, bot.Owner, os.Getenv("ARENA_OWNER")), version: bot.Version,
@@ -155,7 +158,8 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	case made.token != "" && !tokens.MatchString(made.token):
 		return nil, badArgument("the token is not one line of printable characters: give it as the server did, or none for the one in the token file")
 	}
-	if startedFor := os.Getenv("ARENA_TOKEN"); startedFor != "" { // the starting program set this, not the author
+	// the program that started this one set the variable, not the author
+	if startedFor := os.Getenv("ARENA_TOKEN"); startedFor != "" {
 		made.address, made.token, made.tokenFile = first(os.Getenv("ARENA_SERVER"), made.address), startedFor, ""
 		made.tls, made.tlsRoots = false, ""
 	}
@@ -165,7 +169,7 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	return made, made.complete(bot.Files)
 }
 
-// complete adds the data that need the disk: the version, and the places of token and receipts.
+// complete adds the data that require the disk: the version, and the paths of token and receipts.
 func (p *profile) complete(files []string) (err error) {
 	if p.version == "" {
 		if p.version, err = digest(files); err != nil {

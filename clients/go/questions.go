@@ -7,11 +7,12 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// mostEnded is the number of ended matches that a session remembers, since their messages may still wait for the bot.
+// mostEnded is the number of ended matches that a session remembers, because their messages may still wait
+// for the bot.
 const mostEnded = 1000
 
-// questions are the decisions of one stream that are open. The connection's goroutine adds and closes them; the bot's goroutine looks
-// them up, and removes those that it has answered.
+// questions are the open decisions of one stream. The connection's goroutine adds and closes them. The bot's
+// goroutine looks them up, and removes those that it has answered.
 type questions struct {
 	mutex sync.Mutex
 	open  map[question]*asking
@@ -93,7 +94,7 @@ func (q *questions) plays(match uint64) bool {
 	return !q.ended[match]
 }
 
-// asking is one open decision. Its context is made when the bot asks for it.
+// asking is one open decision. Its context is created when the bot requests it.
 type asking struct {
 	mutex  sync.Mutex
 	closed bool

@@ -17,14 +17,15 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// kept is the number of newest receipts that a file keeps; it may grow to twice as many before it is shortened.
+// kept is the number of receipts in a shortened file, the newest. It may grow to twice as many before it is
+// shortened.
 const kept = 1000
 
 const pinBegin = `{"arena_receipts"`
 
-// receipts has the records of one bot at one server: the server's key and newest head, and a receipt for each match. They are
-// stored beside the token in a file of append-only JSON lines. docs/log.md of the Arena describes the file, and `arena replay
-// verify --receipts` reads it.
+// receipts contains the records of one bot at one server: the server's key and newest head, and a receipt for
+// each match. They are stored beside the token in a file of append-only JSON lines. docs/log.md of the Arena
+// describes the file, and `arena replay verify --receipts` reads it.
 type receipts struct {
 	// file is the path of the file; empty to keep nothing on disk.
 	file string
@@ -33,7 +34,8 @@ type receipts struct {
 	// heads has the receipts' heads, the oldest first; entries has the leaf number and the match of each receipt.
 	heads   []*arenav1.LogHead
 	entries [][2]uint64
-	// reportsAfter: the number of the leaf of the last report, or the size of the log before the first; nil if neither is known.
+	// reportsAfter: the number of the last report's leaf, or the log's size before the first report; nil if
+	// neither is known.
 	reportsAfter   *uint64
 	lines          int
 	read, troubled bool
@@ -149,7 +151,7 @@ func (r *receipts) remember(text string) error {
 	return err
 }
 
-// pinned notes the size of the log before the first report.
+// pinned stores the size of the log before the first report.
 func (r *receipts) pinned(size uint64) {
 	if r.reportsAfter == nil {
 		r.reportsAfter = &size
@@ -170,7 +172,8 @@ func (r *receipts) latest(size uint64) (best *arenav1.LogHead) {
 	return best
 }
 
-// pinTo stores a server's keys, restorations and head; cut: the number of known leaves that a restoration left, nil for all.
+// pinTo stores a server's keys, restorations and head. cut: the number of known leaves that remained after a
+// restoration, nil for all.
 func (r *receipts) pinTo(state *arenav1.LogState, cut *uint64) {
 	if cut != nil {
 		r.forget(*cut)
@@ -183,7 +186,7 @@ func (r *receipts) pinTo(state *arenav1.LogState, cut *uint64) {
 	r.add(pinLine{1, texts(r.pin.keys), texts(r.pin.restores), lineOf(state.Head), cut})
 }
 
-// forget ignores entries beyond a cut from now on; the file keeps them.
+// forget ignores entries beyond a cut from now on. They stay in the file.
 func (r *receipts) forget(cut uint64) {
 	r.heads = slices.DeleteFunc(r.heads, func(head *arenav1.LogHead) bool { return head.Size > cut })
 	r.entries = slices.DeleteFunc(r.entries, func(entry [2]uint64) bool { return entry[0] > cut })
@@ -253,7 +256,7 @@ func (r *receipts) append(line any) error {
 	return errors.Join(err, file.Close())
 }
 
-// shorten keeps the newest receipts, and the newest pin before them.
+// shorten removes all but the newest receipts and the newest pin before them.
 func (r *receipts) shorten() error {
 	text, err := os.ReadFile(r.file)
 	if err != nil {

@@ -12,27 +12,29 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// progress is the state that outlives a stream: the number of matches to play, and those in progress.
+// progress is the state that outlives a stream: the number of matches to play, and the matches in progress.
 type progress struct {
 	// wanted: the number of matches to play; 0 for no limit.
 	wanted, finished int
 	// playing: matches that have begun.
 	playing map[uint64]bool
-	// accepted: invitations whose matches have yet to begin.
+	// accepted: invitations whose matches have not begun yet.
 	accepted map[uint64]acceptance
 	// seats: the known facts of the matches that have begun.
 	seats map[uint64]*seat
-	// ending: true if no more matches are to begin, whatever wanted says.
+	// ending: true if no more matches may begin, regardless of wanted.
 	ending bool
-	// reportsAfter: the number in the server's log of the last report, or the log's size before the first; nil if neither is known.
+	// reportsAfter: the log number of the last report, or the log's size before the first report; nil if neither
+	// is known.
 	reportsAfter *uint64
-	// past: the size of the server's log when this run began; earlier reports do not count as finished. nil if unknown.
+	// past: the size of the server's log when this run began; nil if unknown. Earlier reports do not count as
+	// finished matches.
 	past *uint64
-	// parked: the server's reason for giving the bot no seats; empty if it gives seats.
+	// parked: the server's reason for parking the bot; empty if the bot is not parked.
 	parked string
 }
 
-// acceptance has the commitment of an invitation and the bot's random bytes.
+// acceptance contains the commitment of an accepted invitation and the bot's random bytes.
 type acceptance struct{ commitment, nonce []byte }
 
 // seat is a bot's knowledge of a match at its beginning; its nonce is empty if an earlier run of the program sent it.
@@ -64,11 +66,11 @@ func (p *progress) room(capacity int) int {
 	return max(0, min(capacity, p.wanted-p.finished))
 }
 
-// done reports whether nothing is left to play.
+// done reports whether no more matches are to be played.
 func (p *progress) done() bool { return !p.more() && p.begun() == 0 }
 
-// reconnect forgets the state that the server sends again on a new connection: invitations and running matches. While the last
-// matches are being finished they stay: each gets its report, or begins again.
+// reconnect forgets the state that the server sends again on a new connection: invitations and running
+// matches. While the last matches are being finished, they stay: each gets its report or begins again.
 func (p *progress) reconnect() {
 	if !p.ending {
 		clear(p.playing)
@@ -76,7 +78,7 @@ func (p *progress) reconnect() {
 	clear(p.accepted)
 }
 
-// welcomed notes the size of the server's log. Larger numbers are of another log.
+// welcomed stores the size of the server's log. Larger numbers belong to another log.
 func (p *progress) welcomed(size uint64) {
 	for _, number := range []**uint64{&p.reportsAfter, &p.past} {
 		if *number == nil || **number > size {
@@ -85,14 +87,15 @@ func (p *progress) welcomed(size uint64) {
 	}
 }
 
-// session is the conversation of one stream from the welcome on, as far as it does not need the bot: heartbeats, invitations,
-// the running matches. So it continues while the bot thinks. It never waits and does no input or output.
+// session is the part of a stream's conversation, from the welcome on, that does not involve the bot:
+// heartbeats, invitations, the running matches. It continues while the bot thinks. It never waits and does no
+// input or output.
 type session struct {
 	capacity int
 	progress *progress
 	// keep receives the report of a match with an entry in the log of results, and the facts from its beginning; may be nil.
 	keep func(report *arenav1.MatchReport, seat *seat)
-	// challengers: lower-case names of the bots whose challenges it accepts; nil for all.
+	// challengers: lower-case names of the bots whose challenges the bot accepts; nil for all.
 	challengers map[string]bool
 	questions   *questions
 	// room is the capacity last sent to the server; negative if it must be sent again.
@@ -165,7 +168,7 @@ func (s *session) invited(invitation *arenav1.Invitation, reply *arenav1.PlayReq
 	}
 }
 
-// takes decides whether to accept a challenge, and logs it.
+// takes decides whether to accept a challenge, and logs the decision.
 func (s *session) takes(invitation *arenav1.Invitation) bool {
 	taken := s.challengers == nil || slices.ContainsFunc(invitation.Bots, func(name string) bool { return s.challengers[strings.ToLower(name)] })
 	answer := "declined"
@@ -191,7 +194,7 @@ func (s *session) start(start *arenav1.MatchStart) {
 // opens reports whether the start of a match fits the commitment in its invitation.
 func opens(start *arenav1.MatchStart, promised []byte) bool {
 	made := sha256.Sum256(slices.Concat(start.Salt, start.Commitment))
-	// With other sizes all the bytes could be salt, which would commit to no deal.
+	// With other sizes, all the bytes could be salt and commit to no deal.
 	return len(start.Salt) == sha256.Size && len(start.Commitment) == sha256.Size && bytes.Equal(made[:], promised)
 }
 
@@ -221,7 +224,7 @@ func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
 	}}
 }
 
-// concernsBot reports whether a message has anything for the bot itself.
+// concernsBot reports whether a message contains a part for the bot itself.
 func concernsBot(message *arenav1.PlayResponse) bool {
 	return len(message.Decisions)+len(message.Starts)+len(message.Rounds)+len(message.Reports)+len(message.Notices) > 0
 }

@@ -12,22 +12,23 @@ import (
 // dropped means that the connection is lost or was never open; another try may succeed.
 type dropped struct {
 	text string
-	// pause is the additional pause that the server asks for.
+	// pause is the additional pause that the server requests.
 	pause time.Duration
 }
 
 func (d *dropped) Error() string { return d.text }
 
-// longestPause is the maximum pause that a server may ask for; a longer one must be a mistake.
+// longestPause is the maximum pause that a server may request. A longer pause must be a mistake.
 const longestPause = time.Hour
 
-// comeBack has the statuses after which another try may succeed, whatever the reason. Any other status with a reason is final.
+// comeBack has the statuses after which another try may succeed, with any reason. All other statuses with a
+// reason are final.
 var comeBack = map[codes.Code]bool{codes.Unavailable: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}
 
 // final has the statuses that are final even without a reason, in addition to those with their own errors.
 var final = map[codes.Code]bool{codes.InvalidArgument: true, codes.PermissionDenied: true, codes.FailedPrecondition: true}
 
-// details returns the reason of the ErrorInfo and the pause of the RetryInfo in a status, as far as it has them.
+// details returns the reason in a status's ErrorInfo and the pause in its RetryInfo, if there are any.
 func details(ended *status.Status) (reason string, pause time.Duration) {
 	for _, detail := range ended.Details() {
 		switch detail := detail.(type) {

@@ -12,7 +12,7 @@ import (
 type clock interface {
 	// now returns the time since an arbitrary moment.
 	now() time.Duration
-	// after makes a call later, never at once; it returns a function that cancels it.
+	// after makes a call later, never immediately. It returns a function that cancels the call.
 	after(wait time.Duration, call func()) (callOff func())
 }
 
@@ -25,26 +25,26 @@ type call interface {
 	cancel()
 }
 
-// callEvents are the events on a stream; none comes while its call is being made.
+// callEvents are the events on a stream. None occurs while the call is being made.
 type callEvents struct {
 	message func(*arenav1.PlayResponse)
 	ended   func(*status.Status)
 }
 
-// channel leads to the server, for one try. It answers later, never at once.
+// channel is the access to the server for one try. It answers later, never immediately.
 type channel interface {
 	play(token string, events callEvents) call
 	register(request *arenav1.RegisterBotRequest, patience time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status))
-	// consistency asks the server to prove that one log begins another, and waits for the answer.
+	// consistency asks the server to prove that one log is the beginning of another, and waits for the answer.
 	consistency(first, second uint64) (proof [][]byte, refused bool, err error)
 	close()
 }
 
-// inbox receives everything for the bot. Sessions are numbered, one per stream.
+// inbox receives everything for the bot. There is one numbered session per stream.
 type inbox interface {
 	// deliver passes on a message of the server; the first message of a session is the welcome. received: its time of arrival.
 	deliver(session int, message *arenav1.PlayResponse, questions *questions, received time.Duration)
-	// over: a session has ended; the next one repeats its open decisions.
+	// over: a session has ended. The next session repeats its open decisions.
 	over(session int)
 }
 
@@ -53,11 +53,11 @@ type surroundings struct {
 	open  func() (channel, error)
 	clock clock
 	inbox inbox
-	// hurry: there is no time left, and the bot must not be called any more.
+	// hurry is called when no time is left and the bot must not be called any more.
 	hurry func()
 	// chance returns a number from 0 to 1.
 	chance func() float64
-	// obstacle finds a description of a permanent obstacle, if the first connection fails.
+	// obstacle looks for a permanent obstacle if the first connection fails, and describes it.
 	obstacle func(found func(string))
 	// done receives the end, once: nil without an error.
 	done func(error)

@@ -14,7 +14,8 @@ import (
 
 var unsafeInFiles = regexp.MustCompile(`[^a-z0-9._-]`)
 
-// defaultTokenFile returns the file for one bot on one server, in the user's home. Case does not matter, as on the server.
+// defaultTokenFile returns the token file for one bot on one server, in the user's home. As on the server,
+// the name's case does not matter.
 func defaultTokenFile(address, name string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -33,8 +34,8 @@ func readToken(file string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// newToken is a token for a bot that is about to register. Until the server answers it lies beside its final file, so that a full
-// disk or a lost answer does no harm: the next try offers the same token.
+// newToken is a token for a bot that is about to register. Until the server answers, it is in a file beside
+// its final file, so that a full disk or a lost answer does no harm. The next try sends the same token.
 type newToken struct{ token, file, draft string }
 
 // offerToken uses the token that an earlier try left beside the file, or creates a new token.

@@ -16,7 +16,7 @@ class RuleBot : public arena::Bot {
     games = {"sixth_sense", "nullern"};
   }
 
-  /// Sends each game to its rules; plays the first legal action in games without rules.
+  /// Applies the rules of the game, or plays the first legal action in games without rules.
   int decide(const arena::Decision& decision) override {
     if (auto* view = decision.view_as<arena::v1::NullernView>()) return play_nullern(decision, *view);
     if (auto* view = decision.view_as<arena::v1::SixthSenseView>()) return play_sixth_sense(decision, *view);
@@ -35,7 +35,7 @@ class RuleBot : public arena::Bot {
     return *std::max_element(actions.begin(), actions.end(), [&](int one, int other) { return rank(one) < rank(other); });
   }
 
-  /// Sends each kind of choice to its rule.
+  /// Applies the rule for each kind of choice.
   static int play_sixth_sense(const arena::Decision& decision, const arena::v1::SixthSenseView& view) {
     const auto& legal = decision.legal;
     const arena::Catalog& game = decision.game;

@@ -11,12 +11,13 @@ import (
 // Plain is the highest strength of a card that is not a trump.
 const Plain = 20
 
-// Hupfer are the points that a missed bid costs at the end of the game.
+// Hupfer is the number of points that a missed bid costs at the end of the game.
 const Hupfer = 5
 
 // Table is a seat's knowledge when it chooses, apart from its own hand.
 type Table struct {
-	// Strengths has a strength for each card: its value, plus 20 for a trump. The strongest card takes the trick.
+	// Strengths contains the strength of each card: its value, plus 20 for a trump. The strongest card takes the
+	// trick.
 	Strengths []int
 	// Trick has the strengths of the cards on the table; the first of equally strong cards takes the trick.
 	Trick []int
@@ -73,7 +74,8 @@ func Wanted(view *client.NullernView, seat int) int {
 // Eager reports whether a seat wants a trick: for its bid or, if the bid is lost, for the point.
 func Eager(view *client.NullernView, seat int) bool { return Wanted(view, seat) != 0 }
 
-// Points returns the points of a round with this bid and this many tricks, including the later cost of a missed bid.
+// Points returns the points of a round with the given bid and tricks taken, including the later cost of a
+// missed bid.
 func Points(bid, tricks int) int {
 	switch {
 	case bid != tricks:

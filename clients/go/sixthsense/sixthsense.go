@@ -13,7 +13,7 @@ type Laid struct{ Seat, Place, Colour, Value int }
 
 // Table is a seat's knowledge when it chooses, apart from its own hand.
 type Table struct {
-	// Trump is the trump colour; client.None if there is none, or none yet.
+	// Trump is the trump colour; client.None if there is no trump, or not yet.
 	Trump int
 	// Trick has the cards of the current trick that count, in the order in which they were played.
 	Trick []Laid
@@ -76,7 +76,8 @@ func Read(game *client.Catalog, view *client.SixthSenseView) *Table {
 	return table
 }
 
-// After returns the counting cards of a trick when an action is added: a block removes its victim and does not count itself.
+// After returns the counting cards of a trick after one more action. A block removes its victim and does not
+// count itself.
 func After(trick []Laid, game *client.Catalog, action client.Action, seat, place int) []Laid {
 	if action.Kind == "block" {
 		return slices.DeleteFunc(slices.Clone(trick), func(laid Laid) bool { return laid.Place == action.Place })
@@ -114,7 +115,7 @@ func Taker(trick []Laid, trump int) int {
 // Targets returns the numbers of tricks that a prediction card predicts: two for a 6/9.
 func Targets(game *client.Catalog, card int) []int { return game.Cards[card].Values }
 
-// Points returns the points of a round with these aims and this many tricks.
+// Points returns the points of a round with the given aims and number of tricks.
 func Points(aims []int, tricks int, novice bool) int {
 	distance := max(aims[0]-tricks, tricks-aims[0])
 	for _, aim := range aims {

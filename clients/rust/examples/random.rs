@@ -1,4 +1,4 @@
-//! The shortest complete bot: it plays any legal action, whatever the game.
+//! The shortest complete bot: it plays any legal action in any game.
 
 use arena_client::{Bot, Decision, GAMES, Profile};
 

@@ -14,9 +14,9 @@ pub struct Profile {
     pub name: String,
     /// Owner of the bot; its own name if empty. Bots of one owner never meet in a match.
     pub owner: String,
-    /// The games it plays, by name.
+    /// Names of the games that the bot plays.
     pub games: Vec<String>,
-    /// The number of matches that it plays at once.
+    /// The number of matches that the bot plays at once.
     pub capacity: u32,
     /// Files that affect the bot's behaviour, such as weights; the version's digest covers them.
     pub files: Vec<PathBuf>,
@@ -42,7 +42,7 @@ impl Profile {
     }
 }
 
-/// The choices of a bot, one by one; `None` for a closed decision without a choice.
+/// Iterator over a bot's choices; `None` for a closed decision without a choice.
 pub type Choices<'a> = Box<dyn Iterator<Item = Option<usize>> + 'a>;
 
 /// A player. It is called for decisions in one thread, one call at a time.
@@ -53,14 +53,15 @@ pub trait Bot {
     /// Chooses one of `decision.legal`.
     fn decide(&mut self, decision: &Decision) -> usize;
 
-    /// Chooses for all open decisions at once: one action for each decision, in their order. Use it if many decisions together
-    /// are cheaper than one by one. Finished answers are sent while it continues. For a [closed](Decision::closed) decision it
-    /// may give `None`.
+    /// Chooses for all open decisions at once: one action for each decision, in their order. Use it
+    /// if many decisions together are cheaper than one by one. Finished answers are sent while it
+    /// continues. For a [closed](Decision::closed) decision the item may be `None`.
     fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
         one_by_one(self, decisions)
     }
 
-    /// Called at the beginning of each connection, with the server's rules, its limits and the features that hold.
+    /// Called at the beginning of each connection, with the server's rules, its limits and the
+    /// features in use.
     fn on_welcome(&mut self, _welcome: &Welcome) {}
 
     /// Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
@@ -69,12 +70,13 @@ pub trait Bot {
     /// Called at the end of a round; the report shows all cards.
     fn on_round(&mut self, _report: &RoundReport) {}
 
-    /// Called at the end of a match; logs place, points and rating unless overridden.
+    /// Called at the end of a match. By default logs place, points and rating.
     fn on_match_end(&mut self, report: &MatchReport) {
         log_match_end(report);
     }
 
-    /// Called for any other notice of the server; logs it, as a warning if the bot is at fault, unless the bot does otherwise.
+    /// Called for any other notice of the server. By default logs it, as a warning if the bot is at
+    /// fault.
     fn on_notice(&mut self, notice: &Notice) {
         log_notice(notice);
     }

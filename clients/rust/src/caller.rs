@@ -1,4 +1,4 @@
-//! The one place where a bot's code is called, one call at a time. It does no input or output.
+//! Makes all calls of a bot's code, one at a time. It does no input or output.
 
 use std::{
     any::Any,
@@ -35,7 +35,8 @@ pub(crate) enum Stop {
 
 pub(crate) struct Caller<B> {
     bot: B,
-    /// If true, an error in the bot is logged and the first legal action played; else it ends the run.
+    /// If true, an error in the bot is logged and the first legal action is played. Otherwise it
+    /// ends the run.
     play_on: bool,
     clock: Clock,
     /// True if the bot must not be called any more.
@@ -203,7 +204,8 @@ fn part(out: &mut PlayRequest, since: &mut Duration, now: Duration, say: Say<'_>
     }
 }
 
-/// Adds an answer, also a late one, whose notice says how late it was; but none to a match that is over.
+/// Adds an answer, unless its match is over. A late answer is also added, because its notice says
+/// how late it was.
 fn answer(out: &mut PlayRequest, decision: &Decision, action: usize, open: &OpenDecisions) {
     if !open.plays(decision.match_id) {
         return;

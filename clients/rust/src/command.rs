@@ -74,7 +74,7 @@ impl Command {
         Ok(made)
     }
 
-    /// Takes an option without a value; false if it is not such an option.
+    /// Handles an option without a value. Returns false if it is not such an option.
     fn switch(&mut self, name: &str) -> bool {
         let taken = match name {
             "--tls" => &mut self.options.tls,

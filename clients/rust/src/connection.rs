@@ -42,7 +42,7 @@ pub(crate) struct Connection {
     registering: Option<NewToken>,
     /// True if there is a stream.
     calling: bool,
-    /// True if the token of this try was known before the try.
+    /// True if the token was known before this try.
     known: bool,
     /// True if there was a welcome on this try, and whether there ever was.
     greeted: bool,
@@ -92,7 +92,7 @@ impl Connection {
         self.effects.pop_front()
     }
 
-    /// Returns when `wake` is due.
+    /// Returns the time at which `wake` is due.
     pub fn alarm(&self) -> Option<Duration> {
         self.alarms.next()
     }
@@ -176,7 +176,7 @@ impl Connection {
         if self.finishing { self.close() } else { self.fail(play_failure(ended)) }
     }
 
-    /// Notes the time; returns whether the connection has not ended.
+    /// Stores the time; returns whether the connection is still open.
     fn at(&mut self, now: Duration) -> bool {
         self.now = now;
         !self.over
@@ -235,7 +235,7 @@ impl Connection {
         }
     }
 
-    /// Plays on one stream until nothing is left to play or the stream ends.
+    /// Plays on one stream until no more matches are to be played or the stream ends.
     fn converse(&mut self, token: String) {
         self.after(ANSWER_TIME, Alarm::NoWelcome);
         self.effects.push_back(Effect::Play { attempt: self.attempt, token });

@@ -109,11 +109,11 @@ struct Line {
     connection: RefCell<Connection>,
     /// The try whose stream is open.
     attempt: Cell<u64>,
-    /// Messages that arrive while the bot thinks the next time.
+    /// Messages that will arrive while the bot thinks about its next decision.
     meanwhile: RefCell<Vec<PlayResponse>>,
 }
 
-/// Bot that does what the conversation describes.
+/// Bot that behaves as the conversation describes.
 struct Described {
     spec: Spec,
     clock: Arc<Mutex<Duration>>,
@@ -303,7 +303,7 @@ impl Performance {
         }
     }
 
-    /// Lets time pass for this long or until a condition holds.
+    /// Lets the given time pass, or less if a condition holds earlier.
     fn pass(&mut self, length: Duration, until: impl Fn(&Self) -> bool) {
         let end = self.now() + length;
         self.settle();

@@ -1,4 +1,4 @@
-//! Data that a session keeps of a match from its beginning to its report.
+//! Data that a session stores about a match, from its beginning to its report.
 
 use crate::bot::Profile;
 use crate::options::{Options, Settings};

@@ -21,7 +21,7 @@ pub(crate) type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Card {
-    /// Such as `red 7` or `blue 6/9`.
+    /// The card's name, such as `red 7` or `blue 6/9`.
     pub name: String,
     /// An index into the catalogue's colours.
     pub colour: usize,
@@ -33,15 +33,16 @@ pub struct Card {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Action {
-    /// Such as `red 7` or `red 0 blocks place 2`.
+    /// The action's name, such as `red 7` or `red 0 blocks place 2`.
     pub name: String,
     /// The kind of choice, in the game's own terms, such as `play`, `bid` or `raise`.
     pub kind: String,
-    /// The card that it plays or chooses, an index into the catalogue's cards; `None` if there is none or it is hidden.
+    /// The played or chosen card, an index into the catalogue's cards; `None` if there is no card
+    /// or if it is hidden.
     pub card: Option<usize>,
     /// The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
     pub value: Option<u32>,
-    /// The place in the trick, counted from 0, of the card it blocks.
+    /// The place in the trick, counted from 0, of the card that it blocks.
     pub place: Option<usize>,
 }
 
@@ -101,7 +102,7 @@ impl From<&v1::GameCatalog> for Catalog {
 pub enum View {
     SixthSense(SixthSenseView),
     Nullern(NullernView),
-    /// The view of any other game as the server sent it: a message that the game's catalogue describes.
+    /// The unchanged view of any other game: a message that the game's catalogue describes.
     Other(Any),
 }
 
@@ -123,7 +124,8 @@ impl View {
     }
 }
 
-/// A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions.
+/// A choice to make, with everything that the seat may know, so that a bot needs no memory of
+/// earlier decisions.
 #[derive(Clone)]
 pub struct Decision {
     pub match_id: u64,
@@ -194,7 +196,8 @@ impl Decision {
         self.legal.iter().map(|&action| &self.game.actions[action])
     }
 
-    /// Returns true if more thinking is useless: the server has decided for the bot, or the match is over.
+    /// Returns true if more thinking is useless, because the server has decided for the bot or the
+    /// match is over.
     ///
     /// Check it now and then during a long search; this is possible in any thread.
     pub fn closed(&self) -> bool {

@@ -1,4 +1,5 @@
-//! Permanent errors. Everything else (a lost network, a restarting server) is retried and only logged.
+//! Permanent errors. After any other error (a lost network, a restarting server) the client
+//! retries.
 
 use std::{fmt, io, path::Path};
 
@@ -18,7 +19,7 @@ pub enum Kind {
     NameTaken,
     /// The server does not accept the name of the bot or of its owner.
     NameNotAllowed,
-    /// The server registers new bots by invitation only, or does not accept this one.
+    /// The server registers new bots only by invitation, or does not accept this invitation.
     InvitationNeeded,
     /// The server plays none of the bot's games.
     NoGameInCommon,
@@ -30,11 +31,11 @@ pub enum Kind {
     Refused,
     /// The bot gets no seats until it is un-parked.
     Parked,
-    /// There was no connection for too long, or none is possible at this address.
+    /// There was no connection for too long, or no connection is possible at this address.
     Unreachable,
 }
 
-/// Ends a run: the bot cannot continue. Its text names cause and remedy.
+/// Error that ends a run, because the bot cannot continue. Its text gives cause and remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Error {

@@ -1,4 +1,4 @@
-//! Features of later versions of the protocol: those that a bot declares, and those in effect.
+//! Features of later versions of the protocol, both those that a bot declares and those in use.
 
 use std::{
     sync::{Arc, Mutex, atomic::AtomicBool},

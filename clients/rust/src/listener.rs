@@ -1,4 +1,4 @@
-//! Captures the log of a test's thread, for the test.
+//! Captures the log lines of a test's thread.
 
 use std::{cell::RefCell, sync::Once};
 

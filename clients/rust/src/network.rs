@@ -136,7 +136,7 @@ fn endpoint(settings: &Settings) -> Result<Endpoint, Error> {
 
 const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
-/// Returns a status with its cause in the text, which tonic keeps apart.
+/// Returns a status whose text includes its cause, which tonic stores separately.
 fn with_cause(status: Status) -> Status {
     match status.source() {
         Some(cause) if status.details().is_empty() => {

@@ -56,7 +56,8 @@ pub fn eager(view: &NullernView, seat: usize) -> bool {
     wanted(view, seat) != 0
 }
 
-/// Returns the points of a round with this bid and this many tricks, including the later cost of a missed bid.
+/// Returns the points of a round with the given bid and tricks taken, including the later cost of a
+/// missed bid.
 pub fn points(bid: u32, tricks: u32) -> i32 {
     match tricks {
         _ if bid != tricks => tricks as i32 - HUPFER,

@@ -1,4 +1,4 @@
-//! The decisions of one stream that are open. The connection writes it, and the bot's thread reads it.
+//! The open decisions of one stream, which the connection writes and the bot's thread reads.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -7,7 +7,7 @@ use std::{
 
 use crate::v1::PlayResponse;
 
-/// Maximum number of ended matches to remember, since their messages may still wait for the bot.
+/// Maximum number of ended matches to remember, because their messages may still wait for the bot.
 const MOST_ENDED: usize = 1000;
 
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ struct State {
     open: BTreeSet<(u64, u32)>,
     /// The latest matches that ended.
     ended: VecDeque<u64>,
-    /// True if the stream has ended; the next one repeats its open decisions.
+    /// True if the stream has ended. The next stream repeats its open decisions.
     lost: bool,
 }
 
@@ -40,7 +40,7 @@ impl OpenDecisions {
         state.open.extend(message.decisions.iter().map(|decision| (decision.match_id, decision.decision_id)));
     }
 
-    /// Notes that the stream has ended.
+    /// Records that the stream has ended.
     pub fn lose(&self) {
         self.state().lost = true;
     }

@@ -15,26 +15,27 @@ use crate::errors::Error;
 use crate::private_file::beside;
 use crate::tokens::default_token_file;
 
-/// Options of a run; each may be left out: `Options { matches: 10, ..Options::default() }`.
+/// Options of a run; each may be omitted: `Options { matches: 10, ..Options::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The token.
     pub token: Option<String>,
-    /// The file of the token; else `ARENA_TOKEN_FILE`, else a separate file for each bot in `~/.arena/tokens`.
+    /// The token file; by default `ARENA_TOKEN_FILE`, or a separate file for each bot in
+    /// `~/.arena/tokens`.
     pub token_file: Option<PathBuf>,
     /// The invitation to a server that registers bots by invitation only.
     pub invitation: Option<String>,
     /// Overrides the profile's owner; by default `ARENA_OWNER`.
     pub owner: Option<String>,
-    /// Connects with TLS, trusting the authorities that the system trusts.
+    /// Connects with TLS and trusts the system's certificate authorities.
     pub tls: bool,
-    /// Connects with TLS, trusting the authorities in this PEM file instead.
+    /// Connects with TLS and trusts the certificate authorities in this PEM file.
     pub tls_roots: Option<PathBuf>,
     /// Stop after this number of matches with a result; 0 for no limit.
     pub matches: u64,
     /// Log an error in the bot and play the first legal action, instead of ending the run.
     pub play_on: bool,
-    /// The time without any connection after which the run ends; by default it never does.
+    /// The time without any connection after which the run ends; by default it never ends.
     pub give_up_after: Option<Duration>,
     /// Turn off receipts of the server's log of results, which are stored beside the token.
     pub no_receipts: bool,
@@ -75,8 +76,7 @@ pub(crate) struct Settings {
     pub no_receipts: bool,
     pub casual: bool,
     pub challenges: bool,
-    /// Lower-case names of the bots whose challenges it accepts; all without a
-    /// list.
+    /// Lower-case names of the bots whose challenges the bot accepts; all without a list.
     pub challengers: Option<BTreeSet<String>>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// Returns the file of the receipts, beside that of the token; `None` if there is none.
+    /// Returns the receipts file beside the token file; `None` without receipts.
     pub fn receipts(&self) -> Option<PathBuf> {
         match self {
             Token::Given(_) => None,
@@ -117,7 +117,7 @@ impl Settings {
             )));
         }
         if let Some(token) = variable("ARENA_TOKEN") {
-            // the starting program set this, not the author
+            // the program that started this one set the variable, not the author
             address = variable("ARENA_SERVER").unwrap_or(address);
             given = Some(token);
             (tls, tls_roots) = (false, None);

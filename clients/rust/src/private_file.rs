@@ -21,7 +21,7 @@ pub(crate) fn append(file: &Path, text: &str) -> io::Result<()> {
     to.write_all(text.as_bytes()).inspect_err(|_| drop(to.set_len(before))) // since half a line would spoil the next
 }
 
-/// Truncates a file to this many bytes.
+/// Truncates a file to the given number of bytes.
 pub(crate) fn shorten_to(file: &Path, size: u64) -> io::Result<()> {
     private().write(true).open(file)?.set_len(size)
 }

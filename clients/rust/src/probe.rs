@@ -17,10 +17,11 @@ use crate::options::Settings;
 
 /// Time limit for the other side to show its protocol.
 const GLANCE: Duration = Duration::from_secs(3);
-/// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own.
+/// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own
+/// settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 const SETTINGS_FRAME: u8 = 4;
-/// Texts by which systems report an unknown host name.
+/// Texts with which systems report an unknown host name.
 const NO_HOST: [&str; 3] = ["not known", "does not resolve", "No address associated"];
 /// Text that rustls puts before the reason why a certificate is invalid.
 const UNTRUSTED: &str = "invalid peer certificate: ";

@@ -17,7 +17,7 @@ use crate::v1::{LogEntry, LogHead, LogState, MatchReport};
 #[derive(Deserialize)]
 struct Story {
     title: String,
-    /// True if it also holds for a client that verifies nothing.
+    /// True if the story also applies to a client without verification.
     without_checks: bool,
     steps: Vec<Step>,
     kept: Vec<String>,
@@ -34,7 +34,7 @@ struct Step {
     says: Vec<String>,
 }
 
-/// Returns the log since the last call, with `FILE` for a file.
+/// Returns the lines logged since the last call, with `FILE` in place of the file's path.
 fn said(file: &Path) -> Vec<String> {
     listener::said().iter().map(|each| each.replace(file.to_str().unwrap(), "FILE")).collect()
 }
@@ -82,7 +82,7 @@ fn receipts_are_those_of_the_other_clients() {
     }
 }
 
-/// Returns from a story the shown log with one entry, and the reported matches.
+/// Returns a story's log with one entry, and the reported matches.
 fn grown() -> (LogState, Vec<MatchReport>) {
     let steps = stories().swap_remove(0).steps;
     let shown = steps.iter().find(|step| !step.shows.is_null()).unwrap();

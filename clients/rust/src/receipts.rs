@@ -1,7 +1,9 @@
-//! The file of receipts beside a bot's token: a server's statements about its log of results, as JSON lines.
+//! The receipts file beside a bot's token: JSON lines with a server's statements about its log of
+//! results.
 //!
-//! docs/log.md of the Arena describes the lines. Nothing is verified here: `arena replay verify --receipts` does that.
-//! The file never ends a run: the first error of reading or writing is logged, and the bot plays on.
+//! docs/log.md of the Arena describes the lines. This module verifies nothing; `arena replay verify
+//! --receipts` does. A file error never ends a run: the first error is logged, and the bot
+//! continues to play.
 
 use std::{error::Error, fs, io, path::PathBuf};
 
@@ -37,8 +39,9 @@ impl Receipts {
 
     /// Records the log that a welcome shows.
     ///
-    /// The file is left unchanged if the log is shorter than the largest head in the file, or if its keys do not begin with
-    /// the keys in the file. Such a log may be another one, and its keys would invalidate all receipts in the file.
+    /// The file is left unchanged if the log is shorter than the largest head in the file, or if
+    /// its keys do not begin with the keys in the file. Such a log may be a different log, whose
+    /// keys would invalidate all receipts in the file.
     pub fn record_log(&mut self, state: &LogState) {
         self.read_once();
         let Some(head) = &state.head else { return };
@@ -67,7 +70,8 @@ impl Receipts {
         }));
     }
 
-    /// Reads the file at the first call, and cuts off an unfinished last line, which would spoil the next one.
+    /// Reads the file at the first call, and removes an unfinished last line, which would spoil the
+    /// next line.
     fn read_once(&mut self) {
         if std::mem::replace(&mut self.read, true) {
             return;

@@ -29,9 +29,10 @@ use crate::v1::PlayRequest;
 
 /// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
 ///
-/// An empty address means the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot begins no more matches
-/// and finishes the current ones, for 30 s at most or what `ARENA_DRAIN` says; after SIGTERM for 8 s. Then, or at the second
-/// signal, it properly leaves the rest.
+/// An empty address means the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot begins
+/// no more matches and finishes the current ones, for 30 s at most (or the time in `ARENA_DRAIN`),
+/// and after SIGTERM for 8 s. Then, or at the second signal, it leaves the remaining matches in
+/// order.
 ///
 /// After a lost connection it reconnects. Permanent errors are returned, and so is an error in the bot, unless
 /// `Options::play_on`. It starts its own Tokio runtime; inside an existing one, call [`play`].
@@ -47,8 +48,8 @@ pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) ->
     ended
 }
 
-/// Like [`run`], but without signal handling: when `stop` is done, the bot leaves its matches
-/// properly, and house bots take its seats.
+/// Like [`run`], but without signal handling: when `stop` is done, the bot leaves its matches in
+/// order, and house bots take its seats.
 pub async fn play<B: Bot + Send + 'static>(
     bot: B,
     address: &str,
@@ -84,7 +85,8 @@ struct Run {
     answers: mpsc::UnboundedReceiver<Answer>,
     /// Sender to the bot's thread; `None` once nothing more is added.
     deliveries: Option<threads::Sender<Delivery>>,
-    /// True if the bot must not be called any more; a bot that still computes is then not waited for.
+    /// True if the bot must not be called any more. The run then does not wait for a bot that still
+    /// computes.
     interrupted: Arc<AtomicBool>,
     receipts: Option<Receipts>,
     looked: (mpsc::UnboundedSender<Look>, mpsc::UnboundedReceiver<Look>),

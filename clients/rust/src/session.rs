@@ -1,5 +1,5 @@
-//! The conversation of one stream, as far as it does not need the bot: messages in, messages out. It never waits and
-//! moves no bytes.
+//! The part of a stream's conversation that does not involve the bot: messages in, messages out. It
+//! never waits and moves no bytes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ pub(crate) struct Seat {
     pub commitment: Vec<u8>,
 }
 
-/// State that outlives a stream: the number of matches to play, and those in progress.
+/// State that outlives a stream: the number of matches to play, and the matches in progress.
 #[derive(Default)]
 pub(crate) struct Progress {
     /// The number of matches to play; 0 for no limit.
@@ -39,9 +39,9 @@ pub(crate) struct Progress {
     seats: BTreeMap<u64, Seat>,
     /// The number of the last received report's leaf in the server's log, for the next hello.
     reports_after: Option<u64>,
-    /// True if no more matches are to begin, whatever `wanted` says.
+    /// True if no more matches may begin, regardless of `wanted`.
     pub ending: bool,
-    /// The server's reason for giving the bot no seats.
+    /// The server's reason for parking the bot.
     pub parked: Option<String>,
 }
 
@@ -70,13 +70,14 @@ impl Progress {
         }
     }
 
-    /// Returns whether nothing is left to play.
+    /// Returns true if no more matches are to be played.
     pub fn done(&self) -> bool {
         !self.more() && self.begun() == 0
     }
 
-    /// Handles the welcome of a new connection. Forgets the state that the server sends again: invitations and running matches.
-    /// While the last matches are being finished they stay: each gets its report, or begins again.
+    /// Handles the welcome of a new connection. Forgets the state that the server sends again:
+    /// invitations and running matches. While the last matches are being finished, they stay: each
+    /// gets its report or begins again.
     pub fn welcomed(&mut self, welcome: &Welcome) {
         if let Some(head) = welcome.log.as_ref().and_then(|log| log.head.as_ref()) {
             self.reports_after = Some(self.reports_after.map_or(head.size, |number| number.min(head.size)));
@@ -108,7 +109,7 @@ impl Progress {
 pub(crate) struct Session {
     pub open: Arc<OpenDecisions>,
     capacity: u32,
-    /// Lower-case names of the bots whose challenges it accepts; without a list, all.
+    /// Lower-case names of the bots whose challenges the bot accepts; without a list, all.
     challengers: Option<BTreeSet<String>>,
     /// The capacity last sent to the server; `None` if it must be sent again.
     room: Option<u32>,
@@ -206,7 +207,7 @@ fn started(progress: &mut Progress, start: &MatchStart) {
     }
 }
 
-/// Notes the end of a match; returns the facts known from its beginning, if any.
+/// Records the end of a match; returns the facts known from its beginning, if any.
 fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.playing.remove(&report.match_id);
     if let Some(entry) = &report.entry {
@@ -218,7 +219,7 @@ fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.seats.remove(&report.match_id)
 }
 
-/// Returns true if a message has anything for the bot itself.
+/// Returns true if a message contains a part for the bot itself.
 pub(crate) fn concerns_bot(message: &PlayResponse) -> bool {
     !(message.decisions.is_empty()
         && message.starts.is_empty()

@@ -28,7 +28,7 @@ impl Signals {
         Ok(Self {})
     }
 
-    /// Waits for the next one; returns the time for finishing matches after it.
+    /// Waits for the next signal; returns the time for finishing matches after it.
     #[cfg(unix)]
     pub async fn next(&mut self, limit: Duration) -> Duration {
         tokio::select! {

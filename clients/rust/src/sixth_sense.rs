@@ -21,7 +21,7 @@ pub struct Laid {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {
-    /// The trump colour; `None` if there is none (yet).
+    /// The trump colour; `None` if there is no trump, or not yet.
     pub trump: Option<usize>,
     /// The cards of the current trick that count, in the order in which they were played.
     pub trick: Vec<Laid>,
@@ -66,7 +66,8 @@ pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
     table
 }
 
-/// Returns the counting cards of a trick when an action is added: a block removes its victim and does not count itself.
+/// Returns the counting cards of a trick after one more action. A block removes its victim and does
+/// not count itself.
 pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place: usize) -> Vec<Laid> {
     let mut made = trick.to_vec();
     if action.kind == "block" {
@@ -95,7 +96,7 @@ pub fn targets(game: &Catalog, card: usize) -> &[u32] {
     &game.cards[card].values
 }
 
-/// Returns the points of a round with these aims, one or more, and this many tricks.
+/// Returns the points of a round with the given aims (one or more) and number of tricks.
 pub fn points(aims: &[u32], tricks: u32, novice: bool) -> i32 {
     let distance = aims.iter().map(|aim| aim.abs_diff(tricks)).min().unwrap_or_default() as usize;
     match distance {

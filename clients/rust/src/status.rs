@@ -1,4 +1,4 @@
-//! The meaning of a call's end: a permanent refusal, or another try.
+//! Interpretation of a call's end: a permanent refusal, or a reason for another try.
 
 use std::time::Duration;
 
@@ -12,21 +12,22 @@ use crate::errors::{Error, Kind, one_line};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
     ForGood(Error),
-    /// The connection is lost or was never open; another try may succeed, after `pause` beyond the usual
-    /// wait.
+    /// The connection is lost or was never open. Another try may succeed, after the usual wait plus
+    /// `pause`.
     Dropped {
         text: String,
         pause: Duration,
     },
 }
 
-/// The statuses after which another try may succeed, whatever the reason. Any other status with a reason is final.
+/// The statuses after which another try may succeed, with any reason. All other statuses with a
+/// reason are final.
 const COME_BACK: [Code; 3] = [Code::Unavailable, Code::ResourceExhausted, Code::DeadlineExceeded];
 
 /// The statuses that are final even without a reason, in addition to those with their own errors.
 const FINAL: [Code; 3] = [Code::InvalidArgument, Code::PermissionDenied, Code::FailedPrecondition];
 
-/// Maximum pause that a server may ask for, in nanoseconds; a longer one must be a mistake.
+/// Maximum pause that a server may request, in nanoseconds. A longer pause must be a mistake.
 const LONGEST_PAUSE: i128 = 3600 * 1_000_000_000;
 
 fn reason_of(ended: &Status) -> String {

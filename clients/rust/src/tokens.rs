@@ -11,7 +11,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::errors::Error;
 use crate::private_file::{beside, replace};
 
-/// Returns the file for one bot on one server, in the user's home. Case does not matter, as on the server.
+/// Returns the token file for one bot on one server, in the user's home. As on the server, the
+/// name's case does not matter.
 pub(crate) fn default_token_file(address: &str, name: &str) -> Result<PathBuf, Error> {
     let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty()).ok_or_else(|| {
         Error::bad_argument("there is no home for the token file: name one with `token_file` or ARENA_TOKEN_FILE")
@@ -32,8 +33,9 @@ pub(crate) fn read_token(file: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// A token for a bot that is about to register. Until the server answers it lies beside its final file, so that a full disk or
-/// a lost answer does no harm: the next try offers the same token.
+/// A token for a bot that is about to register. Until the server answers, it is in a file beside
+/// its final file, so that a full disk or a lost answer does no harm. The next try sends the same
+/// token.
 pub(crate) struct NewToken {
     pub token: String,
     file: PathBuf,

@@ -11,7 +11,7 @@ export class RuleBot extends Bot {
   override name = "rules";
   override games = GAMES;
 
-  /** Sends each game to its rules; plays at random in games without rules. */
+  /** Applies the rules of the game, or plays at random in games without rules. */
   override decide(decision: Decision): number {
     const { view, legal } = decision;
     if (view.$typeName === "arena.v1.NullernView") return playNullern(decision, view);
@@ -20,7 +20,7 @@ export class RuleBot extends Bot {
   }
 }
 
-/** Sends each kind of choice to its rule. */
+/** Applies the rule for each kind of choice. */
 function playSixthSense(decision: Decision, view: SixthSenseView): number {
   const { game, legal } = decision;
   const table = sixthSense.read(game, view);

@@ -48,7 +48,7 @@ export class Answering implements Inbox {
     this.#questions.closeAll();
   }
 
-  /** Close the queue; `error`: the reason if the connection ended badly. */
+  /** Close the queue. `error`: the reason if the connection ended because of an error. */
   end(error?: unknown): void {
     [this.#ended, this.#error] = [true, error];
     this.#wake();

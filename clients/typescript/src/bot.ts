@@ -27,7 +27,7 @@ export abstract class Bot {
   games: readonly string[] = GAMES.slice(0, 1);
   /** The features of later versions of the protocol that the bot's own code understands; none is defined yet. */
   features: readonly string[] = [];
-  /** The number of matches that it plays at once. */
+  /** The number of matches that the bot plays at once. */
   capacity = 8;
   /** Files that affect the bot's behaviour, such as weights; the version's digest covers them. */
   files: readonly string[] = [];

@@ -19,7 +19,7 @@ export type OnError = "raise" | "continue";
 /** Thrown instead of calling the bot's own code once the program must stop. */
 export class Interrupted extends Error {}
 
-/** The one place where a bot's methods are called, one at a time. */
+/** Caller of all methods of a bot, one at a time. */
 export class Caller {
   #out: PlayRequest | undefined;
   /** The time when the pending message was begun, or its last part was sent. */

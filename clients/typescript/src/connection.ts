@@ -69,7 +69,7 @@ export interface Inbox {
   deliver(session: number, bytes: Uint8Array, received: number): void;
   /** A session is over; the next one repeats its open decisions. */
   over(session: number): void;
-  /** There is no time left: the bot must not be called any more. */
+  /** Called when no time is left and the bot must not be called any more. */
   hurry(): void;
 }
 
@@ -81,7 +81,7 @@ export function longestWait(outage: number): number {
   return Math.min(longest, Math.max(FIRST_WAIT, outage));
 }
 
-/** One stream at a time, for as long as the bot plays. */
+/** A bot's connection, with one stream at a time. */
 export class Connection {
   readonly #progress: Progress;
   readonly #receipts: Receipts | undefined;
@@ -124,7 +124,9 @@ export class Connection {
     }
   }
 
-  /** Begin no more matches and finish the current ones; leave the rest after this many milliseconds. */
+  /**
+   * Begin no more matches and finish the current ones; leave the rest after the given number of milliseconds.
+   */
   drain(ms: number): void {
     const { accepted, playing } = this.#progress;
     this.#progress.ending = true;

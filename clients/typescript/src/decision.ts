@@ -39,7 +39,7 @@ export interface Action {
   readonly card: number | undefined;
   /** The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no. */
   readonly value: number | undefined;
-  /** The place in the trick, counted from 0, of the card it blocks. */
+  /** The place in the trick, counted from 0, of the card that it blocks. */
   readonly place: number | undefined;
 }
 
@@ -66,7 +66,10 @@ export function catalogOf(message: GameCatalog): Catalog {
   return { name, title, minSeats, maxSeats, colours, cards, actions: message.actions.map(action), message };
 }
 
-/** A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. */
+/**
+ * A choice to make, with everything that the seat may know, so that a bot needs no memory of earlier
+ * decisions.
+ */
 export class Decision {
   constructor(
     readonly matchId: number,

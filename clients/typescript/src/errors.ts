@@ -1,4 +1,4 @@
-// Permanent errors. Everything else (a lost network, a restarting server) is retried and only logged.
+// Permanent errors. After any other error (a lost network, a restarting server) the client retries.
 
 /** The bot cannot continue; the message names cause and remedy. */
 export class ArenaError extends Error {
@@ -21,7 +21,7 @@ export class TokenRefusedError extends ArenaError {}
 export class NameTakenError extends ArenaError {}
 /** The server does not accept the name of the bot or of its owner. */
 export class NameNotAllowedError extends ArenaError {}
-/** The server registers new bots by invitation only, or does not accept this one. */
+/** The server registers new bots only by invitation, or does not accept this invitation. */
 export class InvitationNeededError extends ArenaError {}
 /** The server plays none of the bot's games. */
 export class NoGameInCommonError extends ArenaError {}
@@ -33,7 +33,7 @@ export class TakenOverError extends ArenaError {}
 export class RefusedError extends ArenaError {}
 /** The bot is parked: it gets no seats until it is un-parked. */
 export class ParkedError extends ArenaError {}
-/** There was no connection for too long, or none is possible at this address. */
+/** There was no connection for too long, or no connection is possible at this address. */
 export class UnreachableError extends ArenaError {
   override status = 4;
 }

@@ -14,11 +14,11 @@ export interface Options {
   address?: string | undefined;
   /** The token. */
   token?: string | undefined;
-  /** The file of the token; else ARENA_TOKEN_FILE, else a separate file for each bot in ~/.arena/tokens. */
+  /** The token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in ~/.arena/tokens. */
   tokenFile?: string | undefined;
   /** The invitation to a server that registers bots by invitation only. */
   invitation?: string | undefined;
-  /** Overrides the bot's own; by default ARENA_OWNER. */
+  /** Overrides the bot's owner; by default ARENA_OWNER. */
   owner?: string | undefined;
   /** True for TLS with the authorities that Node trusts, or the path of a PEM file with those to trust. */
   tls?: boolean | string | undefined;
@@ -26,7 +26,7 @@ export interface Options {
   matches?: number | undefined;
   /** Effect of an error in the bot: end the run, or log it and play the first legal action. */
   onError?: OnError | undefined;
-  /** Seconds without any connection after which the run ends. */
+  /** Number of seconds without any connection after which the run ends. */
   giveUpAfter?: number | undefined;
   /** False to turn off receipts of the server's log of results, which are stored beside the token. */
   receipts?: boolean | undefined;
@@ -55,7 +55,7 @@ export interface Profile {
   receipts: string | undefined;
   casual: boolean;
   challenges: boolean;
-  /** Lower-case names of the bots whose challenges it accepts; undefined for all. */
+  /** Lower-case names of the bots whose challenges the bot accepts; undefined for all. */
   challengers: ReadonlySet<string> | undefined;
 }
 
@@ -108,7 +108,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
     const what = token.trim() ? "not one line of printable characters" : "empty";
     throw new ArgumentError(`the token is ${what}: give it as the server did, or none for the one in the token file`);
   }
-  const startedFor = environment("ARENA_TOKEN"); // the starting program set this, not the author
+  const startedFor = environment("ARENA_TOKEN"); // the program that started this one set the variable, not the author
   if (startedFor !== undefined) {
     [address, token, tokenFile, tls] = [environment("ARENA_SERVER") ?? address, startedFor, undefined, false];
   }

@@ -2,7 +2,7 @@
 
 import type { PlayResponse } from "./v1/arena/v1/play_pb.js";
 
-/** Maximum number of ended matches to remember, since their messages may still wait for the bot. */
+/** Maximum number of ended matches to remember, because their messages may still wait for the bot. */
 const MOST_ENDED = 1000;
 
 /** One decision as long as it is open. Its signal exists once someone has asked for it. */

@@ -1,5 +1,5 @@
-// The file of receipts beside a bot's token: a server's statements about its log of results, as JSON lines that docs/log.md of the
-// Arena describes. Nothing is verified here: `arena replay verify --receipts` does that.
+// The receipts file beside a bot's token: JSON lines with a server's statements about its log of results that
+// docs/log.md of the Arena describes. This module verifies nothing; `arena replay verify --receipts` does.
 
 import {
   appendFileSync, closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync,
@@ -41,9 +41,9 @@ export class Receipts {
   constructor(readonly file: string) {}
 
   /**
-   * Record the log that a welcome shows. The file is left unchanged if the log is shorter than the largest head in the file,
-   * or if its keys do not begin with the keys in the file. Such a log may be another one, and its keys would invalidate all
-   * receipts in the file.
+   * Record the log that a welcome shows. The file is left unchanged if the log is shorter than the largest
+   * head in the file, or if its keys do not begin with the keys in the file. Such a log may be a different
+   * log, whose keys would invalidate all receipts in the file.
    */
   recordLog({ keys, restores, head }: LogState): void {
     this.#readOnce();
@@ -68,7 +68,7 @@ export class Receipts {
     });
   }
 
-  /** Read the file at the first call, and cut off an unfinished last line, which would spoil the next one. */
+  /** Read the file at the first call, and remove an unfinished last line, which would spoil the next line. */
   #readOnce(): void {
     if (this.#read) return;
     this.#read = true;

@@ -1,5 +1,6 @@
-// The conversation of one stream as far as it does not need the bot: heartbeats, invitations, the running matches. So it
-// continues while the bot thinks. It never waits, does no input or output (connection.ts) and calls no bot (caller.ts).
+// The part of a stream's conversation that does not involve the bot: heartbeats, invitations, the running
+// matches. So it continues while the bot thinks. It never waits, does no input or output (connection.ts) and
+// calls no bot (caller.ts).
 
 import { randomBytes } from "node:crypto";
 
@@ -13,7 +14,7 @@ import {
   type PlayResponse, ReadySchema, type Welcome,
 } from "./v1/arena/v1/play_pb.js";
 
-/** The state that outlives a stream: the number of matches to play, and those in progress. */
+/** The state that outlives a stream: the number of matches to play, and the matches in progress. */
 export class Progress {
   finished = 0;
   /** The matches that have begun. */
@@ -22,13 +23,13 @@ export class Progress {
   readonly accepted = new Map<bigint, Uint8Array>();
   /** The known facts of the matches that have begun. */
   readonly seats = new Map<bigint, Seat>();
-  /** True if no more matches are to begin, whatever `wanted` says. */
+  /** True if no more matches may begin, regardless of `wanted`. */
   ending = false;
   /** The number in the server's log of the last report, or the log's size before the first; undefined if neither is known. */
   reportsAfter: bigint | undefined;
   /** The size of the server's log when this run began: earlier reports do not count as finished. Undefined if unknown. */
   #past: bigint | undefined;
-  /** The server's reason for giving the bot no seats; empty if it gives seats. */
+  /** The server's reason for parking the bot; empty if the bot is not parked. */
   parked = "";
 
   /** `wanted`: the number of matches to play; undefined for no limit. */
@@ -46,7 +47,7 @@ export class Progress {
     return this.wanted === undefined ? capacity : Math.min(capacity, this.wanted - this.finished);
   }
 
-  /** True if nothing is left to play. */
+  /** True if no more matches are to be played. */
   get done(): boolean {
     return !(this.more || this.playing.size || this.accepted.size);
   }
@@ -66,8 +67,8 @@ export class Progress {
   }
 
   /**
-   * Forget the state that the server sends again on a new connection: invitations and running matches. While the last
-   * matches are being finished they stay: each gets its report, or begins again.
+   * Forget the state that the server sends again on a new connection: invitations and running matches. While
+   * the last matches are being finished, they stay: each gets its report or begins again.
    */
   reconnect(): void {
     if (!this.ending) this.playing.clear();
@@ -80,7 +81,10 @@ export class Session {
   /** The capacity last sent to the server; negative if it must be sent again. */
   #room: number;
 
-  /** `challengers`: lower-case names of the bots whose challenges it accepts; undefined for all. Throws NoGameInCommonError. */
+  /**
+   * `challengers`: lower-case names of the bots whose challenges the bot accepts; undefined for all. Throws
+   * NoGameInCommonError.
+   */
   constructor(
     readonly welcome: Welcome,
     games: readonly string[],
@@ -95,7 +99,7 @@ export class Session {
     }
   }
 
-  /** Apply a message; return an immediate reply, if any. */
+  /** Apply a message; return the immediate reply, if there is one. */
   receive(message: PlayResponse): PlayRequest | undefined {
     const progress = this.progress;
     const reply = create(PlayRequestSchema);
@@ -165,7 +169,7 @@ export class Session {
   }
 }
 
-/** Return true if a message has anything for the bot itself. */
+/** Return true if a message contains a part for the bot itself. */
 export function concernsBot({ decisions, starts, rounds, reports, notices, closed }: PlayResponse): boolean {
   return [decisions, starts, rounds, reports, notices, closed].some(({ length }) => length > 0);
 }

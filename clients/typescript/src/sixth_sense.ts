@@ -52,7 +52,10 @@ export function read(game: Catalog, view: SixthSenseView): Table {
   return { trump: turned === undefined ? undefined : game.cards[turned].colour, trick, toCome, unseen: [...unseen].sort((a, b) => a - b), lacks };
 }
 
-/** Return the counting cards of a trick when an action is added: a block removes its victim and does not count itself. */
+/**
+ * Return the counting cards of a trick after one more action. A block removes its victim and does not count
+ * itself.
+ */
 export function after(trick: readonly Laid[], game: Catalog, action: Action, seat: number, place: number): readonly Laid[] {
   if (action.kind === "block") return trick.filter((laid) => laid.place !== action.place);
   return [...trick, { seat, place, colour: game.cards[action.card!].colour, value: action.value! }];
@@ -75,7 +78,7 @@ export function taker(trick: readonly Laid[], trump: number | undefined): number
 /** Return the numbers of tricks that a prediction card predicts: two for a 6/9. */
 export const targets = (game: Catalog, card: number): readonly number[] => game.cards[card].values;
 
-/** Return the points of a round with these aims and this many tricks. */
+/** Return the points of a round with the given aims and number of tricks. */
 export function points(aims: readonly number[], tricks: number, novice: boolean): number {
   const distance = Math.min(...aims.map((aim) => Math.abs(aim - tricks)));
   if (novice) return [6, 4, 3, 2, 1, 0][Math.min(distance, 5)];

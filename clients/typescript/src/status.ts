@@ -1,4 +1,4 @@
-// The meaning of a call's end: the statuses of the protocol, and which of them another try may change.
+// Interpretation of a call's end: a permanent error, or a reason for another try.
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -21,11 +21,13 @@ export interface CallStatus {
   pause: number;
 }
 
-/** Statuses after which another try may succeed, whatever the reason. Any other status with a reason is final. */
+/**
+ * Statuses after which another try may succeed, with any reason. All other statuses with a reason are final.
+ */
 const COME_BACK = new Set(["UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"]);
 /** Statuses that are final even without a reason, in addition to those with their own errors. */
 const FINAL = new Set(["INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"]);
-/** Maximum pause in milliseconds that a server may ask for; a longer one must be a mistake. */
+/** Maximum pause that a server may request, in milliseconds. A longer pause must be a mistake. */
 const LONGEST_PAUSE = 3_600_000;
 
 /** Read the fields of a message that are bytes or texts, by number. */

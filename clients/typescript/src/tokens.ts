@@ -7,7 +7,10 @@ import { dirname, join } from "node:path";
 
 import { ArgumentError } from "./errors.js";
 
-/** Return the file for one bot on one server, in the user's home. Case does not matter, as on the server. */
+/**
+ * Return the token file for one bot on one server, in the user's home. As on the server, the name's case does
+ * not matter.
+ */
 export function defaultTokenFile(address: string, name: string): string {
   const safe = (text: string) => text.toLowerCase().replace(/[^a-z0-9._-]/g, "_");
   return join(homedir(), ".arena", "tokens", `${safe(address)}-${safe(name)}.token`);
@@ -24,8 +27,8 @@ export function readToken(file: string): string | undefined {
 }
 
 /**
- * A token for a bot that is about to register. Until the server answers it lies beside its final file, so that a
- * full disk or a lost answer does no harm: the next try offers the same token.
+ * A token for a bot that is about to register. Until the server answers, it is in a file beside its final
+ * file, so that a full disk or a lost answer does no harm. The next try sends the same token.
  */
 export class NewToken {
   readonly token: string;

@@ -223,7 +223,7 @@ class Play {
   #connection!: Connection;
   #end: { error: unknown } | undefined;
   #stopped = false;
-  /** Messages that arrive while the bot thinks the next time. */
+  /** Messages that will arrive while the bot thinks about its next decision. */
   readonly #meanwhile: Uint8Array[] = [];
 
   constructor(private readonly conversation: Conversation, private readonly tokenFile: string) {

@@ -24,7 +24,7 @@ class Answering : public Inbox {
 
   void deliver(Delivery delivery) override;
   void hurry() override;
-  /// Close the queue; `error`: the reason if the connection ended badly.
+  /// Close the queue. `error`: the reason if the connection ended because of an error.
   void end(std::exception_ptr error) override;
 
   /// Result of a step.

@@ -10,7 +10,8 @@
 
 namespace arena {
 
-/// Takes the action for the next decision; nullopt for a closed decision without a choice.
+/// Function that receives the action for the next decision; nullopt for a closed decision without a
+/// choice.
 using Give = std::function<void(std::optional<int>)>;
 
 /// A player. Override `decide` (or `decide_many`); the rest is optional. Its methods are called one at a time.
@@ -22,9 +23,9 @@ class Bot {
   std::string name = "bot";
   /// Owner of the bot; its own name if empty. Bots of one owner never meet in a match.
   std::string owner;
-  /// The games it plays, by name.
+  /// Names of the games that the bot plays.
   std::vector<std::string> games = {"sixth_sense"};
-  /// The number of matches that it plays at once.
+  /// The number of matches that the bot plays at once.
   int capacity = 8;
   /// Files that affect the bot's behaviour, such as weights; the version's digest covers them.
   std::vector<std::string> files;
@@ -41,7 +42,7 @@ class Bot {
   /// decision it may give `std::nullopt`.
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
-  /// Handle the beginning of a connection: the server's rules, its limits and the features that hold.
+  /// Handle the beginning of a connection: the server's rules, its limits and the features in use.
   virtual void on_welcome(const v1::Welcome& welcome);
   /// Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
   virtual void on_match_start(const v1::MatchStart& start);

@@ -125,7 +125,8 @@ void Caller::decide_all(std::vector<Decision> decisions, double received, const 
   }
 }
 
-/// Add an answer, also a late one, whose notice says how late it was; but none to a match that is over.
+/// Add an answer, unless its match is over. A late answer is also added, because its notice says
+/// how late it was.
 void Caller::answer(const Decision& decision, int action, const OpenDecisions& open, const Say& say) {
   if (!open.plays(decision.match_id)) return;
   auto* answer = reply().add_answers();

@@ -16,7 +16,7 @@ enum class OnError { raise, proceed };
 /// Thrown instead of calling the bot's own code once the program must stop.
 struct Interrupted {};
 
-/// The one place where a bot's methods are called, one at a time.
+/// Caller of all methods of a bot, one at a time.
 class Caller {
  public:
   /// Receives the bot's replies.

@@ -219,7 +219,7 @@ void Connection::retry(const Failure& failure, bool welcomed) {
   after(wait, [this] { connect(); });
 }
 
-/// Let go of this try's stream.
+/// Release this try's stream.
 void Connection::close() {
   clock_.call_off(too_late_);
   alarms_.erase(too_late_);

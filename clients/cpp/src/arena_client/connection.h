@@ -1,6 +1,7 @@
-// A bot's connection to a server: register once, connect, and reconnect when the connection is lost. Heartbeats and
-// invitations are answered here, and the rest goes into the bot's inbox. Clock, random numbers and gRPC are passed to it; it never
-// waits: the owner of clock and channel calls it, always from one thread.
+// A bot's connection to a server: register once, connect, and reconnect when the connection is
+// lost. It answers heartbeats and invitations, and passes all other messages to the bot's inbox.
+// Clock, random numbers and gRPC are passed in. It never waits: the owner of clock and channel
+// calls it, always from one thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ class Clock {
   virtual ~Clock() = default;
   /// Milliseconds since an arbitrary moment.
   virtual double now() = 0;
-  /// Make a call after this many milliseconds; returns the alarm's number.
+  /// Make a call after the given number of milliseconds; returns the alarm's number.
   virtual std::uint64_t after(double ms, std::function<void()> call) = 0;
   /// Cancel an alarm that has not come yet.
   virtual void call_off(std::uint64_t alarm) = 0;
@@ -61,7 +62,8 @@ class Channel {
   virtual void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) = 0;
 };
 
-/// A message for the bot; the first of a session has the welcome. Sessions are numbered, one per stream.
+/// A message for the bot. The first message of a session contains the welcome. There is one
+/// numbered session per stream.
 struct Delivery {
   std::uint64_t session;
   /// The open decisions of that session.
@@ -76,16 +78,16 @@ class Inbox {
  public:
   virtual ~Inbox() = default;
   virtual void deliver(Delivery delivery) = 0;
-  /// There is no time left: the bot must not be called any more.
+  /// Called when no time is left and the bot must not be called any more.
   virtual void hurry() = 0;
-  /// The connection has ended; `error`: the reason, if it ended badly.
+  /// Called when the connection has ended. `error`: the reason, if it ended because of an error.
   virtual void end(std::exception_ptr error) = 0;
 };
 
 /// Looks for a permanent obstacle if the first connection fails, and describes it later; empty if there is none.
 using Probe = std::function<void(std::function<void(std::string)> found)>;
 
-/// One stream at a time, for as long as the bot plays.
+/// A bot's connection, with one stream at a time.
 class Connection {
  public:
   /// `open` may throw ArenaError. `chance`: a number from 0 to 1. `receipts`: records the log of results, if given.
@@ -96,7 +98,8 @@ class Connection {
 
   /// Connect and stay connected until the requested matches are played, the server ends the stream, or `end`.
   void start();
-  /// Begin no more matches and finish the current ones; leave the rest after this many milliseconds.
+  /// Begin no more matches and finish the current ones; leave the rest after the given number of
+  /// milliseconds.
   void drain(double ms);
   /// Send `leave` if the bot plays or is about to play; the server then ends the stream.
   void leave();

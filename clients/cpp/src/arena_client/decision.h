@@ -21,7 +21,8 @@ using Catalog = v1::GameCatalog;
 using Card = v1::Card;
 /// One action of a game: name, kind, and card, value and place if they apply.
 using Action = v1::Action;
-/// The game as one seat sees it: of another game as the server sent it, a message that the game's catalogue describes.
+/// The game as one seat sees it. For later games it is a message that the game's catalogue
+/// describes.
 using View = std::variant<const v1::SixthSenseView*, const v1::NullernView*, const google::protobuf::Any*>;
 /// The games of a server, by the names that requests use.
 using Catalogs = std::map<std::string, Catalog>;
@@ -29,8 +30,8 @@ using Catalogs = std::map<std::string, Catalog>;
 /// Return the games whose views this client can read, by the names that requests use. A bot may also name other games.
 const std::vector<std::string>& games();
 
-/// A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. What it
-/// points to lasts for as long as the call that it is given to.
+/// A choice to make, with everything that the seat may know, so that a bot needs no memory of
+/// earlier decisions. Its pointers are valid during the call to which it is passed.
 class Decision {
  public:
   /// `open`: the open decisions of its stream; null without a stream. Throws ArenaError (protocol_mismatch) if its view
@@ -49,8 +50,8 @@ class Decision {
   /// Milliseconds left in the bank, for the rest of the match.
   int bank_ms;
 
-  /// True if more thinking is useless: the server has decided for the bot, or the match is over. Check it now and then
-  /// during a long search; this is possible in any thread.
+  /// True if more thinking is useless, because the server has decided for the bot or the match is
+  /// over. Check it now and then during a long search; this is possible in any thread.
   bool closed() const { return open_ && !open_->contains(match_id, decision_id); }
   /// The view if it is of this kind, such as `view_as<arena::v1::NullernView>()`; else null.
   template <class Kind>
@@ -58,13 +59,15 @@ class Decision {
     auto found = std::get_if<const Kind*>(&view);
     return found ? *found : nullptr;
   }
-  /// The seat's own cards, in the order of the view's hand; empty if it may not see them, or if this client cannot read the view.
+  /// The seat's own cards, in the order of the view's hand; empty if the seat may not see them, or
+  /// if this client cannot read the view.
   std::vector<const Card*> hand() const;
   /// The legal actions with their meaning, in the order of `legal`.
   std::vector<const Action*> actions() const;
   /// Count time that has passed since the message arrived, in milliseconds.
   void pass(int milliseconds);
-  /// Describe the decision and the bot's view in one line; `of`: the number of decisions asked at once.
+  /// Describe the decision and the bot's view in one line. `of`: the number of decisions asked at
+  /// once.
   std::string described(std::size_t of) const;
 
  private:

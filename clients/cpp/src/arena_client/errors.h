@@ -1,4 +1,4 @@
-// Permanent errors. Everything else (a lost network, a restarting server) is retried and only logged.
+// Permanent errors. After any other error (a lost network, a restarting server) the client retries.
 #pragma once
 
 #include <stdexcept>
@@ -23,7 +23,7 @@ enum class ErrorKind {
   unreachable,        ///< there was no connection for longer than the caller wanted to wait
 };
 
-/// The bot cannot continue; `what()` names cause and remedy.
+/// Error after which the bot cannot continue; `what()` gives cause and remedy.
 class ArenaError : public std::runtime_error {
  public:
   ArenaError(ErrorKind kind, const std::string& what, std::string reason = "")

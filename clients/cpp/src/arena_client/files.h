@@ -1,4 +1,4 @@
-// The small files that a bot keeps: readable only by their owner, in folders of the same kind.
+// Small files of a bot, readable only by their owner, in folders readable only by their owner.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ std::optional<std::string> read_file(const std::string& file);
 void replace_file(const std::string& file, const std::string& text);
 /// Append a text to a file, completely or not at all. Throws ArenaError (argument).
 void append_to_file(const std::string& file, const std::string& text);
-/// Truncate a file to this many bytes. Throws ArenaError (argument).
+/// Truncate a file to the given number of bytes. Throws ArenaError (argument).
 void shorten_file(const std::string& file, std::size_t size);
 /// Throw ArenaError (argument) with the system's error for a file.
 [[noreturn]] void unusable_file(const std::string& file, int error);

@@ -114,7 +114,7 @@ class GrpcChannel : public Channel {
   GrpcChannel(const GrpcChannel&) = delete;
   GrpcChannel& operator=(const GrpcChannel&) = delete;
 
-  /// No answer is awaited any more.
+  /// The channel no longer waits for answers.
   ~GrpcChannel() override {
     for (const auto& question : questions_) question->TryCancel();
   }

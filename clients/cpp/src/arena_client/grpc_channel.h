@@ -8,8 +8,8 @@
 
 namespace arena {
 
-/// Open a channel to "host:port", which connects at the first call; throws ArenaError if a certificate cannot be read.
-/// Each call holds the loop until gRPC is done with it.
+/// Open a channel to "host:port", which connects at the first call; throws ArenaError if a
+/// certificate cannot be read. Each call keeps the loop alive until gRPC has finished with it.
 std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, std::shared_ptr<Loop> loop);
 
 }  // namespace arena

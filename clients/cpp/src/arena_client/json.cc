@@ -17,13 +17,13 @@ constexpr double MOST = 9'007'199'254'740'992;  // up to here a double has every
   throw std::runtime_error(one_line(value.ShortDebugString()) + " where there should be " + wanted);
 }
 
-/// Return the length of the multi-byte UTF-8 character that begins at `at`; 0 if none does.
+/// Return the length of the multi-byte UTF-8 character at `at`; 0 if there is none.
 std::size_t character(const std::string& text, std::size_t at) {
   const auto byte = [&](std::size_t more) { return at + more < text.size() ? static_cast<unsigned char>(text[at + more]) : 0; };
   const int lead = byte(0);
   if (lead < 0xC2 || lead > 0xF4) return 0;
   const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // no overlong form, no half of a surrogate pair, none beyond the last character
+  // rule out overlong forms, surrogates, and code points above the last character
   const int least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const int most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   if (byte(1) < least || byte(1) > most) return 0;

@@ -1,4 +1,5 @@
-// JSON for receipts: parsed by protobuf, but written by this module, since protobuf does not keep the order of fields.
+// JSON for receipts. protobuf parses it, but this module writes it, because protobuf does not
+// preserve the order of fields.
 #pragma once
 
 #include <google/protobuf/struct.pb.h>

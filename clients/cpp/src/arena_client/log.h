@@ -1,4 +1,4 @@
-// Logs one line per event to standard error. A program that wants the lines elsewhere calls `log_to`.
+// Logs one line per event to standard error, or to the function set with `log_to`.
 #pragma once
 
 #include <functional>
@@ -8,17 +8,19 @@ namespace arena {
 
 /// The level of a line.
 enum class Level { info, warn, error };
-/// Takes a line; called from the bot's and the network's threads, one call at a time.
+/// Function that receives a line. It is called from the bot's and the network's threads, one call
+/// at a time.
 using Logger = std::function<void(Level, const std::string&)>;
 
-/// Send the lines to another function; an empty one for standard error again.
+/// Send the lines to another function. An empty function means standard error again.
 void log_to(Logger logger);
 /// Show on standard error only lines of this level or above.
 void log_from(Level level);
 /// Log a line.
 void log(Level level, const std::string& text);
 
-/// Return a text in one line, its words a space apart; "no reason given" if it has none.
+/// Return a text in one line, with single spaces between words; "no reason given" for an empty
+/// text.
 std::string one_line(const std::string& text);
 
 }  // namespace arena

@@ -1,4 +1,5 @@
-// The thread of a connection: it makes calls one after the other, from other threads or at set times.
+// The thread of a connection, which makes calls one after the other: calls posted by other threads,
+// and alarms.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +13,8 @@
 
 namespace arena {
 
-/// Calls in order. `post`, `hold` and `release` may come from any thread, alarms from within.
+/// Queue of calls. `post`, `hold` and `release` may be called from any thread, and alarms only
+/// within the loop.
 class Loop : public Clock {
  public:
   Loop() = default;
@@ -23,7 +25,7 @@ class Loop : public Clock {
   std::uint64_t after(double ms, std::function<void()> call) override;
   void call_off(std::uint64_t alarm) override;
 
-  /// Queue a call; none is made after the end.
+  /// Queue a call. No call is made after the end.
   void post(std::function<void()> call);
   /// Make calls until `stop`, and until each `hold` has its `release`.
   void run();

@@ -1,4 +1,5 @@
-// The decisions of one stream that are open. The connection's thread writes it, and the bot's threads read it.
+// The open decisions of one stream, which the connection's thread writes and the bot's threads
+// read.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class OpenDecisions {
  public:
   /// Apply a message of the server.
   void receive(const v1::PlayResponse& message);
-  /// Note that the stream has ended; the next one repeats its open decisions.
+  /// Record that the stream has ended. The next stream repeats its open decisions.
   void lose();
 
   bool lost() const;

@@ -110,7 +110,8 @@ Profile profile_of(const Bot& bot, const Options& options) {
   if (options.matches) check_count("matches", *options.matches);
   check_count("the bot's capacity", bot.capacity);
   if (options.token) check_token(*options.token);
-  if (const auto started_for = environment("ARENA_TOKEN")) {  // the starting program set this, not the author
+  // the program that started this one set the variable, not the author
+  if (const auto started_for = environment("ARENA_TOKEN")) {
     profile.address = environment("ARENA_SERVER").value_or(profile.address);
     profile.token = started_for;
     token_file.reset();

@@ -23,21 +23,22 @@ struct Options {
   std::optional<std::string> address;
   /// The token.
   std::optional<std::string> token;
-  /// The file of the token; else ARENA_TOKEN_FILE, else a separate file for each bot in ~/.arena/tokens.
+  /// The token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in
+  /// ~/.arena/tokens.
   std::optional<std::string> token_file;
   /// The invitation to a server that registers bots by invitation only.
   std::string invitation;
-  /// Overrides the bot's own; by default ARENA_OWNER.
+  /// Overrides the bot's owner; by default ARENA_OWNER.
   std::string owner;
-  /// True to connect with TLS, trusting the authorities that gRPC trusts.
+  /// True to connect with TLS and trust the same certificate authorities as gRPC.
   bool tls = false;
-  /// A PEM file with the authorities to trust instead; implies TLS.
+  /// A PEM file with the certificate authorities to trust instead. It implies TLS.
   std::string tls_roots;
   /// Stop after this number of matches with a result.
   std::optional<int> matches;
   /// Effect of an error in the bot: end the run, or log it and play the first legal action.
   OnError on_error = OnError::raise;
-  /// Seconds without any connection after which the run ends.
+  /// Number of seconds without any connection after which the run ends.
   std::optional<double> give_up_after;
   /// True to store receipts of the server's log of results beside the token.
   bool receipts = true;
@@ -45,7 +46,7 @@ struct Options {
   bool casual = false;
   /// True to accept challenges.
   bool challenges = false;
-  /// The names of the bots whose challenges it accepts, and no others.
+  /// If not empty, the bot accepts challenges only from bots with these names.
   std::vector<std::string> challengers;
 };
 
@@ -60,13 +61,14 @@ struct Profile {
   std::string receipts;
   std::optional<int> matches;
   std::optional<double> give_up_after;
-  /// Lower-case names of the bots whose challenges it accepts; empty for all.
+  /// Lower-case names of the bots whose challenges the bot accepts; empty for all.
   std::set<std::string> challengers;
 };
 
 /// Collect the data that a connection needs from a bot, the options and the environment; throws ArenaError (argument).
 Profile profile_of(const Bot& bot, const Options& options);
-/// Return the seconds in which to finish matches after Ctrl-C; throws ArenaError for an invalid ARENA_DRAIN.
+/// Return the number of seconds for finishing matches after Ctrl-C. Throws ArenaError for an
+/// invalid ARENA_DRAIN.
 double drain_seconds();
 /// Return a text with the letters A to Z in lower case.
 std::string lower(std::string text);

@@ -24,14 +24,15 @@ using Time = std::chrono::steady_clock;
 
 constexpr auto GLANCE = std::chrono::seconds(3);  // in which the other side must show its protocol
 
-// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own.
+// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own
+// settings.
 constexpr char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 constexpr std::size_t FRAME_HEAD = 9;
 constexpr char SETTINGS = 4;
 
 using Hosts = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-/// A connection to the first of some hosts that takes one. It never blocks; `wait` does.
+/// A connection to the first of several hosts that accepts one. Only `wait` blocks.
 class Line {
  public:
   explicit Line(const addrinfo* hosts) : end_(Time::now() + GLANCE) {
@@ -53,7 +54,7 @@ class Line {
   bool open() const { return open_; }
   int file() const { return file_; }
 
-  /// Wait until it can be read or written; false once the time for a look is over.
+  /// Wait until the connection can be read or written. Return false after the time limit.
   bool wait(short events) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Time::now()).count();
     pollfd waiting{file_, events, 0};
@@ -77,7 +78,8 @@ struct Handshake {
   std::string distrusted;
 };
 
-/// Shake hands as gRPC would; `authorities`: whether to look at the certificate, by `tls_roots` or what OpenSSL trusts.
+/// Make a TLS handshake like gRPC's. `authorities`: whether to check the certificate, against
+/// `tls_roots` or OpenSSL's authorities.
 Handshake shake_hands(const addrinfo* hosts, const std::string& host, bool authorities, const std::string& tls_roots) {
   Handshake came;
   const Line line(hosts);
@@ -113,7 +115,7 @@ Handshake shake_hands(const addrinfo* hosts, const std::string& host, bool autho
   return came;
 }
 
-/// Say whether the other side answers HTTP/2 without TLS.
+/// Return whether the other side answers HTTP/2 without TLS.
 bool speaks_plainly(const addrinfo* hosts) {
   const Line line(hosts);
   if (!line.open() || ::send(line.file(), PREFACE, sizeof PREFACE, MSG_NOSIGNAL) != sizeof PREFACE) return false;
@@ -130,7 +132,7 @@ bool speaks_plainly(const addrinfo* hosts) {
 }  // namespace
 
 std::string obstacle(const Profile& profile) {
-  // OpenSSL writes to lines that the other side has closed; SIGPIPE would end the program
+  // OpenSSL may write to a connection that the other side has closed; SIGPIPE would end the program
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);

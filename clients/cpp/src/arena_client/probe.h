@@ -11,8 +11,8 @@
 namespace arena {
 
 /// Return permanent errors (no such host, TLS on one side only, a certificate that is not trusted),
-/// as a sentence with its remedy; empty if another try may succeed. Each look waits at most
-/// 3 s for the other side. Signals of the thread are blocked.
+/// as a sentence with its remedy; empty if another try may succeed. Each probe waits at most 3 s
+/// for the other side. Signals of the thread are blocked.
 std::string obstacle(const Profile& profile);
 
 /// Return a probe that looks for obstacles in a separate thread and reports them within the loop.

@@ -53,7 +53,8 @@ void Receipts::record_match(const v1::MatchReport& report, const Seat* seat) {
   add(line + R"(,"head":)" + line_of(entry.head()) + R"(,"proof":)" + json::quoted(proof) + "}");
 }
 
-/// Read the file at the first call, and cut off an unfinished last line, which would spoil the next one.
+/// Read the file at the first call, and remove an unfinished last line, which would spoil the next
+/// line.
 void Receipts::read_once() {
   if (read_) return;
   read_ = true;
@@ -76,7 +77,7 @@ void Receipts::read_once() {
   }
 }
 
-/// Note the parts of a line that are needed later.
+/// Store the parts of a line that are needed later.
 void Receipts::note(const std::string& line) {
   const json::Object fields = json::object(line);
   const std::uint64_t size = json::count_of(json::field(json::object_of(json::field(fields, "head")), "size"));

@@ -1,5 +1,6 @@
-// The file of receipts beside a bot's token: a server's statements about its log of results, as JSON lines that docs/log.md of the
-// Arena describes. Nothing is verified here: `arena replay verify --receipts` does that. A file error ends no match.
+// The receipts file beside a bot's token: JSON lines with a server's statements about its log of
+// results that docs/log.md of the Arena describes. This module verifies nothing; `arena replay
+// verify --receipts` does. A file error ends no match.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ class Receipts {
  public:
   explicit Receipts(std::string file) : file_(std::move(file)) {}
 
-  /// Record the log that a welcome shows. The file is left unchanged if the log is shorter than the largest head in the file,
-  /// or if its keys do not begin with the keys in the file. Such a log may be another one, and its keys would invalidate all
-  /// receipts in the file.
+  /// Record the log that a welcome shows. The file is left unchanged if the log is shorter than the
+  /// largest head in the file, or if its keys do not begin with the keys in the file. Such a log
+  /// may be a different log, whose keys would invalidate all receipts in the file.
   void record_log(const v1::LogState& state);
   /// Record a report's entry of the log; `seat`: facts known from the match's beginning, null for none.
   void record_match(const v1::MatchReport& report, const Seat* seat);

@@ -68,7 +68,7 @@ class Signals {
     ::close(pipe_[1]);
   }
 
-  /// Restore the default, so that signals end the program.
+  /// Restore the default handlers, so that signals end the program.
   void give_back() {
     for (int number : ours_) ::signal(number, SIG_DFL);
   }
@@ -79,7 +79,7 @@ class Signals {
   std::thread thread_;
 };
 
-/// The connection's thread, which ends with this.
+/// The connection's thread, which ends with this object.
 class Network {
  public:
   Network(const Profile& profile, Inbox& inbox) : loop_(std::make_shared<Loop>()) {

@@ -1,5 +1,6 @@
-// The conversation of one stream as far as it does not need the bot: heartbeats, invitations, the running matches. So it
-// continues while the bot thinks. It never waits, does no input or output (connection.h) and calls no bot (caller.h).
+// The part of a stream's conversation that does not involve the bot: heartbeats, invitations, the
+// running matches. It continues while the bot thinks. It never waits, does no input or output
+// (connection.h does) and calls no methods of the bot (caller.h does).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace arena {
 
-/// The state that outlives a stream: the number of matches to play, and those in progress.
+/// The state that outlives a stream: the number of matches to play, and the matches in progress.
 class Progress {
  public:
   /// `wanted`: the number of matches to play; nullopt for no limit.
@@ -33,19 +34,20 @@ class Progress {
   std::map<std::uint64_t, Seat> seats;
   /// The number of the last received report's leaf in the server's log, for the next hello.
   std::optional<std::uint64_t> reports_after;
-  /// True if no more matches are to begin, whatever `wanted` says.
+  /// True if no more matches may begin, regardless of `wanted`.
   bool ending = false;
-  /// The server's reason for giving the bot no seats; empty if it gives seats.
+  /// The server's reason for parking the bot; empty if the bot is not parked.
   std::string parked;
 
   /// True if another match may begin.
   bool more() const;
   /// Return the number of matches that may be played at once, given a capacity.
   int room(int capacity) const;
-  /// True if nothing is left to play.
+  /// True if no more matches are to be played.
   bool done() const { return !more() && playing.empty() && accepted.empty(); }
-  /// Handle the welcome of a new connection. Forget the state that the server sends again: invitations and running matches.
-  /// While the last matches are being finished they stay: each gets its report, or begins again.
+  /// Handle the welcome of a new connection. Forget the state that the server sends again:
+  /// invitations and running matches. While the last matches are being finished, they stay: each
+  /// gets its report or begins again.
   void welcomed(const v1::Welcome& welcome);
 
  private:
@@ -59,14 +61,14 @@ using Keep = std::function<void(const v1::MatchReport&, const Seat*)>;
 /// The conversation of one stream, from the welcome on.
 class Session {
  public:
-  /// `challengers`: lower-case names of the bots whose challenges it accepts; nullopt for all. `keep` may be
-  /// empty. Throws ArenaError (no_game_in_common).
+  /// `challengers`: lower-case names of the bots whose challenges the bot accepts; nullopt for all.
+  /// `keep` may be empty. Throws ArenaError (no_game_in_common).
   Session(const v1::Welcome& welcome, const std::vector<std::string>& games, int capacity, Progress& progress,
           std::set<std::string> challengers, Keep keep);
 
-  /// Apply a message; return an immediate reply, if any.
+  /// Apply a message; return the immediate reply, if there is one.
   std::optional<v1::PlayRequest> receive(const v1::PlayResponse& message);
-  /// Note that the stream has ended.
+  /// Record that the stream has ended.
   void lose() { open_->lose(); }
   std::shared_ptr<const OpenDecisions> open() const { return open_; }
 
@@ -84,7 +86,7 @@ class Session {
   int room_;  // the capacity last sent to the server; negative if it must be sent again
 };
 
-/// Return true if a message has anything for the bot itself.
+/// Return true if a message contains a part for the bot itself.
 bool concerns_bot(const v1::PlayResponse& message);
 
 }  // namespace arena

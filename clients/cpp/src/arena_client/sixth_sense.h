@@ -18,7 +18,7 @@ struct Laid {
 
 /// A seat's knowledge when it chooses, apart from its own hand.
 struct Table {
-  /// The trump colour; nullopt if there is none (yet).
+  /// The trump colour; nullopt if there is no trump, or not yet.
   std::optional<int> trump;
   /// The cards of the current trick that count, in the order in which they were played.
   std::vector<Laid> trick;
@@ -32,13 +32,14 @@ struct Table {
 
 /// Read the table from a view.
 Table read(const Catalog& game, const v1::SixthSenseView& view);
-/// Return the counting cards of a trick when an action is added: a block removes its victim and does not count itself.
+/// Return the counting cards of a trick after one more action. A block removes its victim and does
+/// not count itself.
 std::vector<Laid> after(std::vector<Laid> trick, const Catalog& game, const Action& action, int seat, int place);
 /// Return the seat that takes a trick so far; nullopt if no card counts.
 std::optional<int> taker(const std::vector<Laid>& trick, std::optional<int> trump);
 /// Return the numbers of tricks that a prediction card predicts: two for a 6/9.
 std::vector<int> targets(const Catalog& game, int card);
-/// Return the points of a round with these aims and this many tricks.
+/// Return the points of a round with the given aims and number of tricks.
 int points(const std::vector<int>& aims, int tricks, bool novice);
 
 }  // namespace arena::sixth_sense

@@ -12,16 +12,17 @@
 namespace arena {
 namespace {
 
-/// Statuses after which another try may succeed, whatever the reason. Any other status with a reason is final.
+/// Statuses after which another try may succeed, with any reason. All other statuses with a reason
+/// are final.
 const std::set<std::string> COME_BACK = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"};
 
 /// Statuses that are final even without a reason, in addition to those with their own errors.
 const std::set<std::string> FINAL = {"INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"};
 
-/// Maximum pause in milliseconds that a server may ask for; a longer one must be a mistake.
+/// Maximum pause that a server may request, in milliseconds. A longer pause must be a mistake.
 constexpr double LONGEST_PAUSE = 3'600'000;
 
-/// Return the fields of a message with this number that are bytes or texts.
+/// Return the values of a message's field with the given number, which must be bytes or text.
 std::vector<std::string> fields(const std::string& bytes, int number) {
   google::protobuf::Empty message;
   std::vector<std::string> found;

@@ -1,4 +1,4 @@
-// The meaning of a call's end: the statuses of the protocol, and which of them another try may change.
+// Interpretation of a call's end: a permanent error, or a reason for another try.
 #pragma once
 
 #include <optional>

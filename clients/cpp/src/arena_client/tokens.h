@@ -1,4 +1,4 @@
-// Keeps a bot's token between runs in a small separate file, readable only by its owner.
+// Stores a bot's token between runs in a small separate file, readable only by its owner.
 #pragma once
 
 #include <optional>
@@ -6,14 +6,16 @@
 
 namespace arena {
 
-/// Return the file for one bot on one server, in the user's home. Case does not matter, as on the server.
+/// Return the token file for one bot on one server, in the user's home. As on the server, the
+/// name's case does not matter.
 std::string default_token_file(const std::string& address, const std::string& name);
 
 /// Return the token in the file; nullopt if the file is missing or empty. Throws ArenaError (argument).
 std::optional<std::string> read_token(const std::string& file);
 
-/// A token for a bot that is about to register. Until the server answers it lies beside its final file, so that a
-/// full disk or a lost answer does no harm: the next try offers the same token.
+/// A token for a bot that is about to register. Until the server answers, it is in a file beside
+/// its final file, so that a full disk or a lost answer does no harm. The next try sends the same
+/// token.
 class NewToken {
  public:
   /// Use the token that an earlier try left beside the file, or create a new token. Throws ArenaError (argument).

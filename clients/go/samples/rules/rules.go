@@ -11,7 +11,7 @@ import (
 	"arena.example/client/sixthsense"
 )
 
-// decide sends each game to its rules; plays at random in games without rules.
+// decide applies the rules of the game, or plays at random in games without rules.
 func decide(decision *client.Decision) int {
 	switch view := decision.View.(type) {
 	case *client.NullernView:
@@ -23,7 +23,7 @@ func decide(decision *client.Decision) int {
 	}
 }
 
-// playSixthSense sends each kind of choice to its rule.
+// playSixthSense applies the rule for each kind of choice.
 func playSixthSense(decision *client.Decision, view *client.SixthSenseView) int {
 	game, legal := decision.Game, decision.Legal
 	table := sixthsense.Read(game, view)

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use arena_client::{Decision, NullernView, SixthSenseView, View, nullern, sixth_sense};
 
-/// Sends each game to its rules; plays at random in games without rules.
+/// Applies the rules of the game, or plays at random in games without rules.
 pub fn decide(decision: &Decision) -> usize {
     match &decision.view {
         View::SixthSense(view) => play_sixth_sense(decision, view),
@@ -19,7 +19,7 @@ fn kind(decision: &Decision) -> &str {
     &decision.game.actions[decision.legal[0]].kind
 }
 
-/// Sends each kind of choice to its rule.
+/// Applies the rule for each kind of choice.
 fn play_sixth_sense(decision: &Decision, view: &SixthSenseView) -> usize {
     let (game, legal) = (&decision.game, &decision.legal);
     let table = sixth_sense::read(game, view);

@@ -28,12 +28,12 @@ impl Alarms {
         self.0.clear();
     }
 
-    /// Returns when the next one is due.
+    /// Returns the time at which the next alarm is due.
     pub fn next(&self) -> Option<Duration> {
         self.0.iter().map(|&(at, _)| at).min()
     }
 
-    /// Takes out the next one that is due.
+    /// Removes and returns the next alarm that is due.
     pub fn due(&mut self, now: Duration) -> Option<Alarm> {
         let next = self.next().filter(|&next| next <= now)?;
         let at = self.0.iter().position(|&(at, _)| at == next)?;

@@ -17,7 +17,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const LONG_OUTAGE: Duration = Duration::from_secs(120);
 /// Maximum wait between two tries during a long outage.
 const LONGEST_OUTAGE_WAIT: Duration = Duration::from_secs(30);
-/// Time after which a connection counts as good, so that waits start again from the shortest.
+/// Time after which a connection counts as good, so that the next wait is the shortest again.
 const STEADY: Duration = Duration::from_secs(1);
 
 /// Returns the longest wait before the next try, given the time since the last good connection.

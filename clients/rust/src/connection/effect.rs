@@ -9,9 +9,9 @@ use crate::v1::{LogState, MatchReport, PlayRequest, RegisterBotRequest};
 /// An effect to perform. Tries to connect are numbered, and so are sessions, one per stream.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Register within `ANSWER_TIME`; the answer goes to `registered`.
+    /// Register within `ANSWER_TIME` and pass the answer to `registered`.
     Register { attempt: u64, request: RegisterBotRequest },
-    /// Open a stream; its messages go to `hear`, its end to `ended`.
+    /// Open a stream. Pass its messages to `hear`, and its end to `ended`.
     Play { attempt: u64, token: String },
     /// Send a message on the stream.
     Write(PlayRequest),
@@ -19,9 +19,10 @@ pub(crate) enum Effect {
     CloseSend,
     /// Drop stream and connection, if any.
     HangUp,
-    /// Give a message of the server to the bot; the first of a session has the welcome.
+    /// Pass a message of the server to the bot. The first message of a session contains the
+    /// welcome.
     Deliver(Box<Delivery>),
-    /// No time is left, and the bot must not be called any more.
+    /// Stop calling the bot, because no time is left.
     Hurry,
     /// Record the log of results that a welcome shows.
     RecordLog(LogState),
@@ -29,6 +30,6 @@ pub(crate) enum Effect {
     RecordMatch { report: Box<MatchReport>, seat: Option<Seat> },
     /// Look for a permanent obstacle and report it to `looked`.
     Look { attempt: u64, lost: Failure },
-    /// The end, once.
+    /// The connection has ended. Sent once.
     Done(Result<(), Error>),
 }

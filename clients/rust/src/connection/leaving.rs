@@ -1,4 +1,4 @@
-//! How a bot leaves: at once, or when its matches are finished.
+//! Leaving of a bot: at once, or when its matches are finished.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::v1::PlayRequest;
 const LEAVE_TIME: Duration = Duration::from_secs(2);
 
 impl Connection {
-    /// Begins no more matches and finishes the current ones; leaves the unfinished matches after a while.
+    /// Begins no more matches and finishes the current ones. After `limit`, leaves the unfinished
+    /// matches.
     pub fn drain(&mut self, now: Duration, limit: Duration) {
         if !self.at(now) {
             return;
@@ -38,7 +39,7 @@ impl Connection {
         }
     }
 
-    /// The time for finishing matches is over.
+    /// Called when the time for finishing matches is over.
     pub(super) fn drained(&mut self) {
         self.leave_now();
         self.effects.push_back(Effect::Hurry);

@@ -18,7 +18,7 @@ public final class ArenaException extends RuntimeException {
         NAME_TAKEN,
         /** The server does not accept the name of the bot or of its owner. */
         NAME_NOT_ALLOWED,
-        /** The server registers new bots by invitation only, or does not accept this one. */
+        /** The server registers new bots only by invitation, or does not accept this invitation. */
         INVITATION_NEEDED,
         /** The server plays none of the bot's games. */
         NO_GAME_IN_COMMON,
@@ -30,7 +30,7 @@ public final class ArenaException extends RuntimeException {
         REFUSED,
         /** The bot gets no seats until it is un-parked. */
         PARKED,
-        /** There was no connection for too long, or none is possible at this address. */
+        /** There was no connection for too long, or no connection is possible at this address. */
         UNREACHABLE
     }
 

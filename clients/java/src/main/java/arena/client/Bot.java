@@ -39,7 +39,7 @@ public abstract class Bot {
         return "";
     }
 
-    /** The number of matches that it plays at once. */
+    /** The number of matches that the bot plays at once. */
     public int capacity() {
         return 8;
     }
@@ -90,7 +90,10 @@ public abstract class Bot {
         };
     }
 
-    /** Called first on each connection; the welcome has the server's rules, its limits and the features that hold. */
+    /**
+     * Called first on each connection; the welcome has the server's rules, its limits and the
+     * features in use.
+     */
     public void onWelcome(Welcome welcome) {}
 
     /** Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect. */

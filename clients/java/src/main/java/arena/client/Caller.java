@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** The one place where a bot's code is called, one call at a time. It does no input or output. */
+/** Makes all calls of a bot's code, one at a time. It does no input or output. */
 final class Caller {
     /** Thrown instead of calling the bot's own code once the program must stop. */
     static final class Interrupted extends RuntimeException {
@@ -27,7 +27,10 @@ final class Caller {
     private static final long HOLD = MILLISECONDS.toNanos(10);
 
     private final Bot bot;
-    /** If true, an error in the bot is logged and the first legal action played; else it ends the run. */
+    /**
+     * If true, an error in the bot is logged and the first legal action is played. Otherwise it
+     * ends the run.
+     */
     private final boolean playOn;
     private final Clock clock;
     /** True if the bot must not be called any more. */

@@ -27,7 +27,7 @@ final class Connection {
         /** A message of the server on a session's stream, and when it arrived. */
         void deliver(Session session, PlayResponse message, long received);
 
-        /** No time is left, and the bot must not be called any more. */
+        /** Stop calling the bot, because no time is left. */
         void hurry();
     }
 
@@ -61,7 +61,9 @@ final class Connection {
     private static final long LONGEST_OUTAGE_WAIT = SECONDS.toNanos(30);
     /** The server's time limit to end the stream of a bot that leaves in the middle of matches. */
     private static final long LEAVE_TIME = SECONDS.toNanos(2);
-    /** Time after which a connection counts as good, so that waits start again from the shortest. */
+    /**
+     * Time after which a connection counts as good, so that the next wait is the shortest again.
+     */
     private static final long STEADY = SECONDS.toNanos(1);
     /** Maximum number of failures to diagnose before the first connection. */
     private static final int PROBES = 3;
@@ -76,7 +78,7 @@ final class Connection {
     private Channel channel;
     private Channel.Call call;
     private Session session;
-    /** True if the token of this try was known before the try. */
+    /** True if the token was known before this try. */
     private boolean known;
     /** True if there was a welcome on this try. */
     private boolean greeted;
@@ -132,7 +134,10 @@ final class Connection {
         });
     }
 
-    /** Begins no more matches and finishes the current ones; leaves the unfinished matches after a while. */
+    /**
+     * Begins no more matches and finishes the current ones. After `limit`, leaves the unfinished
+     * matches.
+     */
     void drain(long limit) {
         locked(() -> {
             progress.ending = true;
@@ -276,7 +281,7 @@ final class Connection {
         converse(answer.getToken());
     }
 
-    /** Plays on one stream until nothing is left to play or the stream ends. */
+    /** Plays on one stream until no more matches are to be played or the stream ends. */
     private void converse(String token) {
         int since = attempt;
         Alarm tooLate = new Alarm(ANSWER_TIME, () -> {

@@ -7,7 +7,10 @@ import com.google.protobuf.Message;
 import java.util.List;
 import java.util.Map;
 
-/** A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. */
+/**
+ * A choice to make, with everything that the seat may know, so that a bot needs no memory of
+ * earlier decisions.
+ */
 public final class Decision {
     private final arena.v1.Decision message;
     private final Catalog game;
@@ -103,8 +106,8 @@ public final class Decision {
     }
 
     /**
-     * True if more thinking is useless: the server has decided for the bot, or the match is over. A long search can look at it
-     * now and then, in any thread, and return any legal action.
+     * True if more thinking is useless, because the server has decided for the bot or the match is
+     * over. A long search can look at it now and then, in any thread, and return any legal action.
      */
     public boolean isClosed() {
         return session != null && !session.isOpen(message.getMatchId(), message.getDecisionId());

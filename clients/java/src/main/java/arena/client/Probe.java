@@ -31,7 +31,10 @@ import javax.net.ssl.X509TrustManager;
 final class Probe {
     /** Time limit in milliseconds for the other side to show its protocol. */
     private static final int GLANCE = 3000;
-    /** The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own. */
+    /**
+     * The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its
+     * own settings.
+     */
     private static final byte[] PREFACE =
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0".getBytes(StandardCharsets.ISO_8859_1);
 

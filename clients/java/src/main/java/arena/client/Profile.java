@@ -48,7 +48,7 @@ final class Profile {
     final long giveUpAfter;
     final boolean casual;
     final boolean challenges;
-    /** Lower-case names of the bots whose challenges it accepts; empty for all. */
+    /** Lower-case names of the bots whose challenges the bot accepts; empty for all. */
     final Set<String> challengers;
 
     Profile(Bot bot, String address, Options options, Map<String, String> environment) {
@@ -73,7 +73,7 @@ final class Profile {
             token = options.token;
             tls = options.tls;
             tlsRoots = options.tlsRoots;
-        } else { // the starting program set this, not the author
+        } else { // the program that started this one set the variable, not the author
             this.address = first(server, address, DEFAULT_ADDRESS);
             token = startedFor;
             tls = false;

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** State that outlives a stream: the number of matches to play, and those in progress. */
+/** State that outlives a stream: the number of matches to play, and the matches in progress. */
 final class Progress {
     /** The number of matches to play; 0 for no limit. */
     private final int wanted;
@@ -23,9 +23,9 @@ final class Progress {
     final Map<Long, Seat> seats = new HashMap<>();
     /** The number of the log's leaf of the last report, or of the log's last leaf before any report; null before the first welcome. */
     Long reportsAfter;
-    /** True if no more matches are to begin, whatever `wanted` says. */
+    /** True if no more matches may begin, regardless of `wanted`. */
     boolean ending;
-    /** The server's reason for giving the bot no seats; empty if it gives seats. */
+    /** The server's reason for parking the bot; empty if the bot is not parked. */
     String parked = "";
 
     Progress(int wanted) {
@@ -50,14 +50,15 @@ final class Progress {
         return wanted == 0 ? capacity : Math.max(0, Math.min(capacity, wanted - finished));
     }
 
-    /** True if nothing is left to play. */
+    /** True if no more matches are to be played. */
     boolean done() {
         return !more() && begun() == 0;
     }
 
     /**
-     * Forgets the state that the server sends again on a new connection: invitations and running matches. While the last matches
-     * are being finished they stay: each gets its report, or begins again.
+     * Forgets the state that the server sends again on a new connection: invitations and running
+     * matches. While the last matches are being finished, they stay: each gets its report or begins
+     * again.
      */
     void reconnect() {
         if (!ending) {

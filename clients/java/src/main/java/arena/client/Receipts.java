@@ -18,8 +18,9 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * The file of receipts beside a bot's token: a server's statements about its log of results, as JSON lines that docs/log.md of the
- * Arena describes. Nothing is verified here: {@code arena replay verify --receipts} does that. A file error ends no match.
+ * The receipts file beside a bot's token: JSON lines with a server's statements about its log of
+ * results that docs/log.md of the Arena describes. Nothing is verified here: {@code arena replay
+ * verify --receipts} does that. A file error ends no match.
  */
 final class Receipts {
     /** Number of newest receipts to keep when the file is pruned, which happens at twice as many lines. */
@@ -65,9 +66,10 @@ final class Receipts {
     }
 
     /**
-     * Records the log that a welcome shows, if it shows one. The file is left unchanged if the log is shorter than the largest
-     * head in the file, or if its keys do not begin with the keys in the file. Such a log may be another one, and its keys
-     * would invalidate all receipts in the file.
+     * Records the log that a welcome shows, if it shows one. The file is left unchanged if the log
+     * is shorter than the largest head in the file, or if its keys do not begin with the keys in
+     * the file. Such a log may be a different log, whose keys would invalidate all receipts in the
+     * file.
      */
     void recordLog(LogState state) {
         readOnce();
@@ -107,7 +109,10 @@ final class Receipts {
         return HexFormat.of().formatHex(content.toByteArray());
     }
 
-    /** Reads the file at the first call, and cuts off an unfinished last line, which would spoil the next one. */
+    /**
+     * Reads the file at the first call, and removes an unfinished last line, which would spoil the
+     * next line.
+     */
     private void readOnce() {
         if (read) {
             return;

@@ -22,20 +22,24 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The conversation of one stream from the welcome on, as far as it does not need the bot: heartbeats, invitations, the
- * running matches. So it continues while the bot thinks. It never waits and does no input or output. The bot's thread reads
- * the games, the open decisions and the ended matches, and nothing else of it.
+ * The conversation of one stream from the welcome on, as far as it does not need the bot:
+ * heartbeats, invitations, the running matches. It continues while the bot thinks. It never waits
+ * and does no input or output. The bot's thread reads the games, the open decisions and the ended
+ * matches, and nothing else of it.
  */
 final class Session {
     private record Key(long match, int decision) {}
 
     private static final SecureRandom CHANCE = new SecureRandom();
-    /** Maximum number of ended matches to remember, since their messages may still wait for the bot. */
+    /**
+     * Maximum number of ended matches to remember, because their messages may still wait for the
+     * bot.
+     */
     private static final int MOST_ENDED = 1000;
 
     /** The games that the server plays, by name. */
     final Map<String, Catalog> games;
-    /** True if the stream has ended; the next one repeats its open decisions. */
+    /** True if the stream has ended. The next stream repeats its open decisions. */
     volatile boolean over;
     private final Set<Key> open = ConcurrentHashMap.newKeySet();
     /** The latest matches that ended, and the order in which they did. */
@@ -68,7 +72,7 @@ final class Session {
         room = progress.room(profile.capacity);
     }
 
-    /** True if a message has anything for the bot itself. */
+    /** True if a message contains a part for the bot itself. */
     static boolean concernsBot(PlayResponse message) {
         return message.getDecisionsCount() + message.getStartsCount() + message.getRoundsCount() + message.getReportsCount()
                         + message.getNoticesCount() > 0;

@@ -70,7 +70,10 @@ public record SixthSense(
         return new SixthSense(trump, trick, toCome, unseen, lacks);
     }
 
-    /** The counting cards of a trick when an action is added: a block removes its victim and does not count itself. */
+    /**
+     * The counting cards of a trick after one more action. A block removes its victim and does not
+     * count itself.
+     */
     public static List<Laid> after(List<Laid> trick, Catalog game, Catalog.Action action, int seat, int place) {
         if (action.kind().equals("block")) {
             return trick.stream().filter(laid -> laid.place() != action.place()).toList();
@@ -104,7 +107,7 @@ public record SixthSense(
         return game.cards().get(card).values();
     }
 
-    /** The points of a round with these aims and this many tricks. */
+    /** The points of a round with the given aims and number of tricks. */
     public static int points(List<Integer> aims, int tricks, boolean novice) {
         int distance = aims.stream().mapToInt(aim -> Math.abs(aim - tricks)).min().orElseThrow();
         if (novice) {

@@ -11,8 +11,8 @@ import java.util.Base64;
 import java.util.Locale;
 
 /**
- * A token for a bot that is about to register. Until the server answers it lies beside its final file, so that a full disk or
- * a lost answer does no harm: the next try offers the same token.
+ * A token for a bot that is about to register. Until the server answers, it is in a file beside its
+ * final file, so that a full disk or a lost answer does no harm. The next try sends the same token.
  */
 final class Tokens {
     final String token;

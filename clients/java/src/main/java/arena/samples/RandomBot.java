@@ -5,7 +5,7 @@ import arena.client.Bot;
 import arena.client.Decision;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** The shortest complete bot: it plays any legal action, whatever the game. */
+/** The shortest complete bot: it plays any legal action in any game. */
 public final class RandomBot extends Bot {
     private RandomBot() {
         super("random", "sixth_sense", "nullern");

@@ -38,7 +38,7 @@ public final class Rules extends Bot {
         return sixthSense(decision, (SixthSenseView) decision.view());
     }
 
-    /** Sends each kind of choice to its rule. */
+    /** Applies the rule for each kind of choice. */
     private static int sixthSense(Decision decision, SixthSenseView view) {
         Catalog game = decision.game();
         List<Integer> legal = decision.legal();

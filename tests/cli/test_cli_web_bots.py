@@ -60,6 +60,25 @@ def settled(pages: WebPages, path: str) -> str:
     return answer.text
 
 
+def test_the_list_has_ratings_first_and_the_last_match_and_who_gets_no_seats(tmp_path: Path) -> None:
+    path = directory_of(tmp_path / "data", 3, 3)
+    with open_to_amend(path) as connection:
+        parked = schema.bots.c.key == "bot-1"
+        connection.execute(update(schema.bots).where(parked).values(parked=STARTED, troubles="[1, 2]"))
+        moderation.ban(connection, "owner-bot-2", "many names", STARTED + DAY)
+    with open_directory(path) as directory:
+        ladder = directory.ladder("sixth_sense").standings
+    text = pages_of(path).get("/bots").text
+    rows = re.findall(r'<th scope="row"><a href="/bots/(bot-\d)">.*?</tr>', text, re.DOTALL)
+    assert rows == [*(row.bot for row in ladder), "bot-3"], "those with the highest rating come first"
+    assert re.findall(r'elo" data-game="6th Sense"><strong>(\d+)', text) == [f"{row.rating:.0f}" for row in ladder]
+    assert ladder[0].last_match is not None
+    assert text.count(f'<time datetime="{ladder[0].last_match.isoformat()}">') == 3
+    assert re.search(r'in matches 1 and 2, in a row[^"]*">parked<', text)
+    assert re.search(r'many names">banned<', text)
+    assert '<th scope="col">Now</th>' not in text, "without a server nobody knows"
+
+
 def test_points_by_round_and_bids_are_those_of_the_replays(data: Path) -> None:
     pages = pages_of(data)
     first = pages.get("/bots/bot-1")

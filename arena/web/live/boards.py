@@ -17,8 +17,9 @@ from trio.to_thread import run_sync
 from arena.queries.live import RoundRow, StatusRow
 from arena.queries.remote import NoAnswer
 from arena.store.base.errors import Refused
-from arena.store.base.rows import MatchRow
+from arena.store.base.rows import BotRow, MatchRow
 from arena.web.answers.responses import fragment
+from arena.web.caches import TtlCache
 from arena.web.drawing.ratings import intervals
 from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
 from arena.web.live.event_stream import Viewers
@@ -26,6 +27,8 @@ from arena.web.live.face_up import face_up
 from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
 from arena.web.reading.reader import Missing, Reader, Unavailable, stopped
 
+BOTS_AGE: Final = 5.0
+"""Seconds for which the server's list of bots is cached."""
 MOST_BOARDS: Final = 500
 """Maximum number of boards in memory; those without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
@@ -41,6 +44,7 @@ class Live:
         self._open_server = open_server
         self._root = root
         self._boards: dict[str, Board] = {}
+        self._fresh = TtlCache()
 
     @asynccontextmanager
     async def running(self, _: Starlette) -> AsyncIterator[None]:
@@ -73,6 +77,24 @@ class Live:
     def has_server(self) -> bool:
         """True if the pages have a server."""
         return self._open_server is not None
+
+    async def bots(self) -> tuple[BotRow, ...]:
+        """Return the bots with what only the server knows of them, at most some seconds old. Raises: Unavailable."""
+        found: tuple[BotRow, ...] = await self._fresh.get("bots", self._bots, BOTS_AGE)
+        return found
+
+    async def _bots(self) -> tuple[BotRow, ...]:
+        if self._open_server is None:
+            raise Unavailable(self.feed.silent)
+        try:
+            return await run_sync(self._ask_bots)
+        except (NoAnswer, Refused) as error:
+            raise Unavailable(str(error)) from error
+
+    def _ask_bots(self) -> tuple[BotRow, ...]:
+        assert self._open_server is not None
+        with self._open_server() as client:
+            return client.bots()
 
     async def status(self) -> StatusRow:
         """Return the state of the server. Raises: Unavailable."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import islice
+from math import inf
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -16,15 +18,25 @@ from arena.queries.figures import leaders
 from arena.queries.profile import BotProfile, profile
 from arena.queries.source import DataSource
 from arena.store.base.errors import Refused
-from arena.store.base.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
+from arena.store.base.rows import (
+    BotEventKind,
+    BotEventRow,
+    BotRow,
+    LadderRow,
+    MatchRow,
+    MatchState,
+    RatedRow,
+    VersionRow,
+)
 from arena.web.answers.addresses import own_addresses
 from arena.web.answers.responses import page
 from arena.web.drawing.ratings import bank_histogram, rating_curve, refits, think_histogram
 from arena.web.pages.asked import known_game
-from arena.web.reading.reader import Busy, Missing
+from arena.web.reading.reader import Busy, Missing, Unavailable
 from arena.web.reading.ready_replays import replay_file
 from arena.web.reading.reviews import MOST_OF_ADDRESS, Reviews, TooManyReviews
 from engine.points import points_above
+from engine.registry import GAMES
 from trio_grpc.limits.connection_limits import origin_of
 
 LAST: Final = 150
@@ -116,10 +128,38 @@ class InGame(NamedTuple):
         return bool(refits(self.history))
 
 
+class ListedBot(NamedTuple):
+    """A bot in the list."""
+
+    bot: BotRow
+    standings: tuple[LadderRow | None, ...]
+    """Rows of the ladders, in the order of the games; None where it has finished no match."""
+
+    @property
+    def best(self) -> float:
+        """Highest of its ratings; minus infinity without any."""
+        return max((row.rating for row in self.standings if row is not None), default=-inf)
+
+    @property
+    def last_match(self) -> datetime | None:
+        """The end of its last match."""
+        return max((row.last_match for row in self.standings if row and row.last_match), default=None)
+
+
 async def bots(request: Request) -> Response:
-    """List the bots."""
-    rows = await request.app.state.fresh.read("bots", lambda source: source.bots())
-    return page(request, "bots.html", bots=rows)
+    """List the bots, those with the highest rating first, and which of them are online, if a server knows."""
+    state = request.app.state
+    try:
+        rows = await state.live.bots()
+    except Unavailable:
+        rows = await state.fresh.read("bots", lambda source: source.bots())
+    ladders = [
+        await state.fresh.read(("ladder", game), lambda source, game=game: source.ladder(game), AGE) for game in GAMES
+    ]
+    by_name = [{row.bot: row for row in ladder.standings} for ladder in ladders]
+    listed = [ListedBot(row, tuple(of_game.get(row.name) for of_game in by_name)) for row in rows]
+    online = any(row.connected is not None for row in rows)
+    return page(request, "bots.html", bots=sorted(listed, key=lambda each: -each.best), online=online)
 
 
 async def bot(request: Request) -> Response:

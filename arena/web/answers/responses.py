@@ -114,6 +114,10 @@ def _instant(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _rfc3339(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def _stamp(at: datetime) -> str:
     """Return a time in the form that addresses use."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat()
@@ -142,6 +146,7 @@ _TEMPLATES: Final = Environment(
 _TEMPLATES.filters.update(
     at=_instant,
     flag_in_words=flag_in_words,
+    instant=_rfc3339,
     long=_long,
     margin=_margin,
     segment=lambda text: quote(text, safe=""),

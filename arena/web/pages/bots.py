@@ -169,7 +169,7 @@ async def bot(request: Request) -> Response:
         known_game(asked)
     state = request.app.state
     done = await state.fresh.read("bot events", lambda source: source.bot_events(EVENTS))
-    name = _present_name(done, typed)
+    name = present_name(done, typed)
     listed = await state.fresh.read("bots", lambda source: source.bots())
     entry = next((row for row in listed if row.name.lower() == name.lower()), None)
 
@@ -215,7 +215,7 @@ async def bot(request: Request) -> Response:
     )
 
 
-def _present_name(events: Sequence[BotEventRow], typed: str) -> str:
+def present_name(events: Sequence[BotEventRow], typed: str) -> str:
     """Return a bot's current name; `typed` is that or a former one."""
     for event in reversed(events):  # oldest first
         if event.kind is BotEventKind.RENAMED and event.name.lower() == typed.lower():

@@ -50,7 +50,7 @@ def picture(page: str) -> str | None:
 )
 def test_a_page_prints_the_address_at_which_the_request_arrived(local: str, port: int, origin: str) -> None:
     assert picture(shown(Addresses(), local=local, port=port)) == f"{origin}{static_path('')}/preview.png"
-    assert f"curl {origin}/api/v1/" in shown(Addresses(), "/api", local, port)
+    assert f"curl '{origin}/api/v1/" in shown(Addresses(), "/api", local, port)
 
 
 def test_a_page_prints_the_public_address_with_its_path() -> None:

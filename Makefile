@@ -71,6 +71,7 @@ check: .venv/.ready .venv-proto/.ready ## Lock, format, lint, types, layers, set
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 clients/python
 	$(BIN)/lint-imports
 	$(BIN)/python tools/structure.py
 	$(BIN)/python tools/settings.py

@@ -1,7 +1,6 @@
 """Options of the test run; for Hypothesis: the same cases every time, each as long as it takes on a loaded machine."""
 
 import os
-import resource
 import signal
 import sys
 import threading
@@ -13,6 +12,9 @@ import pytest
 from coverage import Coverage
 from coverage.exceptions import CoverageWarning
 from hypothesis import settings
+
+if sys.platform != "win32":
+    import resource
 
 # A shell that runs the tests in the background has Ctrl-C ignored, which all they start would inherit.
 if threading.current_thread() is threading.main_thread():
@@ -124,6 +126,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what the run cost, whatever else the machine had to do: the tests and all programs that they started."""
+    if sys.platform == "win32":
+        return
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = sum(each.ru_utime + each.ru_stime for each in used)
     terminalreporter.write_line(f"processor time: {seconds:.0f} s")

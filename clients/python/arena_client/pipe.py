@@ -13,6 +13,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -35,6 +36,12 @@ from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayReques
 
 MOST_CLOSED = 10_000
 """Maximum number of closed decisions to remember because an answer to them may still come."""
+_OWN_GROUP: dict[str, Any]
+"""Arguments for a process that Ctrl-C in this program's terminal does not reach."""
+if sys.platform == "win32":
+    _OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+else:
+    _OWN_GROUP = {"process_group": 0}
 END = 2.0
 """Maximum time in seconds for the command to end after its standard input is closed."""
 
@@ -62,7 +69,7 @@ class PipeBot(Bot):
         self._writing = Lock()
         try:
             self._command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
-                [*words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0 if os.name == "posix" else None
+                [*words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **_OWN_GROUP
             )
         except OSError as error:
             raise ArgumentError(f"the command {words[0]!r} cannot be started: {error.strerror}") from error

@@ -172,9 +172,9 @@ class Receipts:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._lines >= 2 * KEPT:
-                self._shorten()
-            descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            with os.fdopen(descriptor, "ab", buffering=0) as file:
+                with contextlib.suppress(OSError):  # Windows replaces no file that is open; the next line tries again
+                    self._shorten()
+            with open(self.file, "ab", buffering=0, opener=_private) as file:
                 _write_whole(file, text.encode())
             self._lines += 1
         except OSError as error:
@@ -183,12 +183,12 @@ class Receipts:
     def _shorten(self) -> None:
         """Remove all but the newest receipts and the newest pin before them."""
         assert self.file is not None, "the caller has checked"
-        lines = self.file.read_text("utf-8").splitlines(keepends=True)
-        pins = [line for line in lines if line.startswith('{"arena_receipts"')]
-        kept = [*pins[-1:], *[line for line in lines if not line.startswith('{"arena_receipts"')][-KEPT:]]
+        lines = self.file.read_bytes().splitlines(keepends=True)
+        pins = [line for line in lines if line.startswith(b'{"arena_receipts"')]
+        kept = [*pins[-1:], *[line for line in lines if not line.startswith(b'{"arena_receipts"')][-KEPT:]]
         descriptor, whole = tempfile.mkstemp(dir=self.file.parent, prefix=".receipts-")
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            with os.fdopen(descriptor, "wb") as file:
                 file.writelines(kept)
             Path(whole).replace(self.file)
         except OSError:
@@ -205,6 +205,11 @@ class Receipts:
 
 def _head(head: LogHead) -> dict[str, Any]:
     return {"size": head.size, "root": head.root.hex(), "signature": head.signature.hex()}
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner can read, if the system has modes; `flags` has O_BINARY on Windows."""
+    return os.open(path, flags, 0o600)
 
 
 def _write_whole(file: FileIO, line: bytes) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import arena_client
@@ -15,12 +18,28 @@ from client_tests.test_client_connection import one_match
 pytestmark = pytest.mark.process
 
 DISTRIBUTION = Path(__file__).parent.parent
+ROOT = DISTRIBUTION.parents[1]
+WINDOWS = (ROOT / ".github" / "workflows" / "client.yml").read_text("utf-8")
+
+
+def program(environment: Path, name: str) -> str:
+    """The path of a program in a virtual environment."""
+    return str(environment / ("Scripts" if os.name == "nt" else "bin") / name)
+
+
+def found_python(version: str) -> str | None:
+    """A Python of this version, on the path or one of pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions").glob(f"{version}.*/bin/python3")
+    for each in (shutil.which(f"python{version}"), *map(str, pyenv)):
+        if each and subprocess.run([each, "--version"], capture_output=True, check=False).returncode == 0:
+            return each
+    return None
 
 
 @pytest.mark.long
 def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
     uv = str(Path(sys.executable).with_name("uv"))
-    python = tmp_path / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python = program(tmp_path / "venv", "python")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PYTHON"))}
 
     def call(*command: str) -> str:
@@ -30,9 +49,9 @@ def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
         return done.stdout
 
     call(uv, "venv", "--quiet", "--python", "3.11", "venv")
-    told = ["--quiet", "--python", str(python), "--resolution", "lowest-direct"]
+    told = ["--quiet", "--python", python, "--resolution", "lowest-direct"]
     call(uv, "pip", "install", *told, str(DISTRIBUTION))
-    installed = call(uv, "pip", "freeze", "--python", str(python)).splitlines()
+    installed = call(uv, "pip", "freeze", "--python", python).splitlines()
     client, common_protos, grpcio, protobuf = sorted(installed)
     assert client.startswith("arena-client")
     assert common_protos == "googleapis-common-protos==1.65.0"
@@ -41,10 +60,53 @@ def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
     bot = "from arena_client import Bot\nclass First(Bot):\n    def decide(self, decision): return decision.legal[0]\n"
     (tmp_path / "bot.py").write_text(bot)
     with Peer([one_match]) as peer:
-        call(
-            str(python), "-W", "error", "-m", "arena_client", "bot:First", peer.address, "--token-file=t", "--matches=1"
-        )
+        call(python, "-W", "error", "-m", "arena_client", "bot:First", peer.address, "--token-file=t", "--matches=1")
     assert (tmp_path / "t").exists()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", re.findall(r'"(3\.\d+)"', WINDOWS))
+def test_the_tests_pass_on_every_python_that_is_here(version: str, tmp_path: Path) -> None:
+    """With the commands of the workflow for Windows, in an environment that has nothing else."""
+    if (python := found_python(version)) is None:
+        pytest.skip(f"there is no Python {version} here")
+    subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PYTHON"))}
+    install, test = re.findall(r"^      - run: python (.*)$", WINDOWS, re.MULTILINE)
+    for words in (install, test):
+        command = [program(tmp_path / "venv", "python"), *words.split()]
+        ran = subprocess.run(
+            command, cwd=ROOT, env=environment | {"HATCH_BUILD_NO_HOOKS": "true"}, capture_output=True, text=True,
+            timeout=1200, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-2000:]
+
+
+@pytest.mark.long
+def test_a_bot_is_set_up_without_the_internet_as_the_readme_says(tmp_path: Path) -> None:
+    page = (DISTRIBUTION / "README.md").read_text("utf-8").partition("### Without the internet")[2]
+    collect, install = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "arena").symlink_to(ROOT)
+
+    def here(folder: str, script: str) -> None:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        script = script.replace("python3 ", f"{program(tmp_path / 'venv', 'python')} ")
+        subprocess.run(["sh", "-euc", script], cwd=tmp_path / folder, check=True, capture_output=True, timeout=300)
+
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    here("windows", collect)
+    wheels = [path.name for path in (tmp_path / "windows" / "wheels").iterdir()]
+    for name in (
+        "arena_client-.*-none-any",
+        "grpcio-.*-win_amd64",
+        "protobuf-.*-win_amd64",
+        "googleapis_common_protos-.*",
+    ):
+        assert [wheel for wheel in wheels if re.fullmatch(f"{name}.whl", wheel)], wheels
+    here("mine", collect.replace("--platform win_amd64 --python-version 3.13 ", ""))
+    here("mine", install)
+    (tmp_path / "bot.py").write_text("from arena_client import Bot\nclass First(Bot):\n    pass\n")
+    here(".", "python3 -W error -c 'from bot import First; First(name=\"first\")'")
 
 
 def loaded(program: str) -> list[str]:
@@ -61,6 +123,7 @@ def test_the_messages_alone_load_neither_the_sdk_nor_grpc() -> None:
     assert not {"grpc", "asyncio", "logging"} & {*found}
 
 
+@pytest.mark.skipif(find_spec("sqlalchemy") is None, reason="what the server needs is not installed")
 def test_a_server_loads_of_the_sdk_the_messages_and_what_reads_them_only() -> None:
     found = loaded(
         "import arena.api.server, arena.api.further_process, arena.cli.operate.serve, arena.web.beside_server"

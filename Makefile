@@ -110,7 +110,7 @@ test-compiled: compiled ## The tests of every room that has compiled modules, an
 	$(BIN)/pytest --compiled $(PARALLEL)
 
 bundle: .venv/.ready ## One archive for this system and Python that installs without a network: dist/arena-*.tar.gz
-	@$(BIN)/python tools/bundle.py $(if $(MINISIGN_KEY),--key $(MINISIGN_KEY))
+	@$(BIN)/python tools/bundle.py $(if $(MINISIGN_KEY),--key $(MINISIGN_KEY)) $(WHEELS)
 
 # What a language's SDK is made with may be missing on a user's machine, but not in CI.
 TYPESCRIPT := clients/typescript

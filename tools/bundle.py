@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -46,10 +47,12 @@ def export(index: str, *words: str) -> str:
     return run(uv, "export", "--quiet", "--locked", "--no-dev", "--default-index", index, *words)
 
 
-def collect_wheels(folder: Path, index: str) -> str:
+def collect_wheels(folder: Path, index: str, further: Sequence[Path]) -> str:
     """Put the wheels of the lock and of this repository into a folder, and return them as requirements with hashes."""
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
     run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, *OURS, CI="true", UV_PYTHON="")
+    for wheel in further:
+        shutil.copy(wheel, folder)
     ours = "".join(f"./wheels/{wheel.name} --hash=sha256:{sha256(wheel)}\n" for wheel in sorted(folder.iterdir()))
     locked = export(index, "--no-emit-local")
     requirements = folder.parent / "requirements.txt"
@@ -67,16 +70,21 @@ def write_sums(folder: Path) -> Path:
     return sums
 
 
-def build(key: Path | None, index: str) -> Path:
-    """Build the archive below dist/ and return its path. `key`: a secret key of minisign that signs the checksums."""
+def build(key: Path | None, index: str, further: Sequence[Path]) -> Path:
+    """Build the archive below dist/ and return its path.
+
+    `key`: a secret key of minisign that signs the checksums; `further`: wheels of ours that are built elsewhere.
+    """
     folder = ROOT / "build" / "bundle" / NAME
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "wheels").mkdir(parents=True)
     print("building and collecting wheels …", flush=True)
-    requirements = collect_wheels(folder / "wheels", index)
+    requirements = collect_wheels(folder / "wheels", index, further)
     (folder / "requirements.txt").write_text(requirements)
     shutil.copytree(ROOT / "contrib" / "bundle", folder, dirs_exist_ok=True)
-    shutil.copytree(ROOT / "contrib" / "systemd", folder / "systemd")
+    for name in ("systemd", "container", "prometheus", "grafana"):
+        private = shutil.ignore_patterns("tls")  # what an operator who tried it here put beside compose.yaml
+        shutil.copytree(ROOT / "contrib" / name, folder / name, ignore=private)
     shutil.copy(ROOT / "LICENSE", folder)
     (folder / "sbom.json").write_text(export(index, "--format", "cyclonedx1.5"))
     print("installing from it …", flush=True)
@@ -88,21 +96,27 @@ def build(key: Path | None, index: str) -> Path:
         raise SystemExit(f"the installed arena is not compiled: {version}")
     sums = write_sums(folder)
     if key is not None:
-        run("minisign", "-S", "-W", "-s", key, "-m", sums)
+        run("minisign", "-S", "-W", "-s", key, "-t", NAME, "-m", sums)
     archive = ROOT / "dist" / f"{NAME}.tar.gz"
     archive.parent.mkdir(exist_ok=True)
     with tarfile.open(archive, "w:gz") as packed:
         packed.add(folder, NAME)
+    newest = folder.with_name("newest")
+    newest.unlink(missing_ok=True)
+    newest.symlink_to(NAME)
     return archive
 
 
 def main() -> None:
     """Build the archive, and print its path and size."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "wheels", nargs="*", type=Path, help="further wheels of ours, such as that of the documentation"
+    )
     parser.add_argument("--key", type=Path, help="secret key of minisign, without a password, to sign SHA256SUMS with")
     parser.add_argument("--index", default="https://pypi.org/simple", help="package index that the lock names")
     arguments = parser.parse_args()
-    archive = build(arguments.key, arguments.index)
+    archive = build(arguments.key, arguments.index, arguments.wheels)
     print(f"{archive.relative_to(ROOT)}: {archive.stat().st_size / 1e6:.0f} MB")
 
 

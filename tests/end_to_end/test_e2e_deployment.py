@@ -1,4 +1,4 @@
-"""What an operator hands out and installs: the archive without a network, and the units in a booted Debian."""
+"""What an operator hands out: the archive without a network, signed, and its units in a booted Debian."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.process, pytest.mark.long]
 ROOT = Path(__file__).parents[2]
 DEBIAN = "systemd,systemd-sysv,dbus,python3,python3-venv"
 """Packages of the system that is booted, beside the essential ones."""
+HERE = "localhost:50051"
 THINKER = """
 import sys, time
 from arena_client import Bot, run
@@ -33,10 +34,10 @@ class Thinker(Bot):
     games = ("nullern",)
 
     def decide(self, decision):
-        time.sleep(0.2)
+        time.sleep(float(sys.argv[3]))
         return decision.legal[0]
 
-run(Thinker(), token_file=sys.argv[1], matches=int(sys.argv[2]))
+run(Thinker(), sys.argv[4], token_file=sys.argv[1], matches=int(sys.argv[2]))
 """
 
 
@@ -63,10 +64,30 @@ def ran(*words: str | Path, **options: object) -> str:
     return str(result.stdout)
 
 
+def codename() -> str:
+    """The release of Debian on which this runs."""
+    found = re.search(r"^VERSION_CODENAME=(\w+)$", Path("/etc/os-release").read_text(), re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def key_pair(folder: Path) -> tuple[Path, str]:
+    """The file of a new secret key of minisign, and its public key."""
+    ran("minisign", "-G", "-W", "-p", folder / "key.pub", "-s", folder / "key")
+    return folder / "key", (folder / "key.pub").read_text().split()[-1]
+
+
 @pytest.fixture(scope="session")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def publisher(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The keys with which the archive is signed."""
+    needed("minisign")
+    return key_pair(tmp_path_factory.mktemp("publisher"))
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory, publisher: tuple[Path, str]) -> Path:
     """The unpacked archive, in a folder that knows nothing of this checkout."""
-    said = ran(sys.executable, ROOT / "tools" / "bundle.py", cwd=ROOT)
+    said = ran(sys.executable, ROOT / "tools" / "bundle.py", "--key", publisher[0], cwd=ROOT)
     archive = re.search(r"^(dist/arena-\S+\.tar\.gz): \d+ MB$", said, re.MULTILINE)
     assert archive, said
     folder = tmp_path_factory.mktemp("bundle")
@@ -76,25 +97,70 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpacked
 
 
-def test_the_archive_installs_and_plays_without_a_network(bundle: Path, tmp_path: Path) -> None:
+def test_a_signed_archive_installs_and_plays_without_a_network(
+    bundle: Path, publisher: tuple[Path, str], tmp_path: Path
+) -> None:
     needed("unshare", "ip")
     listed = json.loads((bundle / "sbom.json").read_text())
     assert {"grpcio", "numpy", "trio"} <= {each["name"] for each in listed["components"]}
     clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     script = f"ip link set lo up && {bundle}/install.sh {tmp_path}/arena && exec {tmp_path}/arena/bin/arena demo"
-    said = ran("unshare", "--net", "sh", "-c", script, cwd=tmp_path, env={**clean, "PYTHON": sys.executable})
+    said = ran(
+        "unshare",
+        "--net",
+        "sh",
+        "-c",
+        script,
+        cwd=tmp_path,
+        env={**clean, "PYTHON": sys.executable, "PUBLIC_KEY": publisher[1]},
+    )
+    assert "Signature and comment signature verified" in said
+    assert f"Trusted comment: {bundle.name}" in said
     assert "(compiled)" in said
     assert "OK" in said
 
 
-def test_a_changed_archive_is_not_installed(bundle: Path, tmp_path: Path) -> None:
+def change(file: Path) -> None:
+    """Change a byte of a copied file, and not of its original, which it is a link to."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.unlink()
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("harm", "refusal"),
+    [
+        (lambda copy: change(next((copy / "wheels").glob("arena-0*"))), "wheels/arena-0.*: FAILED"),
+        (lambda copy: change(copy / "SHA256SUMS"), "SHA256SUMS is not signed with the key RW"),
+        (lambda copy: change(copy / "SHA256SUMS.minisig"), "SHA256SUMS is not signed with the key RW"),
+        (lambda copy: (copy / "SHA256SUMS.minisig").unlink(), "SHA256SUMS.minisig is missing"),
+        (None, "SHA256SUMS is not signed with the key RW"),
+    ],
+    ids=["a changed wheel", "changed checksums", "a changed signature", "no signature", "another key"],
+)
+def test_what_its_publisher_did_not_sign_is_not_installed(
+    bundle: Path,
+    publisher: tuple[Path, str],
+    tmp_path: Path,
+    harm: Callable[[Path], object] | None,
+    refusal: str,
+) -> None:
     copy = tmp_path / "copy"
-    shutil.copytree(bundle, copy)
-    wheel = next((copy / "wheels").glob("arena-*"))
-    wheel.write_bytes(wheel.read_bytes() + b"x")
-    refused = subprocess.run([copy / "install.sh", tmp_path / "arena"], capture_output=True, text=True, check=False)
-    assert refused.returncode != 0
-    assert wheel.name in refused.stdout
+    shutil.copytree(bundle, copy, copy_function=os.link)
+    key = publisher[1] if harm else key_pair(tmp_path)[1]
+    if harm:
+        harm(copy)
+    refused = subprocess.run(
+        [copy / "install.sh", tmp_path / "arena"],
+        env={**os.environ, "PUBLIC_KEY": key},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode == 1
+    assert re.search(refusal, refused.stdout + refused.stderr)
+    assert "nothing is installed: " in refused.stderr
     assert not (tmp_path / "arena").exists()
 
 
@@ -128,9 +194,7 @@ def machine(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """A Debian of its own whose systemd is booted, with the archive installed as docs/run-a-server.md says."""
     needed("mmdebstrap", "systemd-nspawn", "nsenter")
     root = tmp_path_factory.mktemp("machine") / "root"
-    codename = re.search(r"^VERSION_CODENAME=(\w+)$", Path("/etc/os-release").read_text(), re.MULTILINE)
-    assert codename
-    ran("mmdebstrap", "--variant=minbase", f"--include={DEBIAN}", codename[1], root)
+    ran("mmdebstrap", "--variant=minbase", f"--include={DEBIAN}", codename(), root)
     shutil.copytree(bundle, root / "opt" / "bundle")
     command = ("systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network", "-D", str(root), "-b")
     environment = {**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}
@@ -174,7 +238,7 @@ def test_a_server_lives_under_systemd(machine: Machine) -> None:
         "a ladder is fitted under the unit",
     )
 
-    thinker = machine.start(python, "-c", THINKER, "/tmp/thinker", "1")
+    thinker = machine.start(python, "-c", THINKER, "/tmp/thinker", "1", "0.2", HERE)
     machine.until("StatusText", lambda text: "1 matches running" in text, "a match")
     machine.run("systemctl", "kill", "--signal=KILL", "arena")
     machine.until("NRestarts", lambda number: number == "1", "a restart after kill -9")
@@ -184,7 +248,7 @@ def test_a_server_lives_under_systemd(machine: Machine) -> None:
     machine.until("NRestarts", lambda number: number == "2", "a restart by the watchdog")
     machine.until("ActiveState", lambda state: state == "active", "the server is ready again")
 
-    thinker = machine.start(python, "-c", THINKER, "/tmp/thinker", "2")
+    thinker = machine.start(python, "-c", THINKER, "/tmp/thinker", "2", "0.2", HERE)
     machine.until("StatusText", lambda text: "1 matches running" in text, "a match")
     before = time.monotonic()
     machine.run("systemctl", "stop", "arena")

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-long check format pictures docs bench bench-clients compiled test-compiled bundle test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-long check format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -111,6 +111,13 @@ test-compiled: compiled ## The tests of every room that has compiled modules, an
 
 bundle: .venv/.ready ## One archive for this system and Python that installs without a network: dist/arena-*.tar.gz
 	@$(BIN)/python tools/bundle.py $(if $(MINISIGN_KEY),--key $(MINISIGN_KEY)) $(WHEELS)
+
+# BASE has the Python of the archive. BUNDLE=FOLDER takes an archive that is unpacked already.
+BASE ?= docker.io/library/debian:bookworm-slim
+BUILDAH ?= buildah --storage-driver vfs
+image: $(if $(BUNDLE),,bundle) ## An image of the server from this archive, in buildah's store: localhost/arena
+	$(BUILDAH) bud --isolation chroot --format docker --build-arg BASE=$(BASE) --tag localhost/arena \
+		--file contrib/container/Containerfile $(or $(BUNDLE),build/bundle/newest)
 
 # What a language's SDK is made with may be missing on a user's machine, but not in CI.
 TYPESCRIPT := clients/typescript

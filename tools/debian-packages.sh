@@ -29,6 +29,8 @@ if [ "${1:-}" = --deployment ]; then
     command -v systemd-nspawn >/dev/null || missing="$missing systemd-container"
     command -v promtool >/dev/null || missing="$missing prometheus"
     command -v minisign >/dev/null || missing="$missing minisign"
+    command -v buildah >/dev/null || missing="$missing buildah"
+    command -v docker-compose >/dev/null || missing="$missing docker-compose"
 fi
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null; then

@@ -1,4 +1,4 @@
-"""What an operator hands out: the archive without a network, signed, and its units in a booted Debian."""
+"""What an operator hands out: the archive without a network, its units in a booted Debian, and an image of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,26 @@ ROOT = Path(__file__).parents[2]
 DEBIAN = "systemd,systemd-sysv,dbus,python3,python3-venv"
 """Packages of the system that is booted, beside the essential ones."""
 HERE = "localhost:50051"
+PROXY, SERVER = "172.31.7.2", "172.31.7.3"
+"""Addresses in compose.yaml."""
+STREAMS = "/usr/lib/nginx/modules/ngx_stream_module.so"
+SLIM = ("path-exclude=/usr/share/man/*", "path-exclude=/usr/share/doc/*", "path-exclude=/usr/share/locale/*")
+"""Options of dpkg with which Debian's slim images are made."""
+READ = """
+import ssl, sys
+from http.client import HTTPConnection, HTTPSConnection
+from urllib.parse import urlsplit
+
+url, host, roots = urlsplit(sys.argv[1]), sys.argv[2:3], sys.argv[3:]
+if roots:
+    connection = HTTPSConnection(url.netloc, context=ssl.create_default_context(cafile=roots[0]))
+else:
+    connection = HTTPConnection(url.netloc)
+connection.request("GET", url.path, headers={"Host": host[0]} if host else {})
+answer = connection.getresponse()
+print(answer.status, answer.headers["Location"], answer.read().decode())
+"""
+"""Prints the answer of a web server to a request: status, address of a redirection, content."""
 THINKER = """
 import sys, time
 from arena_client import Bot, run
@@ -101,6 +121,7 @@ def test_a_signed_archive_installs_and_plays_without_a_network(
     bundle: Path, publisher: tuple[Path, str], tmp_path: Path
 ) -> None:
     needed("unshare", "ip")
+    assert (bundle / "container" / "compose.yaml").exists()
     listed = json.loads((bundle / "sbom.json").read_text())
     assert {"grpcio", "numpy", "trio"} <= {each["name"] for each in listed["components"]}
     clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
@@ -271,3 +292,177 @@ def test_a_server_lives_under_systemd(machine: Machine) -> None:
     matches = machine.answer("matches")["matches"]
     assert isinstance(matches, list)
     assert {each["state"] for each in matches} == {"finished"}
+
+
+def inside(holder: subprocess.Popen[bytes]) -> tuple[str, ...]:
+    """The words before a command that shall run in the network of a process."""
+    return ("nsenter", "--net", "--target", str(holder.pid))
+
+
+@contextmanager
+def network() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The words before a command that shall run where compose.yaml has the proxy, and where it has the server."""
+    holders = [subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) for _ in range(2)]
+    try:
+        own = Path("/proc/self/ns/net").readlink()
+        until(lambda: all(Path(f"/proc/{each.pid}/ns/net").readlink() != own for each in holders), "two networks")
+        proxy, server = map(inside, holders)
+        link = ("ip", "link", "add", "inside", "type", "veth", "peer", "name", "inside", "netns", str(holders[1].pid))
+        ran(*proxy, *link)
+        for where, address in ((proxy, PROXY), (server, SERVER)):
+            for words in ("link set lo up", "link set inside up", f"addr add {address}/24 dev inside"):
+                ran(*where, "ip", *words.split())
+        yield proxy, server
+    finally:
+        for each in holders:
+            each.kill()
+            each.wait()
+
+
+class Container:
+    """A container of the image, whose volume lasts as long as it does."""
+
+    def __init__(self, buildah: tuple[str, ...], where: tuple[str, ...], *options: str) -> None:
+        name = ran(*buildah, "from", "localhost/arena").strip()
+        self.config = json.loads(ran(*buildah, "inspect", "--type", "image", "localhost/arena"))["Docker"]["config"]
+        self._run = (*where, *buildah, "run", "--isolation", "chroot", *options, name, "--")
+
+    def run(self, *words: str) -> str:
+        return ran(*self._run, *words)
+
+    def healthy(self) -> bool:
+        kind, *words = self.config["Healthcheck"]["Test"]
+        assert kind == "CMD"
+        return subprocess.run([*self._run, *words], capture_output=True, check=False).returncode == 0
+
+    @contextmanager
+    def started(self, *words: str) -> Iterator[Callable[[], None]]:
+        """Start the server, with the image's own arguments by default; it can be stopped as Docker does."""
+        arguments = words or self.config["Cmd"]
+        with subprocess.Popen([*self._run, *self.config["Entrypoint"], *arguments]) as outer:
+            try:
+                until(self.healthy, "the server is healthy")
+
+                def stop() -> None:
+                    os.kill(served_below(outer.pid), signal.SIGTERM)
+                    assert outer.wait(60) == 0
+
+                yield stop
+            finally:
+                if outer.poll() is None:
+                    os.kill(served_below(outer.pid), signal.SIGKILL)
+
+
+def served_below(pid: int) -> int:
+    """The process of the server, a descendant of the program that runs the container."""
+    waiting = [pid]
+    for each in waiting:
+        if Path(f"/proc/{each}/comm").read_text().strip() == "arena":
+            return each
+        for children in Path(f"/proc/{each}/task").glob("*/children"):
+            waiting.extend(map(int, children.read_text().split()))
+    raise AssertionError("no server runs in the container")
+
+
+@pytest.fixture(scope="session")
+def image(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """The command buildah with a store that has the image, whose base is made as Debian's slim images are."""
+    needed("mmdebstrap", "buildah", "nsenter", "ip")
+    folder = tmp_path_factory.mktemp("image")
+    store = ("--root", str(folder / "store"), "--runroot", str(folder / "run"), "--storage-driver", "vfs")
+    buildah = ("buildah", *store)
+    merged = ("--include=usr-is-merged", "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr")
+    slim = (f"--dpkgopt={option}" for option in SLIM)
+    try:
+        ran("mmdebstrap", "--variant=minbase", *merged, *slim, codename(), folder / "base.tar")
+        base = ran(*buildah, "from", "scratch").strip()
+        ran(*buildah, "add", "--quiet", base, folder / "base.tar", "/")
+        ran(*buildah, "commit", "--quiet", base, "localhost/base")
+        ran("make", "image", f"BUNDLE={bundle}", "BASE=localhost/base", f"BUILDAH={' '.join(buildah)}", cwd=ROOT)
+        yield buildah
+    finally:
+        for what in ("rm", "rmi"):
+            with suppress(AssertionError):
+                ran(*buildah, what, "--all", *(["--force"] if what == "rmi" else []))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_match_in_a_container_goes_on_after_a_stop(image: tuple[str, ...], tmp_path: Path) -> None:
+    size, unit = ran(*image, "images", "--format", "{{.Size}}", "localhost/arena").split()
+    assert (int(size) <= 400, unit) == (True, "MB"), size
+    address = f"{SERVER}:50051"
+    with network() as (outside, where):
+        container = Container(image, where)
+        assert 0 < int(container.config["User"].split(":")[0]) < 1000
+
+        def matches(state: str) -> set[int]:
+            found = json.loads(container.run("arena", "matches", "--json"))["matches"]
+            return {each["match"] for each in found if each["state"] == state}
+
+        with container.started() as stop:
+            bot = ("-m", "arena_client.samples.random_bot", "--name", "ann", "--token-file", str(tmp_path / "ann"))
+            ran(*outside, sys.executable, *bot, "--server", address, "--matches", "1")
+            assert ran(*outside, sys.executable, "-c", READ, f"http://{SERVER}:8080/bots/ann").startswith("200 ")
+            words = ("-c", THINKER, str(tmp_path / "thinker"), "1", "1", address)
+            thinker = subprocess.Popen([*outside, sys.executable, *words], stdout=subprocess.DEVNULL)
+            try:
+                until(lambda: matches("playing"), "a match")
+                (running,) = matches("playing")
+                stop()
+                assert not container.healthy()
+                assert matches("playing") == {running}
+                with container.started():
+                    assert thinker.wait(300) == 0
+                    assert running in matches("finished")
+                    assert not matches("playing")
+            finally:
+                thinker.kill()
+                thinker.wait()
+
+
+def test_the_files_for_compose_serve_bots_and_pages_by_tls(
+    bundle: Path, image: tuple[str, ...], tmp_path: Path
+) -> None:
+    needed("nginx", "docker-compose", "promtool")
+    files = bundle / "container"
+    ran("docker-compose", "--file", files / "compose.yaml", "--profile", "metrics", "config")
+    for file in (files / "prometheus.yml", bundle / "prometheus" / "arena.rules.yml"):
+        shutil.copy(file, tmp_path)
+    ran("promtool", "check", "config", tmp_path / "prometheus.yml")
+    tls = tmp_path / "tls"
+    ran(ROOT / ".venv" / "bin" / "arena", "cert", tls)
+    roots = tls / "cert.pem"
+    shutil.copy(roots, tls / "fullchain.pem")
+    (tls / "key.pem").rename(tls / "privkey.pem")
+    text = (files / "nginx.conf").read_text().replace("/etc/arena/tls", str(tls))
+    config = tmp_path / "nginx.conf"
+    config.write_text(f"load_module {STREAMS};\n" + text.replace("http {", "http {\n    access_log off;"))
+    nginx = (
+        "nginx",
+        "-c",
+        str(config),
+        "-e",
+        f"{tmp_path}/error.log",
+        "-g",
+        f"daemon off; user root; pid {tmp_path}/pid;",
+    )
+    with network() as (outside, where):
+        container = Container(image, where, "--volume", f"{files}/arena.toml:/etc/arena/arena.toml:ro")
+        ran(*nginx, "-t")
+        with container.started("serve", "--config", "/etc/arena/arena.toml"):
+            proxy = subprocess.Popen([*outside, *nginx])
+            try:
+                invited = container.run("arena", "bots", "invite", "--owner", "ann", "--json")
+                invitation = json.loads(invited)["invitation"]
+                bot = ("-m", "arena_client.samples.random_bot", "--name", "ann", "--token-file", str(tmp_path / "ann"))
+                secured = ("--server", HERE, "--tls-roots", str(roots), "--invitation", invitation)
+                ran(*outside, sys.executable, *bot, *secured, "--matches", "1")
+                asked = (*outside, sys.executable, "-c", READ)
+                assert ran(*asked, "https://localhost/bots/ann", "arena.example", roots).startswith("200 ")
+                assert ran(*asked, "http://localhost/bots/ann").startswith("301 https://localhost/bots/ann")
+                assert ran(*asked, "https://localhost/metrics", "arena.example", roots).startswith("403 ")
+                assert "arena_healthy 1" in ran(*asked, f"http://{SERVER}:9464/metrics")
+                container.run("arena", "backup", "/data/backups/first")
+            finally:
+                proxy.terminate()
+                proxy.wait()

@@ -222,3 +222,25 @@ def test_a_bot_plays_over_a_websocket_through_nginx_if_its_site_is_named(tmp_pat
                 assert socket.hear()["welcome"]["bot"] == "ann"
                 socket.say({"leave": True})
                 assert socket.end()[1].code == 1000
+
+
+def test_nginx_and_the_server_understand_their_files_for_compose(tmp_path: Path, tls: Path) -> None:
+    assert NGINX, "there is no nginx: tools/debian-packages.sh installs it"
+    files = ROOT / "contrib" / "container"
+    text = (files / "nginx.conf").read_text()
+    for old, new in {
+        "/etc/arena/tls/fullchain.pem": tls / "cert.pem",
+        "/etc/arena/tls/privkey.pem": tls / "key.pem",
+    }.items():
+        assert old in text
+        text = text.replace(old, str(new))
+    (tmp_path / "nginx.conf").write_text(f"load_module {MODULE};\npid {tmp_path}/pid;\n{text}")
+    command = [NGINX, "-t", "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")]
+    tested = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert tested.returncode == 0, tested.stderr
+    settings = [str(ARENA), "serve", "--config", str(files / "arena.toml"), "--print-config"]
+    shown = subprocess.run(settings, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+    proxy, server = re.findall(r"ipv4_address: (\S+)", (files / "compose.yaml").read_text())[::-1]
+    assert f'proxies = "{proxy}"' in shown
+    for name in ("nginx.conf", "prometheus.yml"):
+        assert {*re.findall(r"172\.\S+(?=:\d)", (files / name).read_text())} == {server}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import trio
 from PIL import Image
 
 from arena.web.drawing import match_picture
-from arena.web.drawing.match_picture import EDGE, PAPER, SIZE, MatchPictures, PicturedMatch, PicturedSeat
+from arena.web.drawing.match_picture import CHART, EDGE, PAPER, SEATS, SIZE, MatchPictures, PicturedMatch, PicturedSeat
 from tests.cli.web_data import directory_of, pages_of
 from tests.cli.web_process_rig import ask, browsing
 
@@ -59,6 +60,9 @@ def test_a_picture_is_drawn_once(data: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert [match.title for match in drawn] == ["Match 1", "Match 2"]
     places = [seat.place for seat in drawn[0].seats]
     assert places == sorted(places)
+    for match in drawn:
+        assert len(match.scores) > 1
+        assert all(match.scores[-1][seat.seat] == seat.score for seat in match.seats), "each line ends at its score"
     pictures = MatchPictures()
     for number in range(9):
         trio.run(pictures.picture, drawn[0]._replace(title=str(number)))
@@ -66,10 +70,13 @@ def test_a_picture_is_drawn_once(data: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("name", ["W" * 64, "<script>alert(1)</script>", "שלום 🃏", "", "a\nb"])
+@pytest.mark.parametrize("scores", [(), ((0,) * 7,), ((-123_456,) * 7, (9,) * 7, (-40, 50, -60, 70, 0, 1, 2))])
 @pytest.mark.parametrize("seats", [2, 7])
-def test_any_name_stays_inside_the_edge(name: str, seats: int) -> None:
+def test_any_name_stays_inside_the_edge(name: str, seats: int, scores: tuple[tuple[int, ...], ...]) -> None:
     lines = tuple(PicturedSeat(1 + seat, name, -123_456) for seat in range(seats))
-    content = trio.run(MatchPictures().picture, PicturedMatch("Match 9007199254740991", "6th Sense", lines))
+    lines = tuple(line._replace(seat=seat) for seat, line in enumerate(lines))
+    match = PicturedMatch("Match 9007199254740991", "6th Sense", lines, scores)
+    content = trio.run(MatchPictures().picture, match)
     assert len(content) <= LARGEST
     with Image.open(BytesIO(content)) as opened:
         image = opened.convert("RGB")
@@ -78,3 +85,17 @@ def test_any_name_stays_inside_the_edge(name: str, seats: int) -> None:
     for box in ((0, 0, half, SIZE[1]), (SIZE[0] - half, 0, *SIZE), (0, 0, SIZE[0], half), (0, SIZE[1] - half, *SIZE)):
         assert image.crop(box).getcolors() == [((box[2] - box[0]) * (box[3] - box[1]), paper)]
     assert len(image.getcolors(1 << 20) or ()) > 5, "something is drawn"
+
+
+def test_score_lines_have_the_colours_of_the_pages() -> None:
+    seats = tuple(PicturedSeat(1 + seat, f"bot-{seat}", 10 * seat, seat) for seat in range(7))
+    match = PicturedMatch("Match 1", "6th Sense", seats, (tuple(range(0, 70, 10)),) * 2)
+    with Image.open(BytesIO(trio.run(MatchPictures().picture, match))) as opened:
+        image = opened.convert("RGB").crop(CHART)
+    style = (files("arena.replay.render") / "page" / "table.css").read_text("utf-8")
+    tokens = re.findall(r"--seat-\d: (#[0-9a-f]{6})", style)[: len(SEATS)]
+    assert list(SEATS) == tokens
+    shown = [colour for _, colour in image.getcolors(1 << 20) or () if isinstance(colour, tuple)]
+    for seat in SEATS:
+        wanted = bytes.fromhex(seat[1:])
+        assert any(max(abs(a - b) for a, b in zip(wanted, each, strict=True)) <= 6 for each in shown), seat

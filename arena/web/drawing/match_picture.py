@@ -1,4 +1,4 @@
-"""A picture of a match's players and result, 1200 × 630 pixels, which other sites show beside a link to the match.
+"""A picture of a match, 1200 × 630 pixels: players, result and score lines, for other sites that show a link to it.
 
 Pillow draws it with its own font: most sites accept no SVG, and a server may have no fonts.
 """
@@ -28,6 +28,11 @@ KEPT: Final = 256
 PAPER: Final = "#eef2f9"
 INK: Final = "#1c1f23"
 DIM: Final = "#5a6067"
+LINE: Final = "#c3cad4"
+CHART: Final = (690, EDGE + 96, SIZE[0] - EDGE, SIZE[1] - EDGE)
+"""Left, top, right and bottom of the score lines, in pixels."""
+SEATS: Final = ("#a31621", "#1a4ea3", "#17652f", "#7b2a8f", "#8a4b00", "#00666b", "#4a4a4a")
+"""Colours of the score lines by seat, as on the pages."""
 COLOURS: Final = ("#b3202c", "#7a5a00", "#1d6b34", "#1f4fb0", "#7b2a8f")
 """Colours of the cards."""
 
@@ -38,6 +43,8 @@ class PicturedSeat(NamedTuple):
     place: int
     bot: str
     score: int
+    seat: int = 0
+    """Number of the seat, which gives its score line a colour."""
 
 
 class PicturedMatch(NamedTuple):
@@ -47,6 +54,8 @@ class PicturedMatch(NamedTuple):
     game: str
     seats: tuple[PicturedSeat, ...]
     """The seats, best first."""
+    scores: tuple[tuple[int, ...], ...] = ()
+    """The scores after each round, by number of the seat; empty if they are not known."""
 
 
 class MatchPictures:
@@ -77,15 +86,43 @@ def _drawn(match: PicturedMatch) -> bytes:
     draw.text((EDGE, EDGE - 14), _fitting(draw, match.title, large, right - EDGE - 300), INK, large)
     draw.text((right, EDGE + 14), match.game, DIM, small, anchor="ra")
     _cards(draw, match.seats)
+    if match.scores:
+        _score_lines(draw, match)
+    ends = CHART[0] - 40 if match.scores else right
     top = SIZE[1] - EDGE - ROW * len(match.seats)
     for number, seat in enumerate(match.seats):
         y, ink = top + ROW * number, INK if seat.place == 1 else DIM
+        name = EDGE + 80
         draw.text((EDGE, y), f"{seat.place}.", ink, usual)
-        draw.text((EDGE + 80, y), _fitting(draw, seat.bot, usual, right - EDGE - 280), ink, usual)
-        draw.text((right, y), f"{seat.score}", ink, usual, anchor="ra")
+        if match.scores:
+            draw.rectangle((name, y + 24, name + 30, y + 30), SEATS[seat.seat % len(SEATS)])
+            name += 46
+        score = f"{seat.score}"
+        room = ends - name - draw.textlength(score, usual) - 20
+        draw.text((name, y), _fitting(draw, seat.bot, usual, room), ink, usual)
+        draw.text((ends, y), score, ink, usual, anchor="ra")
     content = BytesIO()
     image.quantize(64).save(content, "PNG", optimize=True)
     return content.getvalue()
+
+
+def _score_lines(draw: ImageDraw.ImageDraw, match: PicturedMatch) -> None:
+    """Draw each seat's score by round, the winner's line last, so that it lies above the others."""
+    left, top, right, bottom = CHART
+    flat = [0, *(score for row in match.scores for score in row)]
+    low, high = min(flat), max(*flat, min(flat) + 1)
+
+    def y(score: int) -> int:
+        return round(bottom - (bottom - top) * (score - low) / (high - low))
+
+    draw.line((left, y(0), right, y(0)), LINE, 2)
+    for each in reversed(match.seats):
+        x, before = left, y(0)
+        for number, row in enumerate(match.scores, 1):
+            following, after = round(left + (right - left) * (number - 0.5) / len(match.scores)), y(row[each.seat])
+            draw.line((x, before, following, before, following, after), SEATS[each.seat % len(SEATS)], 5)
+            x, before = following, after
+        draw.line((x, before, right, before), SEATS[each.seat % len(SEATS)], 5)
 
 
 def _cards(draw: ImageDraw.ImageDraw, seats: Sequence[PicturedSeat]) -> None:
@@ -97,7 +134,7 @@ def _cards(draw: ImageDraw.ImageDraw, seats: Sequence[PicturedSeat]) -> None:
             draw.rounded_rectangle((left, top, left + 50, min(top + 72, bottom)), 8, "#ffffff", colour, 4)
 
 
-def _fitting(draw: ImageDraw.ImageDraw, words: str, font: FreeTypeFont | ImageFont, width: int) -> str:
+def _fitting(draw: ImageDraw.ImageDraw, words: str, font: FreeTypeFont | ImageFont, width: float) -> str:
     """Return the words, shortened to fit a width in pixels."""
     words = "".join(letter if letter.isprintable() else "?" for letter in words)
     if draw.textlength(words, font) <= width:

@@ -56,11 +56,20 @@ async def picture(request: Request) -> Response:
     """Return a picture of a finished match, for sites that show links to the match. Raises: Missing."""
     number = request.path_params["number"]
 
-    row = await request.app.state.reader.read(lambda source: match_row(source, number))
-    if row.state is not MatchState.FINISHED:
-        raise Missing(f"match {number} has no result to draw")
-    seats = [PicturedSeat(seat.place or 0, seat.bot, seat.score or 0) for seat in row.seats]
-    pictured = PicturedMatch(f"Match {number}", _game(row), tuple(sorted(seats, key=lambda seat: seat.place)))
+    def query(source: DataSource) -> PicturedMatch:
+        row = match_row(source, number)
+        if row.state is not MatchState.FINISHED:
+            raise Missing(f"match {number} has no result to draw")
+        seats = [PicturedSeat(each.place or 0, each.bot, each.score or 0, seat) for seat, each in enumerate(row.seats)]
+        seats.sort(key=lambda seat: seat.place)
+        try:
+            reports = request.app.state.replays.ready(source, number).course.reports
+        except (Missing, NotShown):
+            reports = ()
+        scores = tuple(tuple(report.scores) for report in reports)
+        return PicturedMatch(f"Match {number}", _game(row), tuple(seats), scores)
+
+    pictured = await request.app.state.reader.read(query)
     content = await request.app.state.pictures.picture(pictured)
     return conditional(request, content, "image/png", {"cache-control": f"public, max-age={PICTURE_FRESH}"})
 

@@ -1,7 +1,7 @@
 """The process that a server starts to serve the pages.
 
 `python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES ORIGINS URL BOTS SERVER TLS FRAMES`. It ends with the
-server, however the server ends.
+server, even if the server is killed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def main(
     request, so that it costs the start of the server nothing.
     """
     with connected() as parent:
-        parent.receive()  # a report before the server asks would be lost with the ready message
+        # wait for the server's request, because an earlier report would be lost with the ready message
+        parent.receive()
         try:
             sockets = bind(listen)
         except RuntimeError as error:
@@ -62,7 +63,8 @@ def main(
         from trio_grpc.http2.proxy_protocol import networks
         from trio_grpc.http2.sockets import host_and_port
 
-        log_to_stderr(log_json=True, level=logging.WARNING)  # goes to the server's log, as nobody reads standard output
+        # goes to the server's log, because standard output is not read
+        log_to_stderr(log_json=True, level=logging.WARNING)
         addresses = Addresses(public_url, public_address, BotAddress(server, bool(tls)))
         sites = Sites(host_and_port(listen)[0], web_origin, addresses.origin)
         rules = RequestRules(

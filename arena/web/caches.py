@@ -47,7 +47,10 @@ class LruCache(Generic[Key, Value]):
 
 
 class TtlCache:
-    """A cache of results by key, each returned until it is too old. Requests wait for a result that is being made."""
+    """A cache of results by key.
+
+    A result is returned until it is too old. Requests wait for a result that is being computed.
+    """
 
     def __init__(self) -> None:
         self._made: LruCache[Hashable, tuple[float, Any]] = LruCache(MOST)

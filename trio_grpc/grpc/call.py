@@ -1,4 +1,4 @@
-"""A call as its handler sees it: messages in both directions, metadata and a status. No frames, no sockets.
+"""A call as its handler sees it: messages in both directions, metadata and a status, without frames and sockets.
 
 `grpc_stream` implements it over HTTP/2, `memory` without a network, for tests under a virtual clock.
 """
@@ -32,7 +32,7 @@ class PeerVanished(trio.BrokenResourceError):
 
 
 class Call(Protocol):
-    """The properties that calls of every kind have: unary and streaming."""
+    """The common properties of unary and streaming calls."""
 
     @property
     def peer(self) -> str:
@@ -43,14 +43,15 @@ class Call(Protocol):
         """Text headers of the call by lower-case name, the last value of each. Never log them: they may be secret."""
 
     def trust(self) -> None:
-        """Lift the limits for strangers and send the response's headers: the handler has authenticated the peer.
+        """Lift the limits for strangers and send the response's headers, because the handler has authenticated the
+        peer.
 
         Some clients wait for the headers before they send anything.
         """
 
 
 def bearer(call: Call) -> str:
-    """Return the token of a call with the header "authorization: Bearer TOKEN"; empty without one.
+    """Return the token of a call with the header "authorization: Bearer TOKEN"; empty without such a header.
 
     The scheme is case-insensitive and may be followed by several spaces (RFC 9110, 11.1 and 11.4).
     """
@@ -77,7 +78,9 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
         """
 
     async def send(self, message: Sent_contra) -> None:
-        """Queue a message as soon as the previous one has been sent; it is copied and may be changed afterwards.
+        """Queue a message as soon as the previous one has been sent.
+
+        The message is copied, so it may be changed afterwards.
 
         Cancelling before it is queued sends nothing. Raises PeerVanished when the peer is gone, ClosedResourceError
         when the handler has ended.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_STATUS_TEXT: Final = 1000
 """Maximum number of characters of a status text: clients accept only a few kilobytes of headers."""
 UNESCAPED: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
-"""The characters that grpc-message contains unencoded, in addition to those that `quote` never encodes."""
+"""Characters that grpc-message contains unencoded, in addition to those that `quote` never encodes."""
 PREFIX_SIZE: Final = 5
 """Number of bytes before each message."""
 QUEUED_COST: Final = 128
@@ -82,20 +82,20 @@ class GrpcStream(Http2Stream):
         self.scope = trio.CancelScope(shield=True)
         """Scope of the handler."""
         self.timer = trio.CancelScope()
-        """Scope of the task that enforces the deadline, if any, of a bidirectional call."""
+        """Scope of the task that enforces the deadline of a bidirectional call, if it has one."""
         self.respond_at_once: Callable[[], None] = do_nothing
-        """Response of a call without a handler, sent as soon as the stream is open."""
+        """Function that sends the response of a call without a handler, as soon as the stream is open."""
         self.on_vanished: Callable[[], None] = do_nothing
         """Called when the peer is gone or has cancelled the call."""
         self.busy = False
-        """True if `send` would wait: `Stream.busy`."""
+        """True if `send` would wait (`Stream.busy`)."""
         self.held = 0
         """Number of bytes counted for the call: `Holder.held`."""
         self._budget: MemoryBudget | None = listener.untrusted
         """The budget that counts the call's memory; None once it is trusted or has ended."""
         self._metadata_size = metadata_size
         self.origin = origin
-        """The payer of the call's processor time until it is trusted."""
+        """The origin that is charged for the call's processor time until the call is trusted."""
         self.trusted = False
         """True if the handler has authenticated the peer."""
         self.charged = 0.0
@@ -114,7 +114,7 @@ class GrpcStream(Http2Stream):
         self._partial_needed = PREFIX_SIZE
         self._partial_since = 0.0
         self._received: deque[tuple[int, bytes, float]] = deque()
-        """Messages not yet returned: whether compressed, content, arrival instant."""
+        """Messages that were not returned yet: compression flag, content and time of arrival."""
         self._delivery_turn = 0
         self._on_message: Callable[[Any], None] | None = None
         self._on_message_sent: Callable[[], None] | None = None
@@ -125,7 +125,10 @@ class GrpcStream(Http2Stream):
         self._senders = trio.lowlevel.ParkingLot()
 
     async def receive(self) -> Any:
-        """Implement `Stream.receive`. A checkpoint only if it has to wait; flow control bounds the other calls."""
+        """Implement `Stream.receive`.
+
+        It is a checkpoint only if it has to wait; flow control limits how often it need not.
+        """
         while not self._received:
             self._refuse_oversized()
             if self._receive_error is not None:
@@ -154,7 +157,10 @@ class GrpcStream(Http2Stream):
             raise self._closed
 
     async def send(self, message: Any) -> None:
-        """Implement `Stream.send`. Always a checkpoint; otherwise sending to a fast reader would never yield."""
+        """Implement `Stream.send`.
+
+        It is always a checkpoint, because otherwise sending to a fast reader would never yield.
+        """
         await trio.lowlevel.checkpoint()
         while self.busy:
             await self._senders.park()
@@ -224,7 +230,10 @@ class GrpcStream(Http2Stream):
             self._update_window()
 
     def charge(self, seconds: float) -> None:
-        """Charge processor time to the origin of a call that is not trusted, using up its reservation first."""
+        """Charge processor time to the origin of a call that is not trusted.
+
+        The call's reservation is used up first.
+        """
         if self.trusted:
             return
         covered = min(seconds, self._reserved)
@@ -321,7 +330,7 @@ class GrpcStream(Http2Stream):
         self._senders.unpark_all()
 
     def _fail(self, error: Exception) -> None:
-        """Queue no more messages; `deliver` raises this error at once, `receive` when the queue is empty."""
+        """Queue no more messages. `deliver` raises `error` at once, and `receive` raises it when the queue is empty."""
         self._receive_error = self._receive_error or error
         self._ignoring = True
         self._partial.clear()
@@ -337,7 +346,7 @@ class GrpcStream(Http2Stream):
             self._fail(self._too_large(length))
 
     def _forget(self) -> None:
-        """Drop everything received, and accept no more: nobody will receive it."""
+        """Drop all received data and accept no more, because no handler will receive it."""
         self._received.clear()
         self._partial.clear()
         self._ignoring = True
@@ -396,7 +405,7 @@ class GrpcStream(Http2Stream):
             raise malformed() from None
 
     def _update_window(self) -> None:
-        """Let the peer send more, unless messages are queued or an unfinished one must wait for `trust`."""
+        """Let the peer send more, unless messages are queued or an unfinished message must wait for `trust`."""
         if not self._received and self._partial_needed <= PREFIX_SIZE + self._largest:
             self.return_window()
 

@@ -25,7 +25,10 @@ class Health:
     """The servicer of `grpc.health.v1.Health`."""
 
     def __init__(self, services: Iterable[str], stopping: trio.Event) -> None:
-        """Report on these services, by full name, and on the whole server; `stopping` is set when it begins to stop."""
+        """Report on the services with these full names and on the whole server.
+
+        `stopping` is set when the server begins to stop.
+        """
         self._services = ("", *services)  # The empty name is the whole server.
         self._stopping = stopping
 

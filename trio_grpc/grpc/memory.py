@@ -1,7 +1,7 @@
 """A `Stream` without a network, to test the code that uses streams under a virtual clock.
 
-It keeps the promises of the real one: arrival instants, back-pressure, half-close and vanishing peers. Messages are
-passed on as they are, neither serialized nor copied.
+It behaves like a real stream with respect to arrival times, back-pressure, half-close and vanishing peers. Messages are
+neither serialized nor copied.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         """The refusal of the call, once `converse` is over; None for a call that ended with OK."""
 
     async def converse(self, handler: Callable[[MemoryStream[Incoming, Outgoing]], Awaitable[None]]) -> None:
-        """Run a handler on the stream to its end, as the server would; unexpected exceptions pass through."""
+        """Run a handler on the stream to its end, like the server. Unexpected exceptions propagate."""
         try:
             await handler(self.stream)
         except CallRefused as refused:
@@ -125,6 +125,6 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         self.stream.changed.unpark_all()
 
     def vanish(self) -> None:
-        """Vanish without half-closing, as by a crash; the handler gets PeerVanished."""
+        """Vanish without half-closing, as in a crash. The handler gets PeerVanished."""
         self.stream.vanished = True
         self.stream.changed.unpark_all()

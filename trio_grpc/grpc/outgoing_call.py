@@ -1,7 +1,7 @@
 """A gRPC call on trio to a server at a Unix socket, used by processes that relay the calls of clients.
 
-The library `h2` handles frames and windows. A message is acknowledged to the server when it is received, so that a slow
-receiver slows the server down; pings are answered meanwhile.
+The library `h2` handles frames and windows. A message is acknowledged to the server only when the caller receives it,
+so that a slow receiver slows the server down. Pings are answered at any time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _prefix: Final = Struct(">BI")
 
 
 class OutgoingCall:
-    """One call on a connection of its own. Its methods raise CallRefused with the final status."""
+    """One call on a separate connection. Its methods raise CallRefused with the final status."""
 
     def __init__(self, socket: trio.SocketStream, path: str, token: str) -> None:
         self._socket = socket
@@ -141,7 +141,7 @@ class OutgoingCall:
                 pass
 
     def _cut(self, data: bytes) -> None:
-        """Cut what has arrived into messages."""
+        """Divide the received data into messages."""
         self._partial += data
         while len(self._partial) >= _prefix.size:
             end = _prefix.size + _prefix.unpack_from(self._partial)[1]
@@ -160,13 +160,13 @@ class OutgoingCall:
     async def _flush(self) -> None:
         async with self._writing:
             if data := self._h2.data_to_send():
-                with suppress(trio.BrokenResourceError):  # `run` gets it, too.
+                with suppress(trio.BrokenResourceError):  # `run` gets the same error
                     await self._socket.send_all(data)
 
 
 @asynccontextmanager
 async def calling(unix_socket: str, path: str, host: str, token: str = "") -> AsyncIterator[OutgoingCall]:
-    """Make a call on behalf of a numeric address; the end of the block cancels it. Raises CallRefused.
+    """Make a call on behalf of a client at a numeric address. The end of the block cancels it. Raises CallRefused.
 
     The server counts the call towards the limits of that address.
     """

@@ -1,7 +1,7 @@
 """The standard reflection service, with which tools such as `grpcurl` list services and messages, in both versions.
 
-Requests are answered by the library `grpc_reflection`; this module only connects it to a `Stream`. The library knows
-v1alpha only. v1 differs in the package name alone: messages and bytes are the same.
+Requests are answered by the library `grpc_reflection`; this module only connects it to a `Stream`. The library
+implements only v1alpha. v1 differs only in the package name; messages and bytes are the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Reflection:
     """The servicer of `grpc.reflection.v1alpha.ServerReflection`, and of v1."""
 
     def __init__(self, services: Iterable[str]) -> None:
-        """Describe these services, by full name."""
+        """Describe the services with these full names."""
         _describe_first_version()
         self._library = reflection.ReflectionServicer(services)
         self._context: Any = None  # The library does not use the argument.

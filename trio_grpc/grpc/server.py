@@ -40,15 +40,15 @@ TIMEOUT: Final = re.compile(r"(\d{1,8})([HMSmun])")
 UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 """The units of the header "grpc-timeout", in seconds."""
 EXPECTED_WORK: Final = 0.001
-"""Processor time expected of a method's calls until the first of them has ended, in seconds."""
+"""Processor time that a method's call is expected to take until the first call has ended, in seconds."""
 MEMORY_OF_WORK: Final = 8
-"""Approximate number of recent calls of a method in the mean that predicts the next."""
+"""Approximate number of recent calls in the moving mean that predicts the cost of a method's next call."""
 CREDIT_FOR_TOKEN: Final = 10.0
-"""Maximum wait, in seconds, with which an origin in debt may still open a call with an unchecked token."""
+"""An origin in debt may still open a call with an unchecked token if it has to wait at most this many seconds."""
 REFUSAL_COST: Final = 200
 """Number of useless frames charged for a call that is refused because the budget is spent."""
 STOPPING_WAIT: Final = 1.0
-"""Shortest time in seconds after which a stopping server may be back."""
+"""Number of seconds after which clients of a stopping server may try again."""
 ENCODINGS: Final = ("", "identity", "gzip")
 CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
 """The content type of gRPC calls. Other protocols, such as gRPC-Web, are refused."""
@@ -88,10 +88,10 @@ async def serve(
 ) -> None:
     """Serve until cancelled; the started value is the number of the bound port.
 
-    `address` is "host:port" (port 0 for any free one), "unix:PATH", or the source of connections that another process
-    accepts. A `sharer` may give connections accepted here to others. `turn` is entered around the handling of each
-    turn's input. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE; connections
-    that are still open after `grace` seconds are closed. `error_domain` is the domain of the server's own
+    `address` is "host:port" (port 0 for any free port), "unix:PATH", or the source of connections that another process
+    accepts. A `sharer` may give connections accepted here to other processes. `turn` is entered around the handling of
+    each turn's input. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE;
+    connections that are still open after `grace` seconds are closed. `error_domain` is the domain of the server's own
     `google.rpc.ErrorInfo`. Raises RuntimeError if the address cannot be bound, TypeError for a method that only streams
     requests.
     """
@@ -132,7 +132,7 @@ class _Method(NamedTuple):
 
 
 class _MethodRegistry:
-    """The part of `grpc.Server` with which generated code registers a service: collects its methods."""
+    """The part of `grpc.Server` with which generated code registers a service. It collects the service's methods."""
 
     def __init__(self) -> None:
         self.by_path: dict[str, _Method] = {}
@@ -215,7 +215,7 @@ class _Calls:
         return stream
 
     def _refusal(self, fields: Mapping[str, str], method: _Method | None, size: int) -> CallRefused | None:
-        """Return the status with which to refuse a request; None to handle it."""
+        """Return the status with which to refuse a request; None if the request is handled."""
         code, max_metadata = grpc.StatusCode, self._listener.settings.max_metadata
         if self._closed:
             return self._stopping
@@ -280,7 +280,7 @@ class _Calls:
             if stream.scope.cancelled_caught and trio.current_time() >= stream.scope.deadline:
                 refusal = DEADLINE_PASSED
         except Exception as error:  # noqa: BLE001 - no exception of a handler may stop the server
-            # The traceback refers to this frame, and so would keep the request until a garbage collection.
+            # The traceback refers to this frame and would keep the request alive until a garbage collection.
             refusal = _refusal_for(path, error).with_traceback(None)
         self._open.discard(stream)
         stream.timer.cancel()
@@ -319,7 +319,7 @@ def _refusal_for(path: str, error: Exception) -> CallRefused:
             leaves.extend(leaf.exceptions)
     known = [leaf for leaf in leaves if isinstance(leaf, CallRefused | PeerVanished)]
     if len(known) + sum(isinstance(leaf, ExceptionGroup) for leaf in leaves) < len(leaves):
-        # Plain text: pretty printers of exceptions show local variables, and those hold secrets.
+        # Use plain text, because pretty printers of exceptions show local variables, which may contain secrets.
         log.error("a handler failed", method=path, traceback="".join(traceback.format_exception(error)))
         return FAILED
     return next((leaf for leaf in known if isinstance(leaf, CallRefused)), PEER_GONE)

@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
 """One accepted connection: its socket, TLS, unsent bytes, keepalive pings and timeouts.
 
-It moves bytes between the socket and `http2`, which interprets them; it knows nothing of frames, calls or messages.
+It moves bytes between the socket and `http2`, which interprets them. It does not depend on frames, calls or messages.
 """
 
 from __future__ import annotations
@@ -30,12 +30,16 @@ if TYPE_CHECKING:
     from trio_grpc.limits.connection_limits import Origin
 
 AcceptRequest: TypeAlias = Callable[["Connection", Http2Connection, int, Headers], Http2Stream | None]
-"""Function that creates the stream of a request from its stream identifier and headers; None refuses the request."""
+"""Function that creates the stream of a request from its stream identifier and headers, or returns
+None to refuse it.
+"""
 
 RECEIVE_SIZE: Final = 1 << 16
 """Maximum number of bytes read from a socket in one turn."""
 RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
-"""The same limit until a call on the connection is authenticated: headers of this size take one or two milliseconds."""
+"""Maximum number of bytes read in one turn until a call on the connection is authenticated. Headers of this size take
+one or two milliseconds.
+"""
 LINGER: Final = 30.0
 """Maximum time in seconds to leave a call's last data unread, or to keep a connection open after GOAWAY."""
 TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
@@ -43,9 +47,9 @@ TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
 MIN_RTT: Final = Struct("=148xI")
 """Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
-"""Stands for a round trip that was not measured yet."""
+"""Value for a round trip that was not measured yet."""
 UNREAD_PER_BYTE: Final = 8
-"""Maximum ratio of unread answers to the memory allowed for requests, for a peer without a token."""
+"""Unread answers of a peer without a token may take this many times the memory allowed for requests."""
 REFUND_PER_CHECK: Final = 50
 """Number of useless frames forgiven at each check of the connection: a hundred per second."""
 
@@ -78,10 +82,12 @@ class Connection:
         self._tls = None if credentials is None else Tls(credentials)
         self._unsent = memoryview(b"")
         self._idle_since = self._received_at = listener.now
-        """Two instants: since when the connection has had no call, and when bytes last arrived."""
+        """The time since which the connection has had no call, and the time at which bytes last arrived."""
         self._newest_stream_id = 0
         self._consumed, self._progress_at = 0, listener.now
-        """Bytes of complete frames received, and the time of the last check that found no incomplete frame."""
+        """Number of bytes received in complete frames, and the time of the last check that found no
+        incomplete frame.
+        """
         self.held = 0
         """Number of bytes counted for the connection: `Holder.held`."""
         self._charged = 0.0
@@ -89,7 +95,7 @@ class Connection:
         self._paused = False
 
     def charge(self, seconds: float) -> None:
-        """Charge processor time to the origin; refund all charges once the connection is trusted."""
+        """Charge processor time to the origin. All charges are refunded once the connection is trusted."""
         self._charged += seconds
         if self.http2.trusted:
             seconds -= self._charged
@@ -97,7 +103,9 @@ class Connection:
         self._listener.work.charge(self.origin, seconds, self._listener.now)
 
     def shortest_round_trip(self) -> float | None:
-        """Implement `Stream.shortest_round_trip`: the kernel's, over the last five minutes with its usual settings."""
+        """Implement `Stream.shortest_round_trip` with the kernel's measurement, by default over the
+        last five minutes.
+        """
         if not TCP_INFO:
             return None
         try:
@@ -126,7 +134,7 @@ class Connection:
             self.fail()
 
     def _read(self) -> None:
-        """Receive bytes; from an untrusted peer only as many as its budget allows."""
+        """Receive bytes. From an untrusted peer, receive only as many as its budget allows."""
         http2 = self.http2
         if http2.trusted:
             self._receive(RECEIVE_SIZE)
@@ -143,7 +151,7 @@ class Connection:
             self.charge(thread_time() - start)
 
     def _charge_h2_work(self) -> None:
-        """Charge the opening of calls on a trusted connection; the rest is charged to each call."""
+        """Charge the opening of calls on a trusted connection. Other work is charged to each call."""
         work, self.http2.h2_work = self.http2.h2_work, 0.0
         self._listener.work.charge(self.origin, work, self._listener.now)
 
@@ -178,7 +186,7 @@ class Connection:
             return
         self._count_memory()
         if self.http2.ping_answers and not self.http2.trusted:
-            self.http2.take_ping_answers()  # A stranger's connection may serve nothing else.
+            self.http2.take_ping_answers()  # A stranger's connection may do nothing but send pings.
         if self.http2.outgoing or self._tls is not None:
             self._listener.schedule_flush(self)
 
@@ -231,7 +239,7 @@ class Connection:
         if http2.fully_queued:
             http2.outgoing_sent()
         if self._listener.closed and not http2.streams and not outgoing:
-            # Only half-close and let the peer close the rest: after close() its system might discard unread data.
+            # Only half-close and let the peer close the connection: after close() its system might discard unread data.
             with suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
 
@@ -258,7 +266,7 @@ class Connection:
 
     def _check(self, now: float) -> None:
         if self._paused:
-            self._received_at = self._idle_since = now  # The peer may have sent anything.
+            self._received_at = self._idle_since = now  # The peer may have sent data in the meantime.
         http2, settings, silence = self.http2, self._listener.settings, now - self._received_at
         http2.refund_useless_frames(REFUND_PER_CHECK)
         if http2.ping_answers:

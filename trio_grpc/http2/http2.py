@@ -1,9 +1,9 @@
 # Compiled: every decision passes through here.
 """The server's side of one HTTP/2 connection, without a socket: bytes in, bytes out (RFC 9113).
 
-The `h2` library handles headers and their compression, settings, resets and the states of streams. A frame costs it
-dozens of microseconds, however, so the frames that come with every message do not pass through it: DATA, WINDOW_UPDATE,
-PING and GOAWAY are handled here, and flow-control windows are kept only here (sections 5.2, 6.1, 6.7 to 6.9).
+The `h2` library handles headers and their compression, settings, resets and the states of streams. However, it needs
+dozens of microseconds per frame. So this module itself handles the frames that come with every message (DATA,
+WINDOW_UPDATE, PING and GOAWAY) and the flow-control windows (sections 5.2, 6.1, 6.7 to 6.9).
 
 Frames that cost work and carry nothing are called useless here: pings, window updates, empty DATA, priorities. Each is
 charged to a budget, which the server's own messages and time refund.
@@ -39,7 +39,7 @@ from trio_grpc.http2.http2_stream import (
 )
 
 PREFACE_SIZE: Final = 24
-"""Bytes of the connection preface that every client sends first (section 3.4)."""
+"""Number of bytes of the connection preface, which every client sends first (section 3.4)."""
 FRAME_HEADER_SIZE: Final = 9
 """Length of a frame's header in bytes (section 4.1)."""
 MAX_WINDOW: Final = (1 << 31) - 1
@@ -47,13 +47,15 @@ MAX_WINDOW: Final = (1 << 31) - 1
 HEADER_TABLE_SIZE: Final = 4096
 """Size of the dynamic table of header compression on either side, in bytes: the default (section 6.5.2)."""
 MAX_RESETS: Final = 100
-"""Maximum excess of the calls that a peer resets over those that it lets end, before it is disconnected."""
+"""A peer is disconnected when the calls that it has reset exceed those that it has let end by more than this number."""
 USELESS_FRAME_BUDGET: Final = 10_000
 """Maximum number of useless frames, minus refunded ones, before a peer is disconnected."""
 H2_FRAME_COST: Final = 10
 """Charge for a useless frame that h2 handles: it takes as long as ten frames handled here."""
 REFUND_PER_MESSAGE: Final = 4
-"""Useless frames refunded for each sent message: some clients answer each one with a ping and window updates."""
+"""Number of useless frames refunded for each sent message, because some clients answer each with a ping and window
+updates.
+"""
 MAX_H2_FRAMES_AT_ONCE: Final = 250
 """Maximum number of frames for h2 in one piece of input; each takes dozens of microseconds."""
 
@@ -63,7 +65,7 @@ END_HEADERS, PADDED = 4, 8
 
 
 class _Encoder(hpack.Encoder):
-    """A header encoder with a bounded table; the library's grows to any size that a peer asks for (RFC 7541)."""
+    """A header encoder with a bounded table. The library's table grows to any size that a peer requests (RFC 7541)."""
 
     @property
     def header_table_size(self) -> int:
@@ -74,12 +76,12 @@ class _Encoder(hpack.Encoder):
         hpack.Encoder.header_table_size.fset(self, min(size, HEADER_TABLE_SIZE))  # type: ignore[attr-defined]
 
     def encode(self, headers: Any, huffman: bool = False) -> bytes:
-        """Encode headers, by default without Huffman coding: the library is slow at it for long texts."""
+        """Encode headers, by default without Huffman coding, in which the library is slow for long texts."""
         return super().encode(headers, huffman)
 
 
 class _H2(H2Connection):
-    """The library's connection, remembering the end of fewer closed streams: each takes a hundred bytes."""
+    """The library's connection, changed so that it remembers fewer closed streams. Each takes a hundred bytes."""
 
     MAX_CLOSED_STREAMS = 1000
 
@@ -89,9 +91,7 @@ def _refuse(_: Http2Connection, __: int, ___: Headers) -> None:
 
 
 class Http2Error(Exception):
-    """A violation or abuse of the protocol by the peer, which is disconnected once `outgoing`, with the reason, is
-    sent.
-    """
+    """The peer has violated or abused the protocol. It is disconnected once `outgoing`, with the reason, is sent."""
 
 
 class Http2Connection:
@@ -128,7 +128,7 @@ class Http2Connection:
         self.streams: dict[int, Http2Stream] = {}
         """Open streams by identifier."""
         self.window = self.initial_window = WINDOW
-        """Number of bytes that the peer accepts: now on the whole connection, and initially on each new stream."""
+        """Number of bytes that the peer accepts: now on the whole connection, and at first on each new stream."""
         self.request_flush = request_flush
         self.on_failure = on_failure
         self.settings_received = False
@@ -142,7 +142,7 @@ class Http2Connection:
         self.trusted = False
         """True if a call on the connection has been authenticated."""
         self.consumed = 0
-        """Bytes of complete frames received."""
+        """Number of bytes received in complete frames."""
         self.h2_work = 0.0
         """Processor time in seconds of frames that h2 handles, mostly headers. Reset when charged."""
         self._accept_request = accept_request
@@ -213,7 +213,7 @@ class Http2Connection:
 
     @property
     def stalled_size(self) -> int:
-        """Bytes that wait for a flow-control window."""
+        """Number of bytes that wait for a flow-control window."""
         size = 0
         for stream in self.stalled:
             size += stream.unsent_size
@@ -241,7 +241,7 @@ class Http2Connection:
         self._useless_frames = max(0, self._useless_frames - count)
 
     def connection_lost(self) -> None:
-        """Drop unsent data and call `on_lost` of every open stream: the connection is closed.
+        """Drop unsent data and call `on_lost` of every open stream, because the connection is closed.
 
         Breaks all cycles, so that the memory of the connection is free before a garbage collection.
         """
@@ -260,7 +260,7 @@ class Http2Connection:
         vars(self._h2).clear()  # This object refers to its own methods.
 
     def check_timeouts(self, now: float, linger: float) -> None:
-        """Call `Http2Stream.check_timeouts` of every open stream; stop if the connection is lost meanwhile."""
+        """Call `Http2Stream.check_timeouts` of every open stream. Stop if this closes the connection."""
         for stream in list(self.streams.values()):
             if stream.stream_id in self.streams:
                 stream.check_timeouts(now, linger)

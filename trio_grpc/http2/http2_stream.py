@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
 """One stream of an HTTP/2 connection: its flow-control windows and the data that waits for them (RFC 9113, 5.2, 6.9).
 
-It knows nothing of gRPC; a subclass interprets the data.
+This module does not depend on gRPC. A subclass interprets the data.
 """
 
 from __future__ import annotations
@@ -70,13 +70,18 @@ class Http2Stream:
         """Handle the opening of the stream; from now on it may be written to."""
 
     def on_data(self, data: bytes) -> None:
-        """Handle the content of a DATA frame, empty for mere padding; call `return_window` when it is used."""
+        """Handle the content of a DATA frame, which is empty if the frame only contains padding.
+
+        Call `return_window` once the data is used.
+        """
 
     def on_end(self) -> None:
         """Handle the peer's half-close: it sends no more data."""
 
     def on_lost(self) -> None:
-        """Handle the loss of the stream: the peer reset it or violated the protocol, or the connection is gone."""
+        """Handle the loss of the stream: the peer has reset it or violated the protocol, or the
+        connection is closed.
+        """
 
     def on_sent(self) -> None:
         """Continue after everything written so far has been passed to the socket."""
@@ -118,7 +123,7 @@ class Http2Stream:
         self.connection.request_flush()
 
     def return_window(self) -> None:
-        """Let the peer send as many bytes as it has sent: all are handled. Small amounts are added up first."""
+        """Let the peer send as many bytes as have been handled. Small amounts are added up first."""
         owed = WINDOW - self.receive_window
         if owed >= WINDOW_UPDATE_THRESHOLD and not self.ended:
             self.receive_window = WINDOW

@@ -1,8 +1,8 @@
 # Compiled: every decision passes through here.
 """Listening sockets, their connections, and turns: all input that is ready is handled in one turn, then output is sent.
 
-One task, no threads: trio waits for a selector with every socket of the listener. So a message costs no switch of
-tasks, and the output for several messages is sent together.
+There is one task and no thread: trio waits for a selector with all sockets of the listener. So a message costs no task
+switch, and the output for several messages is sent together.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOM
 SOCKETS_PER_TURN: Final = 32
 """Maximum number of sockets handled in one turn, so that the first peers soon get their output."""
 TIME_SLICE: Final = 0.002
-"""Seconds after which no new turn begins before trio's other tasks have run."""
+"""After this number of seconds, no new turn begins before trio's other tasks have run."""
 RESUME_INTERVAL: Final = 0.02
 """Seconds between two checks of the paused connections."""
 CHECK_INTERVAL: Final = 0.5
@@ -63,10 +63,10 @@ class Listener:
         turn: TurnContext = NO_CONTEXT,
         sharer: Sharer | None = None,
     ) -> None:
-        """Bind "host:port", port 0 for any free one, or "unix:PATH"; `turn` is entered around each turn's input.
+        """Bind "host:port" (port 0 for any free port) or "unix:PATH". `turn` is entered around each turn's input.
 
         Instead of an address, `address` may be the source of connections that another process accepts. A `sharer` may
-        give connections accepted here to other processes; they still count here. Raises RuntimeError if the address
+        give connections accepted here to other processes; these still count here. Raises RuntimeError if the address
         cannot be bound.
         """
         self.settings = settings
@@ -148,9 +148,9 @@ class Listener:
             self.drained.set()  # No task serves the connections any more.
 
     def finish(self) -> None:
-        """Close every connection. To be called when `run` has ended and no handler of a call is left.
+        """Close every connection. Call this when `run` has ended and no handler of a call runs.
 
-        Otherwise a running handler would think that its peer had left.
+        A running handler would otherwise see its peer vanish.
         """
         for connection in list(self.connections):
             connection.close()
@@ -186,7 +186,7 @@ class Listener:
             self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
 
     def schedule_flush(self, connection: Connection) -> None:
-        """Flush a connection at the end of the current turn; at once if none is running."""
+        """Flush a connection at the end of the current turn, or at once if no turn is running."""
         if self._in_turn:
             self._to_flush[connection] = None
         else:
@@ -218,7 +218,7 @@ class Listener:
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
         """Serve a connection from another process, which forwards the calls of a client at `address`.
 
-        The client's own connection is counted; this one is not.
+        Only the client's own connection counts towards limits.
         """
         self._begin(accepted, address, origin_of(address[0]), None, adopted=True)
 
@@ -387,7 +387,7 @@ class Listener:
         connection.charge(thread_time() - start)
 
     async def _check_at_intervals(self) -> None:
-        """Check everything at intervals, each time in a turn, so that output is sent only when all is checked."""
+        """Check everything at intervals. Each check is one turn, so that output is sent only when all is checked."""
         while True:
             await trio.sleep(CHECK_INTERVAL)
             self.run_next_turn(self._check)

@@ -29,11 +29,11 @@ class ProxyHeader(NamedTuple):
     length: int
     """Number of bytes of the header."""
     peer: PeerAddress | None
-    """Address of the client; None if the proxy speaks for itself or does not know it."""
+    """Address of the client; None if the proxy itself is the client, or if it does not know the address."""
 
 
 class ProxiedConnection:
-    """A connection from a proxy that has yet to send its header, or from a Unix socket, which may send one."""
+    """A connection from a proxy that has not sent its header yet, or from a Unix socket, which may send a header."""
 
     def __init__(self, accepted: socket.socket, address: PeerAddress | None, until: float) -> None:
         self.socket = accepted
@@ -80,7 +80,7 @@ def header_for(host: str, port: int) -> bytes:
 def parse_header(received: bytes) -> ProxyHeader | None:
     """Return the header at the beginning of the received bytes; None if it is incomplete.
 
-    Raises ValueError for bytes that are no header.
+    Raises ValueError for bytes that are not a header.
     """
     if received.startswith(_SECOND):
         return _second(received)

@@ -1,6 +1,6 @@
 """Connections accepted by one process and served by another, passed as open files with their peers' addresses.
 
-Datagrams on a pair of Unix sockets carry them. If the other process ends, its starter notices, not this module.
+Datagrams on a pair of Unix sockets carry the files. This module does not detect the end of the other process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LARGEST: Final = 256
 
 
 class Sockets(Protocol):
-    """An object that waits for a listener's sockets, and for other sockets with them."""
+    """An object that waits for a listener's sockets, and at the same time for other sockets."""
 
     def watch(self, other: socket.socket, ready: Callable[[int], None]) -> None:
         """Call `ready` in the listener's turns whenever there is something to read from another socket."""
@@ -60,7 +60,7 @@ class Received(NamedTuple):
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Return two connected non-blocking sockets: connections given to one are taken from the other."""
+    """Return two connected non-blocking sockets. Connections given to one can be taken from the other."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     ours.setblocking(False)
     theirs.setblocking(False)
@@ -68,7 +68,9 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 def connection_for(line: socket.socket, address: PeerAddress) -> socket.socket:
-    """Create a connection on behalf of a client at `address`: give away one end, return the other. Raises: OSError."""
+    """Create a connection on behalf of a client at `address`: give one end to the other process, and return the other
+    end. Raises: OSError.
+    """
     ours, theirs = socket.socketpair()
     if not give(line, theirs, address):
         ours.close()
@@ -88,7 +90,9 @@ def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> 
 
 
 def take(line: socket.socket) -> tuple[socket.socket | None, PeerAddress] | None:
-    """Return a received connection (None if it cannot be opened) and its peer's address; None if none waits."""
+    """Return a received connection (None if it cannot be opened) and its peer's address; None if no
+    connection waits.
+    """
     try:
         written, files, _, _ = socket.recv_fds(line, LARGEST, 1)
     except OSError:

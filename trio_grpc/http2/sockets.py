@@ -67,7 +67,7 @@ def bound(sockets: Sequence[socket.socket]) -> str:
 
 
 def bind_unix(unix_socket: Path) -> socket.socket:
-    """Return a socket listening at a path, for its user only; it replaces a socket file without a listener.
+    """Return a socket that listens at a path, only for this user. It replaces a socket file without a listener.
 
     Raises RuntimeError.
     """

@@ -13,7 +13,7 @@ HTTP2 = "h2"
 """Protocol that client and server have to agree on (ALPN, RFC 9113 section 3.2)."""
 
 LOOKS_EVERY: Final = 60.0
-"""Seconds between two looks at the files of a certificate."""
+"""Number of seconds between two checks of a certificate's files."""
 
 
 class TlsError(Exception):
@@ -27,7 +27,8 @@ def load_credentials(certificate: Path, key: Path) -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(certificate, key, password="")  # The terminal would ask for the password of a key.
+    # Without this argument the terminal would ask for a key's password.
+    context.load_cert_chain(certificate, key, password="")
     context.set_alpn_protocols([HTTP2])
     return context
 
@@ -35,10 +36,10 @@ def load_credentials(certificate: Path, key: Path) -> ssl.SSLContext:
 async def renew(
     credentials: ssl.SSLContext, certificate: Path, key: Path, done: Callable[[ssl.SSLError | OSError | None], None]
 ) -> None:
-    """Look at the PEM files of loaded credentials once a minute, for ever, and load them again when one has changed.
+    """Check the PEM files of loaded credentials once a minute, for ever, and reload them when one has changed.
 
-    New connections get the new certificate. If the files do not fit together, the old one stays until they change
-    again. `done` is called after each change, with the error if there is one.
+    New connections get the new certificate. If the files do not belong together, the old certificate stays until the
+    files change again. `done` is called after each change, with the error if there is one.
     """
 
     def state() -> tuple[tuple[int, int, int], ...]:
@@ -52,7 +53,8 @@ async def renew(
             if (now := state()) == seen:
                 continue
             seen = now
-            load_credentials(certificate, key)  # Into a context of its own first, as a failure leaves half a change.
+            # Load them into a separate context first, because a failure would leave half a change.
+            load_credentials(certificate, key)
             credentials.load_cert_chain(certificate, key, password="")
         except (ssl.SSLError, OSError) as error:
             done(error)
@@ -71,7 +73,7 @@ class Tls:
         self._failed = False
 
     def decrypt(self, data: bytes) -> bytes:
-        """Return the application data that these received bytes complete; `encrypt` may then return a reply to send.
+        """Return the application data that the received bytes complete. `encrypt` may then return a reply to send.
 
         Raises TlsError.
         """

@@ -1,8 +1,8 @@
 """Limits on the number of open connections, in total and per address.
 
 Connections beyond a limit are closed without GOAWAY: gRPC clients reconnect at once after GOAWAY, but wait after a
-closed connection. Loopback and Unix sockets have no limit of their own: their connections are from users of this
-machine, or from a proxy with many clients that does not report their addresses.
+closed connection. Loopback and Unix sockets have no limit per address, because their connections come from users of
+this machine, or from a proxy with many clients that does not report their addresses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNIX: Final = Origin("unix socket")
 RESERVED_FILES: Final = 64
 """Number of open files reserved for everything but connections: the process's own files, pipes and databases."""
 IPV6_PREFIX: Final = 64
-"""Bits of an IPv6 address that identify its network; its owner chooses the others freely."""
+"""Number of bits of an IPv6 address that identify its network. The network's owner chooses the others freely."""
 LOG_INTERVAL: Final = 10.0
 """Minimum time in seconds between two log lines about rejected connections."""
 
@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
-    """A limit is reached."""
+    """Raised if a limit on open connections or calls is reached."""
 
     def __init__(self, count: int, origin: Origin | None) -> None:
         super().__init__(f"{count} are open, the most at once{'' if origin is None else f' of {origin}'}")

@@ -1,6 +1,6 @@
 """A budget for the memory that peers use before they are authenticated.
 
-If they exceed it together, the largest holder is evicted first, so that hoarding does not keep others out.
+If all peers together exceed it, the largest holder is evicted first, so that hoarding does not shut out others.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _trim: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform =
 
 
 class Holder(Protocol):
-    """A call or a connection that keeps bytes for an untrusted peer: requests, unfinished frames, unread answers."""
+    """A call or connection that stores bytes for an untrusted peer: requests, unfinished frames, unread answers."""
 
     held: int
     """Number of bytes counted for this holder; only `MemoryBudget` sets it."""
 
     def evict(self) -> None:
-        """Release all memory, which no longer counts, and report the reason to the peer."""
+        """Release all memory, which no longer counts by then, and report the reason to the peer."""
 
 
 class MemoryBudget:
@@ -39,10 +39,15 @@ class MemoryBudget:
         """The maximum of `held` since memory was last returned."""
         self._max_memory_untrusted = max_memory_untrusted
         self._by_magnitude: list[dict[Holder, None]] = [{} for _ in range(MAGNITUDES)]
-        """Holders by the bit length of their bytes, in order of arrival: the largest is found without a search."""
+        """Holders by the bit length of their number of bytes, in order of arrival, so that the largest is found
+        quickly.
+        """
 
     def hold(self, holder: Holder, size: int) -> None:
-        """Set the bytes of a holder (0 forgets it); while the budget is exceeded, evict the largest holder."""
+        """Set a holder's number of bytes (0 forgets the holder).
+
+        While the budget is exceeded, evict the largest holder.
+        """
         self._set(holder, size)
         while self.held > self._max_memory_untrusted:
             largest = next(iter(next(filter(None, reversed(self._by_magnitude)))))

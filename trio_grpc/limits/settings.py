@@ -1,4 +1,4 @@
-"""Limits on the sockets, memory and time that peers may use; nothing is unlimited."""
+"""Limits on the sockets, memory and time that peers may use."""
 
 from __future__ import annotations
 

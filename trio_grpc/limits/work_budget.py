@@ -23,7 +23,7 @@ T = TypeVar("T")
 SAVED: Final = 10.0
 """Number of seconds for which an unused budget accumulates."""
 MAX_DEBT: Final = 20.0
-"""Maximum debt, in seconds until it is paid off, so that one expensive call does not shut an address out for long.
+"""Maximum number of seconds until a debt is paid off, so that one expensive call does not shut out an address for long.
 """
 MAX_KNOWN_TOKENS: Final = 10_000
 """Maximum number of tokens remembered as valid; the oldest are forgotten first."""
@@ -32,7 +32,7 @@ _meter: ContextVar[Callable[[float], None] | None] = ContextVar("meter", default
 
 
 class WorkBudget:
-    """Each origin's remaining budget, as the instant at which it will be full again."""
+    """Each origin's remaining budget, stored as the time at which it will be full again."""
 
     def __init__(self, work_untrusted: float) -> None:
         """`work_untrusted`: percent of a core that one origin may take."""
@@ -46,7 +46,7 @@ class WorkBudget:
         self._full_at[origin] = min(full_at, now + SAVED + MAX_DEBT)
 
     def wait(self, origin: Origin, now: float) -> float:
-        """Return the seconds until the origin has budget to spend; 0 or less if it has some now."""
+        """Return the number of seconds until the origin has budget again; 0 or less if it has some now."""
         return self._full_at.get(origin, now) - now - SAVED
 
     def forget_full(self, now: float) -> None:
@@ -62,11 +62,13 @@ class WorkBudget:
             del self._known_tokens[next(iter(self._known_tokens))]
 
     def forget(self, metadata: Mapping[str, str]) -> None:
-        """Forget the token of a call that was refused: it may have been revoked."""
+        """Forget the token of a call that was refused, because it may have been revoked."""
         self._known_tokens.pop(_fingerprint(metadata), None)
 
     def origin_of(self, metadata: Mapping[str, str], address: Origin) -> Origin:
-        """Return the payer of a call: its token, if it was valid when last used, else the address."""
+        """Return the origin that is charged for a call: its token if it was valid when last used, otherwise the
+        address.
+        """
         fingerprint = _fingerprint(metadata)
         return Origin(fingerprint.hex()) if fingerprint in self._known_tokens else address
 

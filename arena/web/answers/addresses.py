@@ -18,13 +18,13 @@ from starlette.types import Scope
 from trio_grpc.http2.sockets import host_and_port
 
 ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?)")
-"""An origin in small letters (RFC 6454, 6.2), and its parts."""
+"""Pattern of an origin in lower case (RFC 6454, 6.2), and its parts."""
 URL: Final = re.compile(rf"({ORIGIN.pattern})((?:/[A-Za-z0-9._~-]+)*)/?", re.IGNORECASE)
-"""An origin and a path."""
+"""Pattern of an origin with a path."""
 WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
 """Hosts that mean every address of the machine when a server listens at them."""
 SERVER: Final = re.compile(r"(https://)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})", re.ASCII | re.IGNORECASE)
-"""A host and a port, after a scheme for TLS."""
+"""Pattern of a host and a port, with an optional scheme for TLS."""
 
 log = structlog.get_logger("arena.web")
 
@@ -48,15 +48,15 @@ class OwnAddresses:
     """The addresses that a page may print for one request."""
 
     origin: str | None
-    """Scheme, host and port of the pages, to be followed by the path of a page; None if nothing is known."""
+    """Scheme, host and port of the pages, to be followed by the path of a page; None if unknown."""
     root: str
     """The path of the first page, without a slash at its end."""
     bots: BotAddress | None
-    """None if nothing is known that the reader can reach."""
+    """The address of the bots' server; None if no address is known that the reader can reach."""
 
     @property
     def pages(self) -> str | None:
-        """The address of the first page without a slash at its end; None if nothing is known."""
+        """The address of the first page, without a slash at its end; None if unknown."""
         return None if self.origin is None else self.origin + self.root
 
 

@@ -42,9 +42,9 @@ HEADERS: Final[Mapping[str, str]] = {
 """Headers of every answer: nothing is loaded from other sites, only our scripts run, and no page can be framed."""
 REPLAY_TYPE: Final = "application/octet-stream"
 OF_ALL: Final = {"access-control-allow-origin": "*"}
-"""Header of what a frame without an origin of its own loads: scripts, and the drawn steps."""
+"""Header of files that a frame without an origin may load: scripts, and the drawn steps."""
 FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
-"""Header of a file that never changes at its address."""
+"""Header of a file whose content at this address never changes."""
 PROBLEM_TYPE: Final = "application/problem+json"
 FAULT: Final = "a fault of the server; its log says more"
 """Detail of an unexpected error."""
@@ -186,7 +186,7 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
 
 
 def framed(answer: Response, ancestors: str) -> Response:
-    """Let other sites show a page in a frame. It is to read only: it has no form."""
+    """Let other sites show a page in a frame. Such a page is only for reading and has no form."""
     policy = HEADERS["content-security-policy"].replace("form-action 'self'", "form-action 'none'")
     policy = policy.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
     answer.headers["content-security-policy"] = policy
@@ -221,13 +221,13 @@ async def static_file(request: Request) -> Response:
 
 
 def replay_download(request: Request, match_id: int, content: bytes) -> Response:
-    """Return a response with a replay file. It is always sent whole: ranges are not worth it for so few bytes."""
+    """Return a response with a replay file. It is always sent whole, because ranges would not help for so few bytes."""
     name = f"match-{match_id}.replay"
     headers = {"content-disposition": f'attachment; filename="{name}"', "accept-ranges": "none"}
     return conditional(request, content, REPLAY_TYPE, headers)
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: str) -> Response:
-    """Return an error with its description; `more` has further members of the document."""
+    """Return an error with its description. `more`: further members of the document."""
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
     return Response(json_text(document), status, headers=dict(headers or {}), media_type=PROBLEM_TYPE)

@@ -43,7 +43,9 @@ FILES: Final = _read()
 DIGEST: Final = sha256(
     b"".join(name.encode() + sha256(each.content).digest() for name, each in FILES.items())
 ).hexdigest()[:16]
-"""The folder of all files: scripts import their neighbours, so any change gives all of them new addresses."""
+"""Digest of all files, the name of their folder. Scripts import each other, so a change of one file changes all
+addresses.
+"""
 
 
 def static_path(root: str) -> str:

@@ -59,11 +59,11 @@ class Endpoint:
     answer: Replying
     parameters: tuple[Parameter, ...] = ()
     fresh: int = 1
-    """Seconds for which a proxy or browser may reuse the answer."""
+    """Number of seconds for which a proxy or browser may reuse the answer."""
     of_replay: bool = False
-    """True if it needs the replay of a match, which may be pruned (410) or damaged (501)."""
+    """True if the endpoint needs the replay of a match, which may be pruned (410) or damaged (501)."""
     example: str = ""
-    """An address in the form of `path`, with a query; empty if `path` is one."""
+    """An example address with a query, in the form of `path`; empty if `path` itself is an example."""
 
     @property
     def values(self) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The declarations of the endpoints, one for each address, from which everything else about them follows."""
+"""The declarations of the endpoints, one for each address."""
 
 from __future__ import annotations
 

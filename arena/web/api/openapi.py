@@ -75,7 +75,7 @@ class Schemas:
 
     def _row(self, row: type) -> Mapping[str, Any]:
         if row.__name__ not in self.rows:
-            self.rows[row.__name__] = {}  # first, as a row may contain rows of its own class
+            self.rows[row.__name__] = {}  # before the fields, because a row may contain rows of its own class
             hints, meanings = get_type_hints(row), field_docstrings(row)
             keys = {each.name: json_key(each) for each in fields(row)} if is_dataclass(row) else {}
             properties = {}

@@ -97,7 +97,7 @@ def one_of(name: str, description: str, values: Sequence[str]) -> Parameter:
 
 
 def ticked(name: str, description: str) -> Parameter:
-    """Return a parameter that is 1 for yes, and 0 for no unless given."""
+    """Return a parameter that is 1 for yes and 0 for no, which is the default."""
 
     def read(text: str) -> bool:
         if text not in {"0", "1"}:
@@ -110,7 +110,7 @@ def ticked(name: str, description: str) -> Parameter:
 def instant(name: str, description: str, *, required: bool = True, ends: bool = False) -> Parameter:
     """Return a parameter for a date or time, in UTC unless it names another zone.
 
-    A date without a time is its beginning, or its end if `ends`.
+    A date without a time means the beginning of the day, or its end if `ends`.
     """
 
     def read(text: str) -> datetime:

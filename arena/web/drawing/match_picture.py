@@ -64,7 +64,7 @@ class MatchPictures:
     def __init__(self) -> None:
         self._kept: LruCache[PicturedMatch, bytes] = LruCache(KEPT)
         self._limiter = anyio.CapacityLimiter(1)
-        """A limiter of its own, so that requests waiting for a picture take no thread from other pages."""
+        """A separate limiter, so that requests that wait for a picture occupy no thread that other pages need."""
 
     async def picture(self, match: PicturedMatch) -> bytes:
         """Return the picture of a match as a PNG file. It may take some hundredths of a second."""

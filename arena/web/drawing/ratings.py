@@ -18,11 +18,11 @@ from arena.store.base.rows import LadderRow, PastLadderRow, RatedRow
 WIDTH: Final = 720
 HEIGHT: Final = 230
 BOTTOM: Final = 202
-"""Height of the axis of times; its labels are below."""
+"""Vertical position of the time axis. Its labels are below it."""
 LEFT: Final = 44
 """Width of the labels, in units of the drawing."""
 MOVED: Final = 0.5
-"""Change of a live rating between two matches, in Elo, from which on it is drawn."""
+"""Minimum change of a live rating between two matches that is drawn, in Elo."""
 ROOM: Final = 190
 """Width that the name of a version needs."""
 UNSETTLED: Final = 40.0
@@ -34,13 +34,13 @@ TALL: Final = 80
 EDGE: Final = 24
 """Empty margins of a histogram at its sides, for labels."""
 BINS: Final = 4
-"""Number of bars of a histogram of times for a factor of ten."""
+"""Number of bars of a histogram of times per factor of ten."""
 SCALE: Final = 200
 """Width of the scale for intervals, in units."""
 
 
 def refits(rows: Sequence[RatedRow]) -> list[int]:
-    """Return the places of the matches before which the live rating moved without play: the ladder was fitted anew."""
+    """Return the indices of the matches before which the live rating changed without play, because of a new fit."""
     return [
         place
         for place, (row, following) in enumerate(pairwise(rows), 1)
@@ -49,9 +49,9 @@ def refits(rows: Sequence[RatedRow]) -> list[int]:
 
 
 def rating_curve(rows: Sequence[RatedRow]) -> Markup:
-    """Draw a bot's live rating after each of the given matches, in order; nothing for fewer than two.
+    """Draw a bot's live rating after each of the given matches, in order. Return nothing for fewer than two matches.
 
-    A solid line is play and a dotted one a new fit. Every other version has a shaded background.
+    A solid line shows play, and a dotted line a new fit. Every other version has a shaded background.
     """
     if len(rows) < 2:
         return Markup("")
@@ -127,7 +127,7 @@ def _line(rows: Sequence[RatedRow], x: Callable[[float], float], y: Callable[[fl
 
 
 def _times(rows: Sequence[RatedRow], x: Callable[[float], float]) -> Markup:
-    """Draw the axis of times: when the first match, one in the middle and the last ended, in UTC."""
+    """Draw the time axis with the times (UTC) at which the first, a middle and the last match ended."""
     span = rows[-1].ended - rows[0].ended
     form = "%H:%M" if span < timedelta(days=1) else "%d %b" if span < timedelta(days=300) else "%b %Y"
     axis = Markup('<path class="axis" d="M{} {}H{}" stroke="currentColor" stroke-opacity="0.4"/>').format(
@@ -164,7 +164,7 @@ class Interval(NamedTuple):
     right: float
     cut_left: bool
     cut_right: bool
-    """True if the interval reaches further than the scale."""
+    """True if the interval extends beyond the scale."""
 
 
 class Scale(NamedTuple):
@@ -205,7 +205,7 @@ def _scale(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Scale:
 
 
 def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Intervals:
-    """Return all ratings' intervals on the scale of the rows; those that are wider are cut."""
+    """Return the intervals of all ratings on the scale of the rows. Intervals beyond the scale are cut."""
     low, high = scale = _scale(rows)
 
     def at(rating: float) -> float:
@@ -219,8 +219,10 @@ def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Intervals:
 
 
 def think_histogram(times: Mapping[int, int]) -> Markup:
-    """Draw a histogram of `arena.ladder.think_times` on a scale of times on which each factor is as wide; nothing for
-    an empty one."""
+    """Draw a histogram of `arena.ladder.think_times` on a logarithmic time scale.
+
+    Return nothing for an empty histogram.
+    """
     bins: dict[int, int] = {}
     for bucket, count in times.items():
         place = floor(BINS * log10(RATIO**bucket * sqrt(RATIO)))
@@ -233,7 +235,10 @@ def think_histogram(times: Mapping[int, int]) -> Markup:
 
 
 def bank_histogram(shares: Sequence[float]) -> Markup:
-    """Draw how much of the bank was left at the ends of matches, by tenths; nothing without matches."""
+    """Draw a histogram of how much of the bank was left at the end of a match, by tenths.
+
+    Return nothing without matches.
+    """
     counts = [0] * 10
     for share in shares:
         counts[min(max(int(share * 10), 0), 9)] += 1

@@ -1,4 +1,4 @@
-"""The scores of a match from its first step to its last, as lines under the slider, with marks for what to look at."""
+"""The scores of a match from its first step to its last, as lines under the slider, with marks for notable steps."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ EDGE: Final = 8
 def score_line(course: Course, forced: Iterable[int], costly: Iterable[int]) -> Markup:
     """Draw each seat's score by step, and marks for rounds, forced choices and costly ones.
 
-    It is hidden from screen readers, as the words beside the table have the scores. The style sheet stretches it and
-    gives lines and marks their colours; so marks are ends of strokes, which are not stretched.
+    The drawing is hidden from screen readers, because the words beside the table contain the scores. The style sheet
+    stretches it and sets the colours. So marks are drawn as ends of strokes, which are not stretched.
     """
     last = max(len(course.steps) - 1, 1)
     scores = [tuple(0 for _ in course.replay.header.bots), *(report.scores for report in course.reports)]

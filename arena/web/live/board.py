@@ -1,8 +1,8 @@
 """Boards: parts of pages that change. Each is rendered once for all viewers and sent as server-sent events.
 
-A board is a list of rows with keys. A viewer gets all rows first, then those that changed. A slow viewer skips
-intermediate states, so it costs no more memory than one message. Viewers wait for a common event; all timing is done
-once, for all of them.
+A board is a list of rows with keys. A viewer first gets all rows, then the rows that changed. A slow viewer skips
+intermediate states, so it needs no more memory than one message. All viewers wait for a common event, so timing is done
+once for all of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class Board:
         self.viewers = 0
 
     async def refresh(self, *, first: bool = False) -> None:
-        """Render the board, and wake the viewers if it changed. `first`: do nothing if it was rendered before."""
+        """Render the board, and wake the viewers if it has changed.
+
+        With `first`, do nothing if it was rendered before.
+        """
         async with self._lock:
             if first and self._version:
                 return
@@ -54,7 +57,7 @@ class Board:
             except (Missing, Unavailable):
                 return  # the next refresh tries again
             except Exception:
-                log.exception("a part of a page was not rendered")  # logged like the fault of a page
+                log.exception("a part of a page was not rendered")  # logged like an error in a page
                 return
             if rows == self._rows and list(rows) == list(self._rows) and self._version:
                 return

@@ -56,7 +56,7 @@ class Live:
             nursery.cancel_scope.cancel()
 
     def board(self, name: str) -> Board:
-        """Return the board of a name, such as "ladder/nullern" or "matches/7".
+        """Return the board with a name such as "ladder/nullern" or "matches/7".
 
         Raises: Missing: no board has this name.
         """

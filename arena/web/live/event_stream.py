@@ -66,7 +66,7 @@ class Viewers(OpenByOrigin):
     """A count of the open event streams. The system's limit of open files bounds it, since each stream is a file."""
 
     def __init__(self) -> None:
-        """Allow `MOST_VIEWERS`, or as many as the limit of open files permits; log if these are fewer."""
+        """Allow `MOST_VIEWERS`, or as many as the limit of open files permits. Log it if the limit permits fewer."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = MOST_VIEWERS if files == resource.RLIM_INFINITY else files - files // READERS
         self.most = max(1, min(MOST_VIEWERS, few))

@@ -1,6 +1,6 @@
 """A finished round with all cards face up: bids or predictions, tricks, and points.
 
-It is made from the round's report, for any trick-taking game.
+It is computed from the round's report, for any trick-taking game.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Trick(NamedTuple):
 
     leader: int
     taker: int | None
-    """The seat that took it; None if nobody did."""
+    """The seat that took the trick; None if no seat did."""
     cards: Sequence[str]
     """The cards by seat."""
 

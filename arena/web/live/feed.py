@@ -23,7 +23,9 @@ OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
-"""Seconds before retrying a server that did not answer: the first pause, which doubles each time, and the longest."""
+"""Number of seconds before retrying a server that did not answer: the first pause, which doubles each time, and the
+longest.
+"""
 NO_SERVER: Final = (
     "These pages read a data directory only, and running matches are not in it. "
     "`arena serve --web` and `arena web --server` show them."
@@ -90,7 +92,7 @@ class LiveFeed:
         return "The server ended the stream; it is tried again.", told
 
     def _begin_anew(self, events: list[LiveRow]) -> None:
-        """Replace all matches by those that are running now; all others are over."""
+        """Replace all matches by those that are running now. All other matches are over."""
         known, self.tables = self.tables, {}
         self._take(events)
         for match_id, table in self.tables.items():

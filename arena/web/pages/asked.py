@@ -1,4 +1,4 @@
-"""Parameters of a page's address, checked."""
+"""Parsing and checking of the parameters in a page's address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The list of bots, and one bot: rating, what it lost and why, results, times, versions and newest matches."""
+"""The list of bots, and the page of one bot: rating, losses and their causes, results, times, versions and newest
+matches.
+"""
 
 from __future__ import annotations
 
@@ -55,18 +57,18 @@ EVENTS: Final = 1000
 
 
 class FaultySeat(NamedTuple):
-    """A seat in which others decided for a bot."""
+    """A seat in which the server or a house bot decided for a bot."""
 
     match_id: int
     seat: int
     forced: int
     """Number of decisions that the server made."""
     spoilt: bool
-    """True if house bots played too much of the seat."""
+    """True if house bots made too many of the seat's decisions."""
 
 
 class Loss(NamedTuple):
-    """A seat that came last, or of which house bots played too much."""
+    """A seat that came last, or for which house bots made too many decisions."""
 
     match_id: int
     seat: int
@@ -216,7 +218,7 @@ async def bot(request: Request) -> Response:
 
 
 def present_name(events: Sequence[BotEventRow], typed: str) -> str:
-    """Return a bot's current name; `typed` is that or a former one."""
+    """Return a bot's current name. `typed`: the current or a former name."""
     for event in reversed(events):  # oldest first
         if event.kind is BotEventKind.RENAMED and event.name.lower() == typed.lower():
             typed = event.new_name or typed

@@ -34,7 +34,7 @@ INLINE_SCRIPT: Final = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>"
 
 
 class SiteFile(NamedTuple):
-    """A file of the site, compressed, with the headers that it has and other answers do not."""
+    """A compressed file of the site, with its additional headers."""
 
     compressed: bytes
     media_type: str
@@ -42,10 +42,10 @@ class SiteFile(NamedTuple):
 
 
 class Documentation:
-    """The files of the site, each read and compressed when it is first asked for."""
+    """The files of the site. Each is read and compressed at its first request."""
 
     def __init__(self) -> None:
-        """Find the site, which is looked for once: after installing it, start the pages again."""
+        """Find the site. This happens only once, so restart the pages after installing the site."""
         found = find_spec(PACKAGE)
         self._folder = None if found is None or found.origin is None else Path(found.origin).parent / "site"
         paths = [] if self._folder is None else [path for path in self._folder.rglob("*") if path.is_file()]
@@ -84,14 +84,17 @@ def _policy(content: bytes) -> str:
 
 
 async def documentation(request: Request) -> Response:
-    """Show a file of the site, or where to get the site. Raises: HTTPException, Missing: there is no such file."""
+    """Show a file of the site, or instructions for getting the site.
+
+    Raises: HTTPException, Missing: there is no such file.
+    """
     site: Documentation = request.app.state.documentation
     name = request.path_params.get("path")
     if not site.installed:
         if name:
             raise Missing(f"the documentation is not installed here; {request.scope['root']}/docs says where it is")
         return page(request, "documentation.html", wheel=WHEEL)
-    if name is None:  # otherwise the links of the first page would lead elsewhere
+    if name is None:  # without the redirect, the links of the first page would be wrong
         return RedirectResponse(f"{request.scope['root']}/docs/", 302)
     found = await site.file(name or "index.html")
     if found is None:

@@ -52,12 +52,12 @@ def downloads() -> Mapping[str, Download]:
 
 
 async def packed_downloads() -> Mapping[str, Download]:
-    """Return the files; other requests go on while they are packed."""
+    """Return the files. Other requests continue while they are packed."""
     return await trio.to_thread.run_sync(downloads)
 
 
 async def installation(request: Request) -> str:
-    """Return what pip is called with to install the Python client from these pages.
+    """Return pip's arguments for installing the Python client from these pages.
 
     If the pages do not know their own address, it is the file's name, for a file that was downloaded before.
     """

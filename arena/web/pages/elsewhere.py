@@ -27,15 +27,17 @@ from arena.web.requests.numbers import SHOWN, whole_number
 from engine.registry import GAMES
 
 PICTURE_FRESH: Final = 300
-"""Seconds for which a picture or a description may be cached: few, as a name in it may be removed."""
+"""Number of seconds for which a picture or description may be cached. It is short, because a name
+in it may be removed.
+"""
 FRAME: Final = (960, 600)
 """Default width and height of a frame in pixels."""
 BESIDE: Final = 896
-"""Width from which the words stand beside the board, not below it."""
+"""Minimum width at which the words are beside the board and not below it."""
 STACKED: Final = 640
-"""Width up to which the seats of a board are stacked."""
+"""Maximum width at which the seats of a board are stacked."""
 BELOW: Final = 480
-"""Height in pixels of what stands below a board: controls and words."""
+"""Height of the controls and words below a board, in pixels."""
 _OF_MATCH: Final = re.compile(r"/(?:embed/)?matches/(\d{1,20})(?:/steps/(\d{1,9}))?/?", re.ASCII)
 
 
@@ -75,7 +77,7 @@ async def picture(request: Request) -> Response:
 
 
 async def oembed(request: Request) -> Response:
-    """Describe the frame for the address of a match, so that a site can show it where somebody writes the address.
+    """Describe the frame for the address of a match, so that a site can show the frame if somebody posts the address.
 
     Raises:
         Missing: there is no match at this address, or it cannot be played in a frame.
@@ -116,7 +118,7 @@ async def oembed(request: Request) -> Response:
 
 
 def _match_at(own: str, url: str) -> tuple[int, str]:
-    """Return the match of an address of these pages, and the query that its frame has for step and seat."""
+    """Return the match that an address of these pages shows, and the query for the step and seat of its frame."""
     address = urlsplit(url)
     below = f"{address.scheme}://{address.netloc}".lower() + address.path
     found = _OF_MATCH.fullmatch(below.removeprefix(own)) if below.startswith(own) else None

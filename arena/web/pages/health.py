@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 STALE: Final = timedelta(minutes=10)
-"""Age from which a result that is missing in the fitted ladder counts as a fault."""
+"""Minimum age at which a result that is missing in the fitted ladder counts as a fault."""
 LOOKED_AT: Final = 20
 """Number of a game's newest matches that are checked."""
 KEPT: Final = 1.0

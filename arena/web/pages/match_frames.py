@@ -1,4 +1,4 @@
-"""One step of a match as HTML: the drawn table, and beside it in words what happened and what it means."""
+"""One step of a match as HTML: the drawn table, and a description of what happened and what it means."""
 
 from __future__ import annotations
 

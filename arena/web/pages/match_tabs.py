@@ -1,4 +1,4 @@
-"""The tabs of a match: its tricks round by round, and where its time and its lost decisions went."""
+"""The tabs of a match: its tricks round by round, and its times and lost decisions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from arena.web.reading.reader import Missing
 from arena.web.reading.ready_replays import ReadyReplay, match_row
 
 CALM: Final = 3
-"""Number of a seat's own decisions in a row from which on the page folds them into one line."""
+"""Minimum number of a seat's own decisions in a row that the page folds into one line."""
 
 
 class PlayedTrick(NamedTuple):
@@ -54,7 +54,7 @@ class TimelineRow(NamedTuple):
     took: str
     bank: str
     whose: str
-    """The party responsible for a trouble; empty for what is none."""
+    """The party responsible for a trouble; empty if the row is not a trouble."""
     calm: bool
     """True for a decision of the bot's own, within its soft limit."""
 
@@ -109,7 +109,7 @@ def _which(scene: TableScene, what: str) -> int | None:
 
 
 def _points(course: Course, results: tuple[RoundResult, ...]) -> list[list[tuple[int, int, bool | None]]]:
-    """Return by round and seat the points, the score, and whether the seat did what it had foretold."""
+    """Return by round and seat the points, the score, and whether the seat fulfilled its bid or prediction."""
     return [
         [
             (points, score, result.kept[seat] if result.kept else None)
@@ -120,7 +120,7 @@ def _points(course: Course, results: tuple[RoundResult, ...]) -> list[list[tuple
 
 
 async def why(request: Request) -> Response:
-    """Show each seat's timeline: its bank, its think times, and whose doing its troubles were."""
+    """Show each seat's timeline: its bank, its think times, and the parties responsible for its troubles."""
     number, wanted = request.path_params["number"], number_asked(request, "seat", 100)
 
     def query(source: DataSource) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _timeline(header: Header, seat: SeatTimeline, ready: ReadyReplay) -> list[Ti
 
 
 def _folded(rows: list[TimelineRow]) -> list[tuple[TimelineRow, ...]]:
-    """Group the rows: several own decisions in a row become one group, any other row is its own."""
+    """Group the rows. Several own decisions in a row become one group; any other row is a separate group."""
     found: list[tuple[TimelineRow, ...]] = []
     for calm, group in groupby(rows, lambda row: row.calm):
         together = tuple(group)

@@ -135,7 +135,7 @@ async def replay(request: Request) -> Response:
 
 
 def named(query: Any) -> Any:
-    """Return a query that raises Missing for a step, round or seat that a replay does not have."""
+    """Return a query that raises Missing if the replay does not have the requested step, round or seat."""
 
     def asking(source: DataSource) -> Any:
         try:
@@ -182,7 +182,7 @@ async def analysis(request: Request) -> Response:
     review = request.app.state.reviews.of(number)
 
     def query(source: DataSource) -> dict[str, Any]:
-        request.app.state.replays.ready(source, number)  # which names what is wrong with it
+        request.app.state.replays.ready(source, number)  # raises the error that names the problem
         return {"match": match_row(source, number)}
 
     shown = await request.app.state.reader.read(query)

@@ -43,7 +43,7 @@ async def on_tv(request: Request, game: str = "", seen: Sequence[int] = ()) -> d
             try:
                 shown = board(replays.ready(source, row.match_id), row, 1, None, None)
             except (Missing, NotShown, ShowError):
-                continue  # it was pruned meanwhile, or is of another version
+                continue  # the replay was pruned in the meantime, or has another version
             named = [row.match_id] if row.match_id in seen else [*seen, row.match_id][-MOST_SEEN:]
             return shown | {"queue": waiting, "seen": ",".join(map(str, named))}
         return None

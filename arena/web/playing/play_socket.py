@@ -3,7 +3,7 @@
 Each frame is one message, binary or as JSON (protobuf's mapping), in which the catalogues describe the views of later
 games. The conversation is preceded by frames with the bot's token and, if needed, a registration. The server counts the
 connection for the browser's address. Frames of the conversation are read once the token has been accepted. In each
-direction, they are read only as fast as the receiver reads.
+direction, frames are read only as fast as the receiver reads.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
     """
     ended: list[Exception] = []
     described: DescriptorPool | None = None
-    binary = False  # answers have the format of the bot's latest frame
+    binary = False  # answers use the format of the bot's latest frame
 
     async def hear() -> None:
         nonlocal binary

@@ -38,18 +38,18 @@ class RoundMean(NamedTuple):
 
 
 class SeatPace(NamedTuple):
-    """Where the time of one seat went in one match."""
+    """Times of one seat in one match."""
 
     think: Mapping[int, int]
     """A histogram of the think times of its bot's own decisions, see `arena.ladder.think_times`."""
     bank: float | None
-    """The share of its bank that was left, from 0 to 1; None if its bot decided nothing."""
+    """The share of the seat's bank that was left, from 0 to 1; None if its bot made no decision."""
     played_on: int | None
-    """Number of the round, from 1, in which a house bot first played it; None if none did."""
+    """Number of the round, from 1, in which a house bot first played the seat; None if no house bot did."""
 
 
 class MatchRecord(NamedTuple):
-    """The content of one replay, as far as the page of a bot needs it."""
+    """The data in one replay that the page of a bot needs."""
 
     rounds: tuple[RoundResult, ...]
     seats: tuple[SeatPace, ...]
@@ -85,7 +85,7 @@ class BotRecords:
         self._lock = Condition()
 
     def record(self, rows: Sequence[MatchRow], bot: str) -> BotRecord:
-        """Return a bot's record in those of the matches that have been read; the others are read in the background."""
+        """Return a bot's record in the matches that have been read. The other matches are read in the background."""
         points: dict[int, list[int]] = {}
         bids: list[bool] = []
         think: Counter[int] = Counter()

@@ -22,29 +22,29 @@ Result = TypeVar("Result")
 AT_ONCE: Final = 4
 """Maximum number of simultaneous queries; others wait."""
 SECONDS: Final = 1.0
-"""Seconds for which a result is cached; few enough that pages show a match on the ladder within two seconds."""
+"""Number of seconds for which a result is cached: few enough that the ladder shows a match within two seconds."""
 TABLE_LADDER: Final = 60.0
 """Seconds for which a ladder of one table size is cached."""
 
 
 class Missing(Exception):  # noqa: N818 - the name says what is the matter
-    """The requested thing does not exist; the message names it."""
+    """Raised if a requested thing does not exist. The message names it."""
 
 
 class Removed(Missing):
-    """Something requested was removed permanently; the message names it."""
+    """Raised if a requested thing was removed permanently. The message names it."""
 
 
 class NotShown(Exception):  # noqa: N818
-    """Something requested exists but cannot be shown here; the message gives the reason."""
+    """Raised if a requested thing exists but cannot be shown here. The message gives the reason."""
 
 
 class Busy(Exception):  # noqa: N818
-    """Too much work was requested; the message says when to retry."""
+    """Raised if too much work was requested. The message says when to retry."""
 
 
 class Unavailable(Exception):  # noqa: N818
-    """The data source does not answer; the message says why."""
+    """Raised if the data source does not answer. The message gives the reason."""
 
 
 class Reader:
@@ -55,7 +55,7 @@ class Reader:
         self._limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(self, query: Callable[[DataSource], Result]) -> Result:
-        """Return the result of a query, which may do other slow work, too. Raises: Missing, Unavailable."""
+        """Return the result of a query, which may also do other slow work. Raises: Missing, Unavailable."""
         return await run_sync(partial(self._read, query), limiter=self._limiter)
 
     def _read(self, query: Callable[[DataSource], Result]) -> Result:
@@ -69,7 +69,7 @@ class Reader:
 
 
 def stopped(source: DataSource) -> dict[str, str]:
-    """Return the bots that may not play at present, each with a word for it."""
+    """Return the bots that may not play at present, each with a word for the reason."""
     return {row.name: "banned" if row.banned else "parked" for row in source.bots() if row.banned or row.parked}
 
 

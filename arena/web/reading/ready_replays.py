@@ -24,12 +24,12 @@ from arena.web.reading.reader import Missing, NotShown, Removed
 KEPT: Final = 16
 """Number of cached replays."""
 DRAWN: Final = 48
-"""Number of drawn rounds that are cached of each, some 20 kB each."""
+"""Number of drawn rounds that are cached for each replay. A round takes some 20 kB."""
 COMPRESSION: Final = 6
 
 
 class ReadyReplay:
-    """A replay with all its positions, the ways between them, and its pace."""
+    """A replay with all its positions, the transitions between them, and the duration of each step."""
 
     def __init__(self, replay: Replay) -> None:
         self.course = course = Course(replay)
@@ -40,11 +40,11 @@ class ReadyReplay:
 
     @cached_property
     def verdict(self) -> ReplayVerdict:
-        """The result of checking that the replay is consistent in itself."""
+        """The result of checking that the replay is consistent."""
         return verified(self.course.replay)
 
     def proofs(self, source: DataSource) -> tuple[Proofs, str]:
-        """Compare the replay with the log of results; also return the reason why there is no log to compare with."""
+        """Compare the replay with the log of results. If there is no log, also return the reason."""
         try:
             return prove(self.course.replay, None, source), ""
         except Refused as error:  # the directory has no log
@@ -52,7 +52,7 @@ class ReadyReplay:
 
     @cached_property
     def played_on(self) -> Mapping[int, int]:
-        """The round, from 1, from which a house bot played a seat on, for each such seat."""
+        """For each seat that a house bot took over, the round (from 1) in which it did."""
         found: dict[int, int] = {}
         for step in self.course.steps:
             if step.made is not None and step.made.forced is Cause.ABSENCE:
@@ -65,7 +65,7 @@ class ReadyReplay:
         return pace(self.course)
 
     def drawn(self, key: Hashable, draw: Callable[[], bytes]) -> bytes:
-        """Return a part of the replay as it is drawn, compressed by gzip; it is drawn once for all readers."""
+        """Return a drawn part of the replay, compressed by gzip. It is drawn once for all readers."""
         with self._lock:
             if key in self._drawn:
                 return self._drawn[key]

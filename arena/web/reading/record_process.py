@@ -1,4 +1,4 @@
-"""Reads replays in a separate process and returns each seat's results by round, and where its time went.
+"""Reads replays in a separate process and returns each seat's results by round and its times.
 
 It runs at the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
 """

@@ -1,4 +1,4 @@
-"""Analyses a match in a process of its own. It reads the replay and sends all results so far after each seat.
+"""Analyses a match in a separate process. It reads the replay, and after each seat sends all results so far.
 
 It runs at the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
 """

@@ -16,9 +16,11 @@ MOST: Final = 8
 MOST_OF_ADDRESS: Final = 2
 """Maximum numbers of waiting and running analyses: in total, and per remote address."""
 KEPT: Final = 256
-"""Number of analyses in memory. The costly choices, which take long to find, are stored as by `arena why --game`."""
+"""Number of analyses in memory. The costly choices, which take long to find, are stored where `arena why --game` stores
+them.
+"""
 LIMIT: Final = 1800.0
-"""Seconds after which an analysis is given up."""
+"""Number of seconds after which an analysis is stopped."""
 
 
 class TooManyReviews(Exception):  # noqa: N818 - the name says what is the matter
@@ -30,10 +32,12 @@ class Review:
     """An analysis with the results so far."""
 
     found: Mapping[str, Any] | None = None
-    """The output of `arena why --game --json`; None before anything is found. Seats not examined have `costly` None."""
+    """The output of `arena why --game --json`; None before the first result. Seats that were not examined have `costly`
+    None.
+    """
     over: bool = False
     failed: str = ""
-    """The reason of the failure; empty if it has not failed."""
+    """The reason for the failure; empty if the analysis has not failed."""
 
 
 class Reviews:

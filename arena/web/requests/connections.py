@@ -38,7 +38,10 @@ class Connections:
     """The open connections."""
 
     def __init__(self, proxies: Networks) -> None:
-        """`proxies`: addresses that stand for many readers; only their total number of connections is limited."""
+        """`proxies`: addresses behind which there are many readers.
+
+        Only the total number of their connections is limited.
+        """
         files = files_allowed()
         self._limits = ConnectionLimits(files - files // SECOND_FILES, MOST_OF_ADDRESS)
         self._proxies = proxies
@@ -66,7 +69,7 @@ def serve_by(connections: Connections) -> None:
         _ended = False
 
         async def run(self) -> None:
-            """Serve it, or close it at once."""
+            """Serve the connection, or close it at once."""
             with suppress(OSError, TypedAttributeLookupError):  # the connection has ended already
                 peer = self.stream.extra(SocketAttribute.remote_address)  # noqa: S610 - no database is involved
                 await connections.serve(str(peer[0]), super().run)

@@ -29,7 +29,7 @@ LONGEST: Final = 200
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper bounds of the buckets of response times, in seconds."""
 MOST: Final = 100_000
-"""Maximum number of addresses in memory; the least recently active one is forgotten first."""
+"""Maximum number of addresses in memory. The least recently active address is forgotten first."""
 SAVED: Final = 10.0
 """Seconds for which an address can save up unused requests."""
 
@@ -67,7 +67,7 @@ class RequestCounts:
         self.open = 0
 
     def answered(self, status: int, seconds: float) -> None:
-        """Count an answer that began `seconds` after its request; it may go on for hours."""
+        """Count an answer that began `seconds` after its request. The answer itself may last for hours."""
         self.by_status[status] += 1
         self.seconds += seconds
         self.times[next((place for place, most in enumerate(BUCKETS) if seconds <= most), len(BUCKETS))] += 1
@@ -92,7 +92,7 @@ class EachRequest:
         host, port = scope["client"] or ("", 0)
         address = reader_address(host, Headers(scope=scope), self._proxies)
         scope["proxied"] = bool(host) and among(host, self._proxies)
-        scope["client"] = (address, port)  # the handlers count requests by it, too
+        scope["client"] = (address, port)  # the handlers also count requests by address
 
         async def sending(message: Message) -> None:
             nonlocal status, sent, until_answer
@@ -139,7 +139,7 @@ class AddressLimit:
     def __init__(self, rate: float, most: int = MOST, clock: Callable[[], float] = monotonic) -> None:
         """Allow `rate` requests per second, saved up for `SAVED` seconds; 0 allows any number."""
         self._each = 1 / rate if rate else 0.0
-        """Number of seconds of the bucket that a request uses up."""
+        """Number of seconds of budget that one request uses."""
         self._clock = clock
         self._full_at: LruCache[Origin, float] = LruCache(most)
 
@@ -149,7 +149,7 @@ class AddressLimit:
     def wait(self, origin: Origin) -> float:
         """Count a request and return 0. If it must be refused, return the seconds after which to retry instead.
 
-        Programs on this machine have no limit, as one may be an unnamed proxy for many readers.
+        Programs on this machine have no limit, because one of them may be a proxy that was not named.
         """
         if not self._each or origin in (LOOPBACK, UNIX):
             return 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -31,6 +32,7 @@ GAMES: Final = ("sixth_sense", "nullern")
 LONG: Final = ("cpp",)
 """The SDKs whose build takes minutes."""
 
+RUST: Final = re.MULTILINE | re.DOTALL
 Mine: TypeAlias = Callable[..., subprocess.Popen[str]]
 
 pytestmark = pytest.mark.process
@@ -154,6 +156,34 @@ def test_a_bundle_needs_worker_js_beside_it_and_says_so(sdk: Sdk, tmp_path: Path
         with started(command, tmp_path, **env) as bundled:
             errors = bundled.communicate(timeout=PATIENCE)[1]
         assert bundled.returncode == 0, errors
+
+
+@of_each("rust")
+def test_a_bot_that_lists_all_of_what_may_grow_does_not_compile(sdk: Sdk) -> None:
+    """Each public field of a struct without `..`, and each variant of an enum without `_`, in an author's project."""
+    program, expected = ["use arena_client::*;", "fn main() {}"], {}
+    for file in ("decision", "errors", "sixth_sense", "nullern"):
+        source = (sdk.source / "src" / f"{file}.rs").read_text(encoding="utf-8")
+        where = f"{file}::" if file in ("sixth_sense", "nullern") else ""
+        for kind, name, body in re.findall(r"#\[non_exhaustive\]\npub (struct|enum) (\w+) \{\n(.*?)^\}", source, RUST):
+            if kind == "struct":
+                fields = "".join(f"{field}: _, " for field in re.findall(r"^    pub (\w+):", body, re.MULTILINE))
+                line, error = f"let {where}{name} {{ {fields}}} = given;", "E0638"
+            else:
+                variants = re.findall(r"^    (\w+)(\(?)", body, re.MULTILINE)
+                arms = "".join(f"{name}::{variant}{'(_)' * bool(inside)} => (), " for variant, inside in variants)
+                line, error = f"match given {{ {arms}}}", "E0004"
+            program.append(f"fn f{len(program)}(given: {where}{name}) {{ {line} }}")
+            expected[len(program)] = error
+    assert sorted(expected.values()) == ["E0004"] * 2 + ["E0638"] * 6
+    sdk.mine_command()
+    project = sdk.folder / "mine" / "my-bot"
+    (project / "src" / "main.rs").write_text("\n".join(program))
+    env = {**os.environ, "CARGO_TARGET_DIR": str(sdk.build)}
+    command = ("cargo", "build", "--offline", "--message-format", "short")
+    ran = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    found = re.findall(r"^src/main\.rs:(\d+):\d+: error\[(E\d+)\]", ran.stderr, re.MULTILINE)
+    assert {int(line): error for line, error in found} == expected, ran.stderr
 
 
 @of_each("java")

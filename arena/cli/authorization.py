@@ -67,7 +67,10 @@ def _errors_for_click() -> Iterator[None]:
 
 
 def takes_authorization(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add --data, --token-file and the server options to a verb, which gets an `AuthorizedChange` as `authorized`."""
+    """Add --data, --token-file and the server options to a verb.
+
+    The verb gets an `AuthorizedChange` as `authorized`.
+    """
 
     @wraps(verb)
     def command(

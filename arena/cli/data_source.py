@@ -32,7 +32,7 @@ class DataPlace:
 
     server: str = DEFAULT_SERVER
     data: Path | None = None
-    """The data directory; if given, `open` reads it instead of asking the server."""
+    """The data directory. If given, `open` reads it instead of connecting to the server."""
     tls: bool = False
     roots: Path | None = None
 
@@ -46,13 +46,13 @@ class DataPlace:
 
     @contextmanager
     def open(self) -> Iterator[DataSource]:
-        """Open the data source; its errors become ClickExceptions that say what to do."""
+        """Open the data source. Its errors become ClickExceptions that give the remedy."""
         with self.read_directory() if self.data is not None else self.reached_server() as source:
             yield source
 
     @contextmanager
     def reached_server(self) -> Iterator[Client]:
-        """Connect to the server even if a directory is given; errors as in `open`."""
+        """Connect to the server even if a directory is given. Errors are those of `open`."""
         if not re.fullmatch(r"unix:.+|.*:[0-9]+", self.server):
             text = f"{self.server!r} has no port; write HOST:PORT, such as {self.server}:{DEFAULT_SERVER.split(':')[1]}"
             raise click.BadParameter(text, param_hint="'--server'")
@@ -62,7 +62,7 @@ class DataPlace:
 
     @contextmanager
     def operated_server(self) -> Iterator[tuple[Client, str]]:
-        """Connect through its Unix socket to the server that locked the data directory; yield client and token.
+        """Connect to the server that has locked the data directory, through its Unix socket; yield client and token.
 
         The token cannot reach any other server this way.
 
@@ -88,7 +88,7 @@ class DataPlace:
 
     @contextmanager
     def read_directory(self) -> Iterator[Directory]:
-        """Open the data directory, which must be given; errors as in `open`."""
+        """Open the data directory, which must be given. Errors are those of `open`."""
         from arena.queries.directory import open_directory
         from arena.store.base.errors import Refused, StoreError
 
@@ -102,7 +102,7 @@ class DataPlace:
 
 @contextmanager
 def _client(address: str, advice: str, tls: bool = False, roots: Path | None = None) -> Iterator[Client]:
-    """Connect to a server; its errors become ClickExceptions, with advice if no server answers."""
+    """Connect to a server. Its errors become ClickExceptions, with advice if no server answers."""
     from arena.queries.remote import Declined, LateAnswer, NoAnswer, connect
 
     try:

@@ -48,7 +48,7 @@ VERBS: Final = {name: verb for verbs in GROUPS.values() for name, verb in verbs.
 
 
 OTHERWISE: Final = {"--port": "--address HOST:PORT", "--host": "--address HOST:PORT"}
-"""Options that people know from other servers, with their equivalents here."""
+"""Options that users may know from other servers, with their equivalents here."""
 
 
 class LazyGroup(click.Group):
@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
             raise
 
     def invoke(self, context: click.Context) -> object:
-        """Run a verb; if it needs a package from a distribution that is not installed, say how to install it."""
+        """Run a verb. If it needs a package from a distribution that is not installed, explain how to install it."""
         try:
             return super().invoke(context)
         except click.NoSuchOption as error:

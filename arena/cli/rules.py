@@ -48,7 +48,10 @@ def command(game: str, ruling: str | None, language: str | None) -> None:
 
 
 def language_of(environment: Mapping[str, str]) -> str:
-    """Return the locale's language, or English if there are no rules in it. The first locale variable set counts."""
+    """Return the locale's language, or English if there are no rules in it.
+
+    The first locale variable that is set counts.
+    """
     locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
     language = re.split(r"[_.@-]", locale.lower())[0]
     return language if language in LANGUAGES else LANGUAGES[0]

@@ -1,1 +1,3 @@
-"""Finished matches as text: recording, reading, verifying, rendering. docs/replay-format.md describes the format."""
+"""Finished matches as text: recording, reading, verification and rendering. docs/replay-format.md
+describes the format.
+"""

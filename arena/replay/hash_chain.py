@@ -24,7 +24,7 @@ _MAGIC: Final = b"\x1f\x8b"
 
 
 class PackingError(ValueError):
-    """The file is not one intact gzip member of at most `LIMIT` bytes unpacked; the message says why."""
+    """The file is not one intact gzip member of at most `LIMIT` unpacked bytes. The message gives the reason."""
 
 
 class PackedReplay(NamedTuple):
@@ -33,7 +33,7 @@ class PackedReplay(NamedTuple):
     content: bytes
     """The gzip file, without the chain."""
     text: bytes | None
-    """SHA-256 of its text without the chain; None without a text."""
+    """SHA-256 of the replay's text without the chain; None without a text."""
 
 
 class Chain:
@@ -52,7 +52,7 @@ class Chain:
 
 
 def without_chain(line: str) -> str | None:
-    """Remove the chain field at the end of a line; None if it has none."""
+    """Remove the chain field at the end of a line; return None if there is none."""
     ends = line[-_SUFFIX : len(_OPENING) - _SUFFIX] == _OPENING and line.endswith(_CLOSING)
     return f"{line[:-_SUFFIX]}}}" if ends else None
 

@@ -21,9 +21,9 @@ class MatchKind(Enum):
 
     RATED = "rated"
     CASUAL = "casual"
-    """The match moves no rating."""
+    """The match changes no rating."""
     CHALLENGE = "challenge"
-    """The match moves no rating; its bots were named and agreed."""
+    """The match changes no rating. Its bots were named in advance and agreed to play."""
 
 
 class OfferOutcome(Enum):
@@ -62,9 +62,9 @@ class SeatedBot(NamedTuple):
 
     name: str
     house: bool
-    """True if it is a house bot."""
+    """True if the bot is a house bot."""
     newcomer: bool = False
-    """True if it had not finished a match yet and so has less time to return."""
+    """True if the bot had not finished a match yet, and so has less time to return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Header:
     commitment: bytes
     """The commitment to the seed, published before any nonce was accepted."""
     nonces: tuple[bytes, ...] = field(repr=False)
-    """The bots' nonces by seat, 16 bytes each; a house bot's are zero."""
+    """The bots' nonces by seat, 16 bytes each. The bytes of a house bot's nonce are zero."""
     stand_in: str
     """The house bot that plays for absent bots, with its version."""
     policy: Policy

@@ -21,7 +21,7 @@ from arena.replay.view_digests import QUESTION_ENCODERS, RoundDigests
 from engine.game import Game, RoundReport
 
 VERSION: Final = max(QUESTION_ENCODERS)
-"""Version of the written format; older ones can still be read."""
+"""Version of the written format. Older versions can still be read."""
 INPUTS: Final[dict[str, type[Input]]] = {
     "begun": Begun,
     "sent": Sent,

@@ -1,4 +1,4 @@
-"""Reading of replay files: checks their form and hash chain; `verify` checks the contents."""
+"""Reading of replay files. This module checks form and hash chain; `verify` checks the contents."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Compiled: every decision passes through here.
 """Recording of a match while it runs, as the lines of its replay.
 
-Many matches run at once, so a `Recorder` keeps lines instead of inputs and effects, and keeps questions only until the
-end of their round. It never changes its arguments.
+Many matches run at once, so a `Recorder` stores lines instead of inputs and effects, and stores questions only until
+the end of their round. It never changes its arguments.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Recorder:
     __slots__ = ("_header", "_lines", "_over", "_shown", "_stopwatch", "_version")
 
     def __init__(self, header: Header, version: int = VERSION) -> None:
-        """Begin the record of a match that has had no input yet; `version`: that of the replay format."""
+        """Begin the record of a match without inputs. `version`: the version of the replay format."""
         seats, policy = len(header.bots), header.policy
         self._header = header
         self._version = version
@@ -83,7 +83,7 @@ class Recorder:
         self._lines += lines
 
     def lines(self, ratings: Sequence[ChangeLike] | None = None) -> list[str]:
-        """Return the lines of the replay without their chain; `ratings`: by seat, None for a match that is not rated.
+        """Return the lines of the replay without their chain. `ratings`: by seat; None for a match that is not rated.
 
         Before the end of the match, the lines of the result and the ratings are missing.
         """
@@ -98,7 +98,7 @@ class Recorder:
         return Draft("\n".join(self._all_but_ratings(self._header.kind is MatchKind.RATED)), self._names())
 
     def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
-        """Return the packed replay without its chain, the stored form; `ratings` as for `lines`.
+        """Return the packed replay in its stored form, without its chain. `ratings`: as for `lines`.
 
         Raises ValueError if the match is not over.
         """
@@ -137,7 +137,7 @@ def record(header: Header, entries: Iterable[Entry], version: int = VERSION) -> 
 
 
 def encode(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
-    """Encode the replay file of a match that is over; `ratings`: by seat, None for a match that was not rated.
+    """Encode the replay file of a match that is over. `ratings`: by seat; None for a match that was not rated.
 
     Equal arguments give equal bytes. Raises ValueError if the match is not over.
     """

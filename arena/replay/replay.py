@@ -9,7 +9,7 @@ from arena.replay.header import Header
 
 
 class ReplayError(ValueError):
-    """The file is no replay, or is damaged; the message names the file, the line and the problem."""
+    """The file is not a replay, or is damaged. The message names the file, the line and the problem."""
 
     def __init__(self, source: str, line: int | None, problem: str) -> None:
         super().__init__(f"{source}, line {line}: {problem}" if line else f"{source}: {problem}")
@@ -34,12 +34,15 @@ class RecordedRatingChange:
     before: RecordedRating
     after: RecordedRating
     beyond_quota: tuple[int, ...] = ()
-    """Other seats whose result against this seat moves neither rating."""
+    """Other seats whose result against this seat changes neither rating."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedResult:
-    """The recorded result, by seat. Without a result, scores and places are empty and `interrupted` says why."""
+    """The recorded result, by seat.
+
+    Without a result, scores and places are empty and `interrupted` gives the reason.
+    """
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
@@ -50,9 +53,11 @@ class RecordedResult:
     counts: tuple[bool, ...]
     """True if the result counts for the bot."""
     interrupted: str
-    """Why the match was interrupted; empty if it has a result."""
+    """The reason why the match was interrupted; empty if it has a result."""
     spoilt: tuple[bool, ...] = ()
-    """True if house bots played too much of the seat to move its opponents' ratings; empty under rating rule 1."""
+    """True if house bots made so many of the seat's decisions that its result changes no other rating; empty under
+    rating rule 1.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The schema of a replay's lines: their fields and types of values. Only form is checked, never meaning."""
+"""The schema of a replay's lines: their fields and types of values.
+
+The schema checks only the form, not the meaning.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ Shape: TypeAlias = Mapping[str, FieldKind]
 
 
 class ShapeError(ValueError):
-    """A line does not fit its schema; the message names the field and the expected values."""
+    """A line does not fit its schema. The message names the field and the expected values."""
 
 
 def _is_whole(value: object) -> bool:
@@ -159,7 +162,10 @@ OF_A_QUOTA: Final[Shape] = {"beyond_quota": NATURALS}
 
 
 def check(line: Mapping[str, Any], shape: Shape, extra: FieldKind | None = None) -> None:
-    """Raise ShapeError unless the line has exactly these fields; `extra` also permits other fields of that type."""
+    """Raise ShapeError unless the line has exactly the given fields.
+
+    `extra`: the type of other fields that are permitted.
+    """
     for name, kind in shape.items():
         if name not in line:
             raise ShapeError(f'the field "{name}" is missing')

@@ -26,7 +26,7 @@ class Made(NamedTuple):
 
 
 class LegalActions(NamedTuple):
-    """The actions that one seat may choose at a step."""
+    """The legal actions of one seat at a step."""
 
     seat: int
     bot: str
@@ -34,7 +34,7 @@ class LegalActions(NamedTuple):
     """True if the choice belongs to the next round."""
     actions: tuple[str, ...]
     chosen: str
-    """The action that the seat chose next; empty if it chose none."""
+    """The action that the seat chose next; empty if it did not choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Step:
     """One position and the choice that led to it."""
 
     at: Instant
-    """Instant of the input that led to it."""
+    """Time of the input that led to the position."""
     made: Made | None
-    """The choice that led to it; None for the first deal."""
+    """The choice that led to the position; None for the first deal."""
     round: int
     """Round of that choice, from 0."""
     state: State[SeatView, RoundReport] = field(repr=False)

@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Think times of the bots of a match, as sums that can be added over matches; they imply no blame."""
+"""Think times of the bots of a match, as sums that can be added over matches. They say nothing about blame."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class Thinking(NamedTuple):
     missed: int
     """Number of decisions that the server or a house bot made in the bot's place."""
     times: tuple[int, ...]
-    """Think times of the bot's own decisions in microseconds on its clock: from sending to answer, less the round trip
-    up to the lag allowance."""
+    """Think times of the bot's own decisions in microseconds on its clock: from sending to answer, minus the round trip
+    up to the lag allowance.
+    """
 
 
 class _Seat:
@@ -40,12 +41,12 @@ class Stopwatch:
     __slots__ = ("_lag_allowance", "_seats")
 
     def __init__(self, seats: int, lag_allowance: int) -> None:
-        """Begin a match; at most `lag_allowance` microseconds of a round trip are subtracted."""
+        """Begin a match. At most `lag_allowance` microseconds of a round trip are subtracted."""
         self._lag_allowance = lag_allowance
         self._seats = [_Seat() for _ in range(seats)]
 
     def due(self, number: int, decision: int) -> None:
-        """Count a decision that a seat owes or that is made for it; a repeated question counts once."""
+        """Count a decision that a seat owes or that is made for it. A repeated question counts once."""
         seat = self._seats[number]
         if seat.decision != decision:
             seat.decision = decision

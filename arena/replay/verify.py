@@ -1,7 +1,7 @@
 """Verification of a replay: its seed must open the commitment, and playing its inputs again must reproduce every line.
 
-Only two things are trusted: the inputs, and the ratings before the match, since the ladder is not part of it. The views
-that were shown are checked by the digests of `arena.replay.view_digests`.
+Verification trusts only the inputs and the ratings before the match, because the ladder is not part of the file. The
+views that were shown are checked by the digests of `arena.replay.view_digests`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Rate: TypeAlias = Callable[
 ]
 """A function that computes the ratings after a match. Its first arguments are, by seat: the ratings before the match,
 the places, the bots' names, whether the result counts for each bot, and whether each seat is spoilt (empty if none is).
-The last one holds the pairs of seats beyond a quota, the lower seat first."""
+The last argument contains the pairs of seats beyond a quota, with the lower seat first.
+"""
 
 
 class ReplayDifference(NamedTuple):
@@ -106,7 +107,7 @@ def _body(replay: Replay, rate: Rate | None) -> ReplayDifference | None:
         expected = next(lines, None)
         if expected != found:
             return ReplayDifference(number, expected, found, _difference_text(expected, found))
-    return problem  # replaying has ended, too: the last line, of the result or the ratings, ends every record
+    return problem  # replaying has also ended, because the line of the result or the ratings ends every record
 
 
 def _rated(replay: Replay, rate: Rate | None) -> tuple[RecordedRatingChange, ...] | None:
@@ -137,7 +138,7 @@ def _difference_text(expected: str | None, found: str) -> str:
 
 
 def _first_difference(should: Any, stands: Any, path: str) -> tuple[str, Any, Any]:
-    """Find the first value that differs: its path, as deep as the structures agree, and both values."""
+    """Find the first value that differs. Return its path, as far as the structures agree, and both values."""
     if isinstance(should, dict) and isinstance(stands, dict) and should.keys() == stands.keys():
         parts = [(f"{path}.{name}" if path else name, should[name], stands[name]) for name in should]
     elif isinstance(should, list) and isinstance(stands, list) and len(should) == len(stands):

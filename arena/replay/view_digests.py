@@ -3,7 +3,7 @@
 
 A seat's digest is SHA-256 over its questions of the round, in order. A question consists of the decision's number, the
 list of its legal actions, and the view's fields in the order of the game's proto file. A question that is repeated
-unchanged counts once. The time left is not part of the digest; the banks are recorded beside it.
+unchanged counts once. The time left is not part of the digest; the banks are recorded separately.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class RoundDigests(NamedTuple):
     views: tuple[str, ...]
     """Digests in hex, by seat."""
     banks: tuple[int, ...]
-    """Microseconds in the bank as of the latest question, by seat."""
+    """Time in the bank at the latest question, in microseconds, by seat."""
 
 
 class ViewDigests:
-    """A collector of the questions of a match, which are digested at the end of each round."""
+    """Collector of the questions of a match. It computes their digests at the end of each round."""
 
     __slots__ = ("_banks", "_bytes", "_questions", "_round")
 

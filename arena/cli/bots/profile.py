@@ -18,7 +18,7 @@ from arena.queries.profile import BotProfile, MatchPoints
 from arena.store.base.rows import OpponentRow
 
 MOST_OPPONENTS: Final = 12
-"""Opponents listed in the table."""
+"""Maximum number of opponents listed in the table."""
 
 
 def drawn_profile(profile: BotProfile) -> RenderableType:

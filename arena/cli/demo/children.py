@@ -1,4 +1,4 @@
-"""Child programs of a verb. Each writes a log, without access to the terminal or Ctrl-C; all end with the verb."""
+"""Child programs of a verb. Each writes a log and has no access to the terminal or to Ctrl-C. All end with the verb."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def caught_signals() -> Iterator[Signals]:
 GRACE: Final = 15.0
 """Maximum number of seconds for a program to end after SIGINT, before it is killed."""
 TICK: Final = 0.05
-"""Seconds between two checks whether a program has ended."""
+"""Number of seconds between two checks whether a program has ended."""
 TAIL: Final = 12
 """Number of lines from the end of a log that an error shows."""
 
 
 class ChildFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """A child program ended unexpectedly or did not start; the message has the end of its log."""
+    """A child program ended unexpectedly or did not start. The message contains the end of its log."""
 
 
 class Child:
@@ -81,7 +81,8 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if heard else output,
                 stderr=output,
-                env={**environment(), "ARENA_DRAIN": "0"},  # Bots end after their server, with nothing to finish.
+                # Bots end after their server, so they have no matches to finish.
+                env={**environment(), "ARENA_DRAIN": "0"},
                 process_group=OWN_GROUP,
             )
 
@@ -94,7 +95,7 @@ class Child:
             raise ChildFailed(f"the {self.name} ended with status {status}; the end of {self.log}:\n{told}")
 
     def lines(self, signals: Signals, seconds: float, number: int) -> list[str] | None:
-        """Return the first lines of its output; None if a signal comes first.
+        """Return the first `number` lines of the program's output; None if a signal comes first.
 
         Raises:
             ChildFailed: They did not come in time.
@@ -148,7 +149,7 @@ class Children:
                 self._end(child, end, limit)
 
     def _end(self, child: Child, end: float, limit: int) -> None:
-        """Wait for a program after its SIGINT; kill it at the time `end`, or once `limit` signals have come."""
+        """Wait for a program after its SIGINT. Kill it at the time `end`, or after `limit` signals."""
         while child.process.poll() is None:
             self._signals.wait(TICK)
             if self._signals.count >= limit or time.monotonic() > end:

@@ -86,7 +86,7 @@ class DemoProgress:
 
 
 class MatchCounter:
-    """A counter of matches; each update reads only matches that were not settled before."""
+    """Counter of matches. Each update reads only matches that were not over at the last update."""
 
     def __init__(self, source: DataSource, after: int) -> None:
         """Count matches with numbers above `after`."""
@@ -95,7 +95,7 @@ class MatchCounter:
         self.finished = 0
         self._source = source
         self._settled = after
-        """Matches up to this number are over and counted; they are not read again."""
+        """Matches up to this number are over and counted, and are not read again."""
         self._begun = self._finished = 0
 
     def count(self) -> None:

@@ -28,9 +28,9 @@ CAPACITY: Final = 6
 STARTING: Final = 60.0
 """Maximum number of seconds until the first match begins."""
 SERVER_END: Final = 5.0
-"""Seconds to wait for an unresponsive server to end, so that its log can show the cause."""
+"""Number of seconds to wait for an unresponsive server to end, so that its log can show the cause."""
 IDLE: Final = 3600.0
-"""Seconds to wait at once for the first request after the end; without one, the code of the pages is not loaded."""
+"""Number of seconds to wait for the first request after the end. Until then, the code of the pages is not loaded."""
 POLL: Final = 0.25
 """Seconds between two queries of the server."""
 
@@ -86,8 +86,8 @@ def _play(
 ) -> tuple[int, str] | None:
     """Start everything and let it play.
 
-    Return the number of the newest match before the demo, and the address of the pages; None if a signal came before
-    the server was ready.
+    Return the number of the newest match before the demo, and the address of the pages. Return None if a signal came
+    before the server was ready.
     """
     from arena.cli.demo.children import ChildFailed
     from arena.cli.demo.progress import newest

@@ -22,7 +22,7 @@ AROUND: Final = CHANGES + 12
 """Number of screen rows taken by everything except the plot."""
 LOWEST: Final = 10
 HIGHEST: Final = 24
-"""Least and greatest number of rows of the plot."""
+"""Minimum and maximum number of rows of the plot."""
 
 
 def history(bot: str, game: str, rows: Sequence[RatedRow], width: int, height: int) -> RenderableType:

@@ -1,7 +1,7 @@
 """Tables that fit the width of the screen: a current ladder, a ladder published in the past, and a ladder's flags.
 
-On a narrow screen the least important columns are left out first; rank, interval of ranks, bot and rating always stay.
-If there is room, the rating intervals are drawn on one scale, which shows which of them overlap.
+On a narrow screen the least important columns are omitted first. Rank, rank interval, bot and rating always stay. If
+there is room, the rating intervals are drawn on one scale, which shows which intervals overlap.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from arena.store.base.rows import FlagRow, LadderRow, LadderRows, PastLadder, Pa
 
 NARROWEST: Final = 15
 WIDEST: Final = 41
-"""Least and greatest width of the drawn intervals."""
+"""Minimum and maximum width of the drawn intervals, in characters."""
 MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
 UNKNOWN: Final = Text("–", style="dim")
 RATING: Final = "Elo ± 95 %"
@@ -58,7 +58,7 @@ class LadderColumn:
     name: str
     cell: Callable[[LadderRow, _Ladder], Text]
     importance: float = inf
-    """If the table is too wide, the column of least importance is left out first."""
+    """If the table is too wide, the column of least importance is omitted first."""
     shown: Callable[[LadderRows], bool] = lambda _: True
     """Returns false for a ladder that does not have this column."""
     justify: Literal["left", "right"] = "right"
@@ -92,7 +92,10 @@ def ladder_table(ladder: LadderRows) -> FittedTable:
 
 
 def _interval_column(rows: Sequence[LadderRow], width: int) -> TableColumn:
-    """Draw the rating intervals on one scale, which fits those of settled bots; wider ones are cut with an arrow."""
+    """Draw the rating intervals on one scale, which fits the intervals of established bots.
+
+    Wider intervals are cut with an arrow.
+    """
     settled = [row for row in rows if not row.provisional] or rows
     ratings = [row.rating for row in rows]
     low = min(*ratings, *(row.rating - CONFIDENCE * row.deviation for row in settled))
@@ -183,7 +186,10 @@ def _rating(row: LadderRow, ladder: _Ladder) -> Text:
 
 
 def chance_of_best(first: Leaders, row: LadderRow | PastLadderRow) -> Text:
-    """Format P(best). Bots that share the first rank share one value, which only the first of their rows shows."""
+    """Format P(best).
+
+    Bots that share the first rank have one common value, which only the first of their rows shows.
+    """
     if row.bot in first.names:
         return Text(first.chance(row), style="dim" if row.bot != first.names[0] else "")
     return UNKNOWN if row.best is None else share(row.best)
@@ -264,7 +270,7 @@ COLUMNS: Final = (
 """All columns except the drawn intervals, which come after the rating."""
 IMPORTANCE: Final = {INTERVALS: 90.0} | {each.name: each.importance for each in COLUMNS if each.importance < inf}
 LEFT_OUT_FIRST: Final = sorted(IMPORTANCE, key=lambda name: IMPORTANCE[name])
-"""Columns to leave out when the screen is too narrow, in this order."""
+"""Columns in the order in which they are omitted on a narrow screen."""
 
 
 def past_ladder_table(ladder: PastLadder) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The TOML file of `arena serve --config`: reading, with errors that name file and key, and writing.
+"""Reading and writing of the TOML file of `arena serve --config`. Errors name file and key.
 
 Keys are the names of the settings; those of `Limits`, `Policy` and `TransportSettings` are in tables. A table
 `games.NAME` offers a game, with its `seats` and `options`; if there is any, only those games are offered.
@@ -28,7 +28,7 @@ GAME_TABLE: Final = "games"
 
 
 class ConfigFileError(ValueError):
-    """The file cannot be read or has an invalid entry; the text names file, key and value."""
+    """The file cannot be read or has an invalid entry. The text names file, key and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def read_config(path: Path) -> ConfigFile:
     """Read a configuration file.
 
     Raises:
-        ConfigFileError: Anything in it is wrong.
+        ConfigFileError: The file cannot be read or has an invalid entry.
     """
     try:
         with path.open("rb") as file:
@@ -74,7 +74,7 @@ def read_config(path: Path) -> ConfigFile:
 
 
 def write_config(config: Config) -> str:
-    """Return the text of a file that reads back as this configuration, each setting with its meaning as a comment."""
+    """Return the text of a file with this configuration. Each setting has its meaning as a comment."""
     return "\n".join(chain(_head(), _settings(config, ""), *(_table(config, name) for name in TABLES), _games(config)))
 
 

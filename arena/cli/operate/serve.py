@@ -1,4 +1,7 @@
-"""`arena serve`: settings of a server from defaults, file and flags. The server itself is imported when it starts."""
+"""`arena serve`: the settings of a server from defaults, file and flags.
+
+The server's code is imported when it starts.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,7 @@ def command(
 def _settled(
     path: Path | None, games: tuple[str, ...], seats: tuple[str, ...], options: tuple[str, ...], flags: dict[str, Any]
 ) -> Config:
-    """Return the configuration; flags override the file, which overrides defaults. UsageError if they conflict."""
+    """Return the configuration. Flags override the file, which overrides the defaults. Conflicts raise UsageError."""
     try:
         file = ConfigFile() if path is None else read_config(path)
         config = configure(file.offers(games, seats, options), {**file.values, **flags})

@@ -1,6 +1,6 @@
 """The server process: sets up logging, signals and a Unix socket, and connects store, arena and transport.
 
-Every server listens at this socket besides its address, for programs that can read the data directory.
+Besides its address, every server listens at this socket, for programs that can read the data directory.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ NOTHING_LOST: Final = (
     "nothing is lost: results are in the database, matches that were being played in the journal. Make room, and start "
     "the server again"
 )
-"""Message for a server that ends on a full disk: nothing is lost, and how to continue."""
+"""Message of a server that ends because of a full disk: nothing is lost, and how to continue."""
 log = structlog.get_logger("arena")
 
 
@@ -227,7 +227,7 @@ async def _summarize(arena: Arena) -> None:
 
 
 async def _show_status(arena: Arena, status: StatusLine, pages: str) -> None:
-    """Show the same numbers in a line at the bottom of a terminal, with the address of the pages, until cancelled."""
+    """Show these numbers and the address of the pages in a line at the bottom of a terminal, until cancelled."""
     try:
         while True:
             ended = sum(arena.figures.matches.values())

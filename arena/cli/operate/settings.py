@@ -1,7 +1,7 @@
 """The settings of a server, derived from the fields of `Config`, which define name, type, unit, bounds and meaning.
 
-A setting has the name of its field: `byte_rate` in a file, `--byte-rate` as a flag. Values here are as people write
-them: durations are in seconds, even if the field counts microseconds.
+A setting has the name of its field: `byte_rate` in a file, `--byte-rate` as a flag. Values in this module are in the
+form that people write: durations are in seconds, even if the field counts microseconds.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args, get_origin, g
 from arena.server.config import Config, Offer
 
 Value: TypeAlias = bool | int | float | str | list[str] | None
-"""A setting's value in TOML; None if it is not set."""
+"""A setting's value in TOML; None if the setting is not set."""
 
 MOST: Final = 1_000_000_000
-"""Upper bound of settings that have no bound of their own, small enough for every use."""
+"""Upper bound of settings without a specific bound, small enough for every use."""
 DAY: Final = 86_400
-"""Upper bound of durations that have no bound of their own, in seconds."""
+"""Upper bound of durations without a specific bound, in seconds."""
 ALL: Final = "all"
 OFF: Final = "off"
 UNITS: Final = {
@@ -37,7 +37,7 @@ UNITS: Final = {
 
 
 class SettingError(ValueError):
-    """A setting does not accept a value; the text says what it accepts."""
+    """A setting does not accept a value. The text says which values it accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ServerSetting:
     table: str
     """Field of `Config` that holds the setting's dataclass, and table in a file; "" for a field of `Config` itself."""
     kind: type
-    """Type of the value as people write it: bool, int, float, str, Path, or frozenset of the `choices`."""
+    """Type of the written value: bool, int, float, str, Path, or frozenset of the `choices`."""
     default: Value
     unit: str
     """One of `UNITS`."""
@@ -65,7 +65,7 @@ class ServerSetting:
 
     @property
     def takes(self) -> str:
-        """The values that it accepts, in words."""
+        """The values that the setting accepts, in words."""
         if self.kind is bool:
             return "true or false"
         if self.kind is frozenset:
@@ -79,7 +79,7 @@ class ServerSetting:
         return " ".join(filter(None, (what, UNITS[self.unit], f"from {self.least:,.12g} {upper}")))
 
     def checked(self, value: object) -> Value:
-        """Return a value from a file or a flag, normalized; SettingError if the setting does not accept it."""
+        """Normalize a value from a file or a flag. Raises SettingError if the setting does not accept it."""
         if self.kind is frozenset and isinstance(value, list | tuple):
             return self._chosen([*value])
         if self.kind is float and type(value) is int and value <= MOST:  # a larger int may not fit a float
@@ -148,7 +148,7 @@ def walk(holder: type = Config, table: str = "") -> Iterator[ServerSetting]:
 
 
 def configure(offers: tuple[Offer, ...], values: Mapping[str, Value]) -> Config:
-    """Return the configuration with these checked values, by name, and defaults for the rest."""
+    """Return the configuration with the given checked values, by name, and defaults for all other settings."""
     changed: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         setting = SETTINGS[name]

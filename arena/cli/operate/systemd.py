@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 LEAST_OFTEN: Final = 10.0
-"""Seconds between two messages where no watchdog waits for them."""
+"""Number of seconds between two messages if no watchdog waits for them."""
 MORE_TIME: Final = 30.0
-"""Seconds for which each message of long work asks beyond its limits."""
+"""Number of additional seconds that each message about long work requests."""
 
 
 def notify(**state: object) -> None:
-    """Send variables such as `READY=1` to the service manager. Do nothing without one, or while it does not read."""
+    """Send variables such as `READY=1` to the service manager. Do nothing if there is none, or if it does not read."""
     if path := os.environ.get("NOTIFY_SOCKET"):
         message = "\n".join(f"{name}={value}" for name, value in state.items())
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending:
@@ -31,7 +31,7 @@ def notify(**state: object) -> None:
 
 
 def long_work(status: str) -> None:
-    """Show what takes long at a start or a stop, and ask for time beyond the unit's limit."""
+    """Report the long work of a start or a stop to the service manager, and request more time than the unit's limit."""
     notify(STATUS=status, EXTEND_TIMEOUT_USEC=round(MORE_TIME * 1e6))
 
 

@@ -1,7 +1,7 @@
 """The process that serves a server's pages. It starts and ends with the server, and is restarted when it dies.
 
-It asks the server for running matches at a Unix socket, by public calls, and reads everything else in the data
-directory. The server imports nothing of the pages, and no decision waits for them.
+It requests running matches from the server at a Unix socket, by public calls, and reads all other data from the data
+directory. The server imports no code of the pages, and no decision waits for them.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ log = structlog.get_logger("arena")
 async def show_pages(
     config: Config, port: int, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Run the process, and restart it, until cancelled; report the pages' address at the start.
+    """Run the process, and restart it when it ends, until cancelled. Report the pages' address at the start.
 
-    `port` is the one for bots. The reported address is empty if the first process ended early. The server runs without
-    pages then, and prints the address once a later process listens.
+    `port`: the server's port for bots. The reported address is empty if the first process ended early. The server runs
+    without pages then, and prints the address once a later process listens.
 
     Raises:
         RuntimeError: The first process cannot listen there.

@@ -1,4 +1,4 @@
-"""The report on a bot that answered decisions of the past again: drawn, and as JSON."""
+"""The report on a bot that was asked past decisions again, drawn and as JSON."""
 
 from __future__ import annotations
 

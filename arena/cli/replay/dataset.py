@@ -77,7 +77,7 @@ def _replays(
     place: DataPlace,
     progress: Callable[[int, int], None],
 ) -> Iterator[Replay]:
-    """Yield the replays one by one. Those named as SOURCE are also filtered by game, bot and day."""
+    """Yield the replays one by one. Replays named as SOURCE are also filtered by game, bot and day."""
     from arena.cli.replay.source import named_replays
     from arena.replay.read import read
 

@@ -137,7 +137,7 @@ def _apart(one: Replay, other: Replay, each: RoundTwice) -> Any:
 
 
 def _named(replay: Replay, made: Made) -> str:
-    """Name a choice, and the player who made it if that was not the bot."""
+    """Describe a choice, with the player who made it if it was not the bot."""
     by = "" if made.forced is None else f" (forced: {made.forced.value})"
     return replay.header.game.actions[made.action].name + by
 

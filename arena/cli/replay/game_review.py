@@ -1,4 +1,4 @@
-"""The review of a match for `arena why --game`, drawn: each seat's result with its cards."""
+"""Drawing of the review of a match for `arena why --game`: each seat's result, compared with the house bot's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays for verbs: from files, by number from a server or a data directory, and the newest of a bot."""
+"""Access to replays for verbs: from files, by match number from a server or data directory, and a bot's newest."""
 
 from __future__ import annotations
 

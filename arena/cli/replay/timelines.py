@@ -1,4 +1,4 @@
-"""Timelines of seats as Rich tables and sentences. They only draw what `arena.analysis.timeline` found."""
+"""Drawing of the timelines that `arena.analysis.timeline` computes, as Rich tables and sentences."""
 
 from __future__ import annotations
 

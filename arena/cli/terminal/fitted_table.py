@@ -1,4 +1,4 @@
-"""A table that fits the screen. On a narrow screen, the least important columns are left out, and a line names them.
+"""A table that fits the screen. On a narrow screen the least important columns are omitted, and a line names them.
 
 Headings and figures are never cut; long texts and names continue on the next line.
 """
@@ -45,17 +45,17 @@ class TableColumn:
     cells: Sequence[Text]
     justify: Literal["left", "right"] = "right"
     folds: bool = False
-    """True if its text may wrap."""
+    """True if the column's text may wrap."""
     style: str = ""
 
     @property
     def width(self) -> int:
-        """The width of its widest line, in characters."""
+        """The width of the column's widest line, in characters."""
         return max(cell_len(line) for line in self._texts("\n"))
 
     @property
     def narrowest(self) -> int:
-        """The smallest width at which it can be shown."""
+        """The smallest width at which the column can be shown."""
         if not self.folds:
             return self.width
         return max(cell_len(self.name), min(LONGEST_WORD, max(map(cell_len, self._texts(WORDS)))))
@@ -74,10 +74,10 @@ class DrawnColumn:
     """A column drawn as wide as possible, within limits."""
 
     name: str
-    """The name under which it is listed as left out."""
+    """The name under which the column is listed if it is omitted."""
     narrowest: int
     width: int
-    """The greatest width."""
+    """The maximum width."""
     draw: Callable[[int], TableColumn]
     """Function that draws the column at the given width."""
     bare: bool = False

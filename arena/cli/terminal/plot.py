@@ -26,7 +26,7 @@ class Point(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """The vertical scale: the number of dot rows, and the values at the lowest and the highest one."""
+    """The vertical scale: the number of dot rows, and the values at the lowest and at the highest row."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ class _Scale(NamedTuple):
 
 
 def plot(points: Sequence[Point], width: int, height: int, first: int = 1) -> Text:
-    """Plot one or more points, numbered from `first`; the band may be clipped.
+    """Plot one or more points, numbered from `first`. The band may be clipped.
 
     The plot takes `width` columns and `height` rows, labels included.
     """

@@ -55,7 +55,7 @@ def screen(stderr: bool = False) -> Console:
 
 
 def print_json(document: object) -> None:
-    """Print one JSON document; see `json_text`."""
+    """Print one JSON document, formatted by `json_text`."""
     click.echo(json_text(document, indent=2 if sys.stdout.isatty() else None))
 
 

@@ -52,7 +52,11 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
 
 
 def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> RenderableType:
-    """Draw bots. Columns with data that only a running server has are omitted without it. `now`: ages end here."""
+    """Draw bots.
+
+    Columns with data that only a running server has are omitted without a server. `now`: the time from which ages are
+    computed.
+    """
     columns = [
         TableColumn("Bot", [bot_name(row.name, row.house) for row in rows], "left", folds=True),
         TableColumn("Owner", [Text(owner_name(row.owner, row.name, row.house)) for row in rows], "left", True, "dim"),
@@ -87,7 +91,7 @@ def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> RenderableType:
 
 
 def bot_name(name: str, house: bool) -> Text:
-    """Return a bot's name, with a house symbol after that of a house bot."""
+    """Return a bot's name; a house symbol follows the name of a house bot."""
     return Text(f"{name} ⌂", style="blue") if house else Text(name, style="bold green")
 
 

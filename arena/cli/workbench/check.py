@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "bold red", "skip": "dim"}
 INTERRUPTED: Final = 130
 NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
-"""Placeholders that a boxed command cannot use: a box has no network, and no file in it outlives the program."""
+"""Placeholders that a boxed command cannot use, because a box has no network, and its files end with the program."""
 
 
 @click.command(
@@ -98,7 +98,7 @@ def command(
 
 
 def _read(folder: Path) -> list[Check]:
-    """Read the conversations in a folder; UsageError if they are unreadable."""
+    """Read the conversations in a folder. Raises UsageError if they are unreadable."""
     from arena.local.check.conversations import ConversationsUnreadable, read_conversations
 
     try:
@@ -175,7 +175,7 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> str:
 
 
 def _shown(result: CheckResult) -> RenderableType:
-    """Return a check's lines: verdict, name and question; unless it passed, also the reason and the remedy."""
+    """Return the lines about a check: verdict, name and question, and if it did not pass, the reason and the remedy."""
     from rich.text import Text
 
     name = result.verdict.value

@@ -1,4 +1,4 @@
-"""The result of a match of more than two bots: each pair by itself, and a table of every bot against every other."""
+"""The result of a match of more than two bots: every pair, and a table of every bot against every other."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: O
 def verdict(pair: Pair) -> str:
     """Return the verdict on the first bot of a pair: better, worse, or not told apart from the other.
 
-    If the match has a test, the test decides; "not better" becomes worse only if the difference is significant, too.
+    If the match has a test, the test decides. "Not better" becomes "worse" only if the difference is also significant.
     """
     state, likely, chance = pair.ordered.state, pair.comparison.likely, pair.chance
     if state is not None and state.outcome is not SequentialOutcome.NOT_BETTER:
@@ -86,7 +86,7 @@ def _undecided(rows: Sequence[Pair]) -> Text:
 
 
 def _crosstable(subject: Subject, rows: Sequence[Pair]) -> RenderableType:
-    """Draw the difference in points for each pair: the row's bot less the column's."""
+    """Draw the difference in points for each pair: the row's bot minus the column's."""
     cells: dict[tuple[int, int], Text] = {}
     for pair in rows:
         one, other = pair.ordered.pair

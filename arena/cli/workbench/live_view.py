@@ -1,4 +1,4 @@
-"""A game that is being played, as a picture in a terminal or as lines, and a seat at the keyboard."""
+"""Display of a game that is being played, as a picture in a terminal or as lines, and a seat at the keyboard."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def lines(console: Console, seat: int | None, delay: float) -> View:
 
 
 class KeyboardSeat:
-    """A person at the keyboard; implements `LocalPlayer`."""
+    """The seat of a person at the keyboard. The class implements `LocalPlayer`."""
 
     name = "human"
     version = ""

@@ -76,7 +76,7 @@ def sequential_test(_: click.Context, __: click.Parameter, text: str | None) -> 
     """Parse two bounds of one unit: elo0=0,elo1=20 or points0=0,points1=2 or t0=0,t1=0.1.
 
     Raises:
-        click.BadParameter: the text is no such test.
+        click.BadParameter: the text does not describe such a test.
     """
     if text is None:
         return None
@@ -109,7 +109,7 @@ def refuse_apart(test: SequentialTest, design: Design) -> None:
     """Refuse a test of Elo by places if the two never sit at one table.
 
     Raises:
-        click.UsageError: this design cannot answer it; the message names one that can.
+        click.UsageError: this design cannot answer the question. The message names a design that can.
     """
     from arena.local.match.design import Design
     from arena.local.match.sequential import ScoreUnit

@@ -1,4 +1,4 @@
-"""The report of a match on this machine, drawn: the verdict in words, the figures, both bots side by side, a plot."""
+"""Drawing of the report of a local match: the verdict in words, the figures, both bots side by side, and a plot."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def plot_match(file: Path, subject: Subject, ordered: OrderedPairs) -> None:
 
 
 def running(scores: Sequence[float]) -> list[Point]:
-    """Return the mean after each set with the half width of its interval, from the first set that has one."""
+    """Return the mean after each set with the half width of its interval, from the first set with an interval on."""
     points, total, squares = [], 0.0, 0.0
     for count, score in enumerate(scores, start=1):
         total += score

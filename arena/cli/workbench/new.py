@@ -15,7 +15,7 @@ NEXT: Final = (
     "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
     ".venv/bin/python bot.py --server localhost:50051",
 )
-"""Commands to type in the folder of a new bot to make it play; its README explains them."""
+"""Commands that make a new bot play, to be typed in its folder. Its README explains them."""
 
 
 @click.command(epilog="Example: arena new my-bot --game nullern")

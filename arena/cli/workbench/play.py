@@ -1,4 +1,4 @@
-"""`arena play`: one game on this machine, drawn as it is played."""
+"""`arena play`: play one game on this machine, and draw it at the same time."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _written(logs: Sequence[Path | None]) -> list[Path | None]:
 
 
 def _is_ours(spec: str) -> bool:
-    """True if a player runs in this process."""
+    """Return true if a player runs in this process."""
     from arena.local.play.players import HOUSE
 
     return spec == HUMAN or spec.startswith(HOUSE)

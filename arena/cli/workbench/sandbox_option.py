@@ -28,7 +28,7 @@ def sandbox_option(function: Function) -> Function:
 
 
 class SandboxCommand(click.Command):
-    """A command that accepts `--sandbox` without a value, whatever word follows it."""
+    """A command that accepts `--sandbox` without a value, before any word."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Add the default value to a bare `--sandbox`."""

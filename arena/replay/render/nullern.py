@@ -33,12 +33,12 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         super().__init__(Faces(NULLERN), _LEGEND, picture, dealt, marks)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
-        """Return, by seat, whether it fulfilled its bid."""
+        """Return for each seat whether it fulfilled its bid."""
         assert isinstance(report, NullernRound)
         return [bid == taken for bid, taken in zip(report.bids, report.taken, strict=True)]
 
     def worth(self, report: RoundReport) -> Sequence[int]:
-        """Return the points by seat, less the cost of a Hupfer (N7)."""
+        """Return the points by seat, minus the cost of a Hupfer (N7)."""
         assert isinstance(report, NullernRound)
         return [points - HUPFER_COST * hupfer for points, hupfer in zip(report.points, report.missed, strict=True)]
 
@@ -162,7 +162,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
 
 
 def _first_lead(scene: Scene[NullernPicture, NullernMarks]) -> Text:
-    """Describe who leads the first trick and why (N4)."""
+    """Describe which seat leads the first trick and why (N4)."""
     leader = scene.seen.leaders[0]
     name, bid = seat_in_words(scene.header, leader), scene.seen.bids[leader]
     return Text(f"{name} leads first: the first to name the highest bid, {bid}.")

@@ -39,7 +39,7 @@ class NullernPicture(Picture):
 
     @property
     def net(self) -> tuple[int, ...]:
-        """Scores less the cost of the Hupfers so far, which are the result once the game is over (N7)."""
+        """Scores minus the cost of the Hupfers so far: the result, once the game is over (N7)."""
         return tuple(score - HUPFER_COST * count for score, count in zip(self.scores, self.hupfers, strict=True))
 
 
@@ -52,7 +52,7 @@ class NullernMarks(Marks):
 
 
 def picture(course: Course, index: int, seat: int | None) -> NullernPicture:
-    """Return the round at a step; after a choice that ended a round, this is that round rather than the next."""
+    """Return the round at a step. After a choice that ended a round, return this round and not the next."""
     report = course.steps[index].ended
     if report is None:
         return _pictured(course.steps[index].state, seat)
@@ -95,7 +95,7 @@ def _pictured(state: State[SeatView, RoundReport], seat: int | None) -> NullernP
 
 
 def from_views(seen: Sequence[NullernView]) -> NullernPicture:
-    """Return what these views of one position show."""
+    """Return the round that these views of one position show."""
     first = seen[0]
     last = first.round == first.rounds - 1
     # In the last round a view has no hand, because nobody may see it, not even its owner (N8).

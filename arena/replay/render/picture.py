@@ -20,7 +20,7 @@ ViewT = TypeVar("ViewT", bound=SeatView)
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A round; sequences have one entry per seat or trick."""
+    """The visible state of a round. Sequences have one entry per seat or trick."""
 
     dealer: int
     turned: int | None
@@ -33,11 +33,11 @@ class Picture:
     takers: bytes
     """Takers of the finished tricks; the number of seats for a trick that nobody took."""
     taken: bytes
-    """Tricks taken by seat."""
+    """Number of tricks taken, by seat."""
     hand_size: int
-    """Cards dealt to each seat."""
+    """Number of cards dealt to each seat."""
     scores: tuple[int, ...]
-    """Scores by seat: including this round once it is over."""
+    """Scores by seat. Once this round is over, they include it."""
     points: tuple[int, ...] | None
     """Points of the round by seat; None until the round is over."""
 
@@ -93,7 +93,7 @@ class Marks:
 
 
 def views(state: State[SeatView, RoundReport], seat: int | None, kind: type[ViewT]) -> Sequence[ViewT]:
-    """Return the view of one seat, or those of all seats if `seat` is None."""
+    """Return the view of one seat, or the views of all seats if `seat` is None."""
     found = [state.view(each) for each in (range(len(state.scores)) if seat is None else (seat,))]
     return [view for view in found if isinstance(view, kind)]
 

@@ -1,4 +1,4 @@
-"""A replay to step through in a notebook: one HTML frame that loads nothing and is independent of the page around it.
+"""A replay to step through in a notebook: one HTML frame that loads no files and is independent of the page around it.
 
 The frame is a separate document, so that its styles and names do not clash with those of the page or of another replay.
 Its content security policy lets it load nothing.
@@ -42,7 +42,7 @@ _DOCUMENT: Final = Markup(
     '<script type="text/plain" id="packed">{packed}</script><script type="module">{script}</script></body></html>'
 )
 _SCRIPTS: Final = ("replace.js", "player.js", "notebook.js")
-"""The scripts of a frame in their order; as one script they import nothing."""
+"""The scripts of a frame in their order. They are joined into one script without imports."""
 
 
 class Player:

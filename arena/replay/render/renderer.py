@@ -20,7 +20,7 @@ class CardFace(NamedTuple):
     text: str
     """The card's value, or the value as which it was played."""
     note: str = ""
-    """A sign beside it, such as "*" for trump."""
+    """A sign beside the card, such as "*" for trump."""
     blocked: bool = False
 
 
@@ -36,25 +36,25 @@ class SeatScene(NamedTuple):
     taken: int
     score: int
     points: int | None
-    """Points of the round; None until it is over."""
+    """Points of the round; None until the round is over."""
     card: CardFace | None
     """The seat's card in the shown trick; None before it has played."""
     deals: bool
     leads: bool
     takes: bool
-    """True if it took the shown trick."""
+    """True if the seat took the shown trick."""
     chose: bool
-    """True if the choice that led to this step was its own."""
+    """True if the seat made the choice that led to this step."""
     target: tuple[int, ...] = ()
-    """The numbers of tricks that fulfil its bid or prediction; empty if unknown."""
+    """The numbers of tricks that fulfil the seat's bid or prediction; empty if unknown."""
     held: int = 0
-    """Number of cards in its hand, also if the hand is hidden."""
+    """Number of cards in the seat's hand, also if the hand is hidden."""
     turn: bool = False
-    """True if it is to play a card."""
+    """True if the seat is to play a card."""
 
     @property
     def standing(self) -> str:
-        """The tricks that its bid or prediction still needs, in words; empty if unknown."""
+        """The number of tricks that the seat's bid or prediction still needs, in words; empty if unknown."""
         if not self.target:
             return ""
         if self.taken in self.target:
@@ -74,7 +74,7 @@ class TableScene(NamedTuple):
     trick: int | None
     """Number of the shown trick, from 0; None before the first."""
     called: str = "called"
-    """The game's word for what a seat has bid or predicted, such as "foretold"."""
+    """The game's word for a seat's bid or prediction, such as "foretold"."""
     below: int = 0
     """The seat that is drawn at the bottom."""
 
@@ -87,7 +87,7 @@ class StepWords(NamedTuple):
     happened: str
     """The choice that led to the step."""
     outcome: tuple[str, ...]
-    """The outcome of the trick that the choice ended, a sentence each; empty if it ended none."""
+    """The outcome of the trick that the choice ended, in sentences; empty if it ended no trick."""
 
 
 class Renderer(Protocol):
@@ -98,7 +98,7 @@ class Renderer(Protocol):
     """
 
     def kept(self, report: RoundReport) -> Sequence[bool] | None:
-        """Return, by seat, whether it took the tricks that it had bid or predicted; None in a game without bids."""
+        """Return for each seat whether it took the tricks that it had bid or predicted; None in a game without bids."""
 
     def worth(self, report: RoundReport) -> Sequence[int]:
         """Return a round's points by seat, including costs that are charged at the end of the game."""
@@ -129,4 +129,4 @@ class Renderer(Protocol):
         """Return the table at a step; None for a game without tricks."""
 
     def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene | None:
-        """Return the table from nothing but one seat's view; None for a game without tricks."""
+        """Return the table that one seat's view shows; None for a game without tricks."""

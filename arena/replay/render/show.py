@@ -1,4 +1,4 @@
-"""Showing a replay: the whole match, a round, a part of a round or a step, for one seat or with all hands open.
+"""Display of a replay: the whole match, a round, a part of a round or a step, for one seat or with all hands open.
 
 A part is a game's division of its rounds, such as a trick. Rounds, parts and steps are numbered from 1, or from the end
 with −1, −2 …; seats are numbered from 0. Drawings are for a Rich console of at least 80 columns, with or without
@@ -50,8 +50,10 @@ def bids_kept(rounds: Iterable[RoundResult], seats: Sequence[int]) -> list[bool]
 
 
 class ShowError(LookupError):
-    """The replay has no such round, part, step or seat, or its game has no renderer; the message names the valid
-    range."""
+    """The replay does not have the requested round, part, step or seat, or its game has no renderer.
+
+    The message names the valid range.
+    """
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -109,7 +111,7 @@ def step_words(course: Course, number: int, seat: int | None = None) -> StepWord
 
 
 def view_scene(game: Game, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene | None:
-    """Return the table from nothing but one seat's view; None for a game without tricks."""
+    """Return the table that one seat's view shows; None for a game without tricks."""
     return renderer_of(game).seen(view, bots)
 
 

@@ -37,7 +37,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         super().__init__(Faces(SIXTH_SENSE), _LEGEND, picture, dealt, marks)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
-        """Return, by seat, whether its prediction was right; a card may predict several numbers."""
+        """Return for each seat whether its prediction was right. A card may predict several numbers."""
         assert isinstance(report, SixthSenseRound)
         return [taken in CARDS[card].values for card, taken in zip(report.predictions, report.taken, strict=True)]
 
@@ -53,7 +53,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         seen, table = scene.seen, seats_table("foretold")
         for seat, card in enumerate(seen.predictions):
             foretold = Text("?" if seen.leaders else "–", style="dim") if card is None else self._faces.code(card)
-            if seen.leaders or card is not None:  # hide who has chosen until all have (S4)
+            if seen.leaders or card is not None:  # hide which seats have chosen until all have (S4)
                 foretold.append_text(forced_sign(scene.made.predictions.get(seat)))
             table.add_row(
                 seat_name(scene.header, seat),
@@ -90,7 +90,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         return () if card is None else CARDS[card].values
 
     def _aside(self, seen: SixthSensePicture) -> int:
-        return 1 if seen.leaders else 0  # the prediction card; before, nobody may know who has chosen (S4)
+        return 1 if seen.leaders else 0  # the prediction card; until then, nobody may know which seats have chosen (S4)
 
     def _face(self, seen: SixthSensePicture, number: int, place: int) -> CardFace:
         action, blocked = ACTIONS[seen.trick(number)[place]], place in _blocked(seen, number)
@@ -106,7 +106,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         return "" if card is None else self._faces.code(card).plain
 
     def _may_know(self, scene: Scene[SixthSensePicture, SixthSenseMarks], made: Made) -> bool:
-        # Who has chosen is hidden until all have (S4).
+        # Hide which seats have chosen until all have (S4).
         return scene.seat in {None, made.seat} or ACTIONS[made.action].kind != "predict"
 
     def _taker_cell(self, seen: SixthSensePicture, number: int, taker: int) -> str:

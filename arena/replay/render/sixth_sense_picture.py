@@ -45,8 +45,10 @@ class SixthSenseMarks(Marks):
 
 
 def picture(course: Course, index: int, seat: int | None) -> SixthSensePicture:
-    """Return the round at a step; after a choice that ended a round, this is that round, with hidden cards still
-    hidden."""
+    """Return the round at a step.
+
+    After a choice that ended a round, return this round, with hidden cards still hidden.
+    """
     step = course.steps[index]
     if step.ended is None or step.made is None:
         return _pictured(step.state, seat)
@@ -81,7 +83,7 @@ def _pictured(state: State[SeatView, RoundReport], seat: int | None) -> SixthSen
 
 
 def from_views(seen: Sequence[SixthSenseView]) -> SixthSensePicture:
-    """Return what these views of one position show."""
+    """Return the round that these views of one position show."""
     first, hands = seen[0], {view.seat: view.hand for view in seen}
     known = [max(cards) for cards in zip(*(view.known_predictions for view in seen), strict=True)]
     return SixthSensePicture(

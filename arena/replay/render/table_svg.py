@@ -1,8 +1,8 @@
 """A table at one step as SVG: the hands around a felt, and the trick in the middle.
 
-It needs no style sheet, script or font. Each seat, the hand at the bottom and each played card is a group around its
-own origin, which `transform` moves to its place. So a style sheet can move it, and in narrow windows put one seat below
-another.
+The drawing needs no style sheet, script or font. Each seat, the hand at the bottom and each played card is a group
+around its own origin, which `transform` moves to its place. So a style sheet can move the groups, and can stack the
+seats in narrow windows.
 """
 
 from __future__ import annotations
@@ -63,22 +63,22 @@ BACK: Final = "#3b5b92"
 BRIGHT: Final = "#ffffff"
 PALE: Final = "#d9e8de"
 LIT: Final = "#ffe08a"
-"""Colours of the felt, cards, backs, names, other words, and of what is to be noticed."""
+"""Colours of the felt, cards, backs, names, other words, and highlights."""
 CARD: Final = (54, 74)
 SMALL: Final = (34, 46)
-"""Width and height of a played card, and of one in a hand at the side."""
+"""Width and height of a played card, and of a card in a hand at the side."""
 LARGEST: Final = (64, 84)
 """Width and height of a card in the hand at the bottom, if there is room for it."""
 OVERLAP: Final = 24
-"""Width that the next card leaves of a card at the side."""
+"""Visible width of a card at the side that the next card overlaps."""
 FEW: Final = 8
 """Number of cards in the hand at the bottom that a style sheet may enlarge."""
 READ: Final = 27.0
-"""Height of the letters in the hand at the bottom at least, so that they can be read on a phone."""
+"""Minimum height of the letters in the hand at the bottom, so that they can be read on a phone."""
 NAME: Final = 20
 """Maximum number of a name's letters, if they have the usual width."""
 MIDDLE: Final = (WIDTH / 2, 296.0)
-"""Where the trick lies."""
+"""The middle of the trick."""
 
 
 class SeatPlace(NamedTuple):
@@ -100,8 +100,9 @@ _SIDES: Final = {
     6: ((310, 150), (480,), (150, 310)),
     7: ((310, 150), (335, 625), (150, 310)),
 }
-"""By number of seats: heights of the seats at the left, going up, positions of those at the top, and heights of those
-at the right, going down."""
+"""By number of seats: heights of the seats at the left (upwards), positions of the seats at the top, and heights of the
+seats at the right (downwards).
+"""
 
 
 def table_svg(scene: TableScene, title: str) -> str:
@@ -156,7 +157,7 @@ def _turned(card: CardFace | None) -> Iterator[str]:
 
 
 def _seat(number: int, place: int, seat: SeatScene, at: SeatPlace, called: str) -> Iterator[str]:
-    """Draw a seat's words with its hand; the hand at the bottom is a group of its own, since it is wider."""
+    """Draw a seat's words and its hand. The hand at the bottom is a separate group, because it is wider."""
     words = _words(number, seat, called)
     if place:
         yield from _placed(f"seat at-{place}", at.x, at.y, [*words, *_small_hand(seat, at.row)])
@@ -179,7 +180,7 @@ def _words(number: int, seat: SeatScene, called: str) -> Iterator[str]:
 
 
 def _cards(seat: SeatScene) -> Sequence[CardFace | None]:
-    """Return the cards of a hand; None for each that is hidden."""
+    """Return the cards of a hand; None for each hidden card."""
     return (None,) * seat.held if seat.hand is None else seat.hand
 
 
@@ -208,7 +209,7 @@ def _card(
 ) -> Iterator[str]:  # fmt: skip
     """Draw a card around its middle, or its back if it is hidden; a blocked one is crossed out.
 
-    `corner`: only its left edge can be seen, since the next card lies on it.
+    `corner`: whether only the card's left edge can be seen, because the next card lies on it.
     """
     width, height = size
     left, top = x - width / 2, y - height / 2

@@ -70,7 +70,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     part: str = "trick"
     _called_word: str
-    """The game's word for what a seat has bid or predicted."""
+    """The game's word for a seat's bid or prediction."""
 
     def stops(self, course: Course, number: int) -> list[int]:
         """Return the steps at which tricks were completed; the end of the round for an unfinished trick."""
@@ -128,7 +128,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         return self._table(scene.seen, scene.header.bots, seat, chose)
 
     def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene:
-        """Return the table from nothing but one seat's view: the trick that began last."""
+        """Return the table that one seat's view shows: the trick that began last."""
         return self._table(self._from_view(view), bots, view.seat, None)
 
     def _table(self, seen: PictureT, bots: Sequence[SeatedBot], below: int | None, chose: int | None) -> TableScene:
@@ -176,7 +176,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     @abstractmethod
     def _from_view(self, view: SeatView) -> PictureT:
-        """Return what a seat's view shows of its round."""
+        """Return the round that a seat's view shows."""
 
     @abstractmethod
     def _target(self, seen: PictureT, seat: int) -> tuple[int, ...]:
@@ -195,7 +195,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         """Return a seat's bid or prediction; empty if unknown."""
 
     def _may_know(self, scene: Scene[PictureT, MarksT], made: Made) -> bool:
-        """Return whether the scene's seat may know who made the last choice."""
+        """Return whether the scene's seat may know which seat made the last choice."""
         return True
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The ways through a replay: the steps that its controls lead to, and the pace at which it plays."""
+"""Navigation in a replay: the steps to which its controls lead, and the pace at which it plays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Ways:
         """The steps of choices that the server or a house bot made."""
 
     def at(self, index: int, costly: Sequence[int] = ()) -> dict[str, int | None]:
-        """Return the steps that the controls lead to at a step, by the control's name; None for one that leads nowhere.
+        """Return for each control the step to which it leads from a given step; None for a control without effect
+        there.
 
         `costly`: the steps of the costliest choices, in order.
         """
@@ -54,7 +55,7 @@ def _after(places: Sequence[int], index: int) -> int | None:
 STEP: Final = 900
 """Maximum number of milliseconds for a step."""
 ROUND: Final = 34_000
-"""Milliseconds that a round may take, rests included."""
+"""Maximum number of milliseconds for a round, including pauses."""
 REST: Final = 2
 """Rest at the end of a trick, in steps."""
 LONG_REST: Final = 4
@@ -64,7 +65,7 @@ LONG_REST: Final = 4
 def pace(course: Course) -> Sequence[int]:
     """Return the milliseconds for which each step is shown.
 
-    Bids and predictions are made at once: only the last one is shown for as long as a card.
+    Bids and predictions appear together: only the last one is shown for as long as a card.
     """
     actions, ends = course.replay.header.game.actions, {*stops(course)}
     made = [None if step.made is None else actions[step.made.action].kind for step in course.steps]

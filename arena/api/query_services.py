@@ -1,4 +1,4 @@
-"""The read-only services: `GameService`, `LadderService` and `MatchService`."""
+"""The read-only services: `GameService`, `LadderService`, `MatchService`, `LogService` and `StatusService`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import grpc
-from arena_client.v1 import game_pb2, ladder_pb2, matches_pb2
+from arena_client.v1 import game_pb2, ladder_pb2, log_pb2, matches_pb2, status_pb2
 
+from arena import build
 from arena.api.catalog import encode_catalog
-from arena.api.codec import encode_report
+from arena.api.codec import encode_entry, encode_report, encode_state
 from arena.api.list_pages import (
     LARGEST_PAGE,
     PagedLadders,
@@ -28,14 +29,17 @@ from arena.protobuf.rows import pack
 from arena.rules import language_for, languages_of, rules_of
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
+from arena.store.base import leaves as log
 from arena.store.base.rows import LadderRows, MatchState, instant, microseconds
 from arena.store.bots import bots
 from arena.store.ladder import publishing, standings
 from arena.store.ladder.opponents import LAST, opponents
+from arena.store.ladder.publishing import published_at
 from arena.store.ladder.version_standings import version_standings
 from arena.store.matches import matches
 from arena.store.matches import search as match_search
 from arena.store.matches.search import MatchFilter
+from arena.version import __version__
 from trio_grpc.grpc.call import CallRefused, send_within
 
 if TYPE_CHECKING:
@@ -291,3 +295,69 @@ def _state(number: int) -> MatchState | None:
     if named is None:
         raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"there is no state {number} of a match")
     return MatchState[named.name.removeprefix("MATCH_STATE_")]
+
+
+class LogService:
+    """Servicer of the gRPC service `LogService`; refusals raise CallRefused."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+
+    async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:  # noqa: N802
+        """Return the current log."""
+        state = await looked_up(self._arena.store.read(log.state))
+        if state is None:
+            raise CallRefused(grpc.StatusCode.NOT_FOUND, "this server has no log of results")
+        return log_pb2.GetLogResponse(log=encode_state(state))
+
+    async def GetConsistency(  # noqa: N802
+        self, request: log_pb2.GetConsistencyRequest, _: Call
+    ) -> log_pb2.GetConsistencyResponse:
+        """Return the proof that an earlier log begins a later one."""
+        first, second = min(request.first, LARGEST_NUMBER), min(request.second, LARGEST_NUMBER)
+        try:
+            proof = await looked_up(self._arena.store.read(partial(log.consistency, first=first, second=second)))
+        except ValueError as error:
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
+        return log_pb2.GetConsistencyResponse(proof=proof)
+
+    async def ListEntries(self, request: log_pb2.ListEntriesRequest, _: Call) -> log_pb2.ListEntriesResponse:  # noqa: N802
+        """Return the log's entries about a match."""
+        number = min(request.match_id, LARGEST_NUMBER)
+        found = await looked_up(self._arena.store.read(partial(log.entries, match_id=number)))
+        return log_pb2.ListEntriesResponse(entries=map(encode_entry, found))
+
+
+class StatusService:
+    """Servicer of the gRPC service `StatusService`; refusals raise CallRefused."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+
+    async def GetStatus(  # noqa: N802
+        self, _: status_pb2.GetStatusRequest, __: Call
+    ) -> status_pb2.GetStatusResponse:
+        """Return the queue, matches and ladders of each game."""
+        arena = self._arena
+        status = status_pb2.GetStatusResponse(
+            server=__version__,
+            compiled=build.kind() == "compiled",
+            draining=arena.stopping.is_set(),
+            bots=len(arena.players.sessions()),
+            watchers=arena.live.watchers,
+        )
+        status.started.FromMicroseconds(arena.started)
+        for name in (game.name for game in arena.config.games):
+            published = await looked_up(arena.store.read(partial(published_at, game=name)))
+            unfitted = arena.publisher.unfitted(name)
+            game = status.games.add(
+                game=name,
+                waiting=arena.matchmaker.waiting[name],
+                playing=sum(each.game == name for each in arena.live.running),
+                ended=arena.live.ended(name),
+                unfitted_results=arena.publisher.news(name),
+                not_fitted_reason="" if unfitted is None else unfitted.why,
+            )
+            if published is not None:
+                game.published.FromMicroseconds(published)
+        return status

@@ -26,11 +26,9 @@ from arena_client.v1 import (
 from grpc_health.v1 import health, health_pb2_grpc
 
 from arena.api.bot_service import BotService
-from arena.api.log_service import LogService
 from arena.api.operator_service import OperatorService
 from arena.api.play_service import PlayService
-from arena.api.query_services import QueryServices
-from arena.api.status_service import StatusService
+from arena.api.query_services import LogService, QueryServices, StatusService
 from arena.api.statuses import ERROR_DOMAIN
 from trio_grpc.grpc import reflection
 from trio_grpc.grpc.health import Health

@@ -17,8 +17,7 @@ from arena.server.matches.figures import MatchFigures
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
 from arena.server.matches.live import LiveMatches
-from arena.server.matches.persistence import RETRY, MatchPersistence
-from arena.server.matches.pruning import prune_replays
+from arena.server.matches.persistence import RETRY, MatchPersistence, prune_replays
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.processes.first import FurtherProcesses

@@ -11,7 +11,7 @@ import pytest
 from arena_client.v1 import log_pb2, play_pb2
 
 from arena.api.codec import PROTOBUF
-from arena.api.log_service import LogService
+from arena.api.query_services import LogService
 from arena.log.head import LogHead
 from arena.log.keys import LogKeys
 from arena.log.tree import consistent

@@ -10,10 +10,10 @@ import trio
 from arena_client.v1 import play_pb2
 
 from arena.local.check.match import Puppet
-from arena.local.check.program import Program, shown
 from arena.local.check.server import CheckServer
 from arena.local.check.verdict import Fault
 from arena.local.check.wire import LOOPBACK, Relay
+from arena.local.sandbox.sandbox import run_command
 from arena.local.server.host import new_token
 from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer
@@ -21,13 +21,62 @@ from arena.store.journal.journal import open_journal
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from pathlib import Path
 
     from arena.local.check.match import CheckedMatch
     from arena.local.check.wire import Wire
+    from arena.local.commands.command import CommandEnd, RunningCommand
     from arena.local.sandbox.sandbox import Sandbox
     from arena.server.sessions.session import Session
+
+LINES: Final = 12
+"""Number of lines at the end of the program's output that are shown."""
+WIDTH: Final = 400
+"""Maximum number of characters of a line that are shown."""
+
+
+class Program:
+    """A running bot, which gets no input."""
+
+    def __init__(self, command: RunningCommand) -> None:
+        self._command = command
+
+    @classmethod
+    async def start(
+        cls, words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
+    ) -> Program:
+        """Start a command with the given environment, in a box if there is a sandbox (see `run_command`)."""
+        log.unlink(missing_ok=True)
+        return cls(await trio.to_thread.run_sync(run_command, words, environment, log, shared, sandbox))
+
+    @property
+    def ended(self) -> str:
+        """A description of how the program ended; empty while it runs."""
+        end = self._command.ended()
+        return "" if end is None else end.how
+
+    def tell_to_end(self) -> None:
+        """Send SIGTERM, without a limit for the time until it ends."""
+        self._command.tell_to_end()
+
+    async def end(self) -> CommandEnd:
+        """End the program and its child processes at once."""
+        with trio.CancelScope(shield=True):
+            end = await trio.to_thread.run_sync(self._command.end, True)
+        assert end is not None, "who is killed has ended"
+        return end
+
+
+def shown(end: CommandEnd) -> tuple[str, ...]:
+    """Return the last lines of a program's output, in a printable form."""
+    return tuple(_printable(line) for line in end.last[-LINES:])
+
+
+def _printable(line: str) -> str:
+    """Return a line without control characters."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line.expandtabs()[:WIDTH])
+
 
 PATIENCE: Final = 15.0
 """Maximum number of seconds for an immediate reaction, even on a slow machine."""

@@ -1,6 +1,7 @@
 """Match persistence: stores each match's beginning, journal and result, and loads the matches that a dead server left.
 
-A failed write is retried until it succeeds. Until then, no message that depends on it is sent.
+A failed write is retried until it succeeds. Until then, no message that depends on it is sent. Old replays are pruned a
+few at a time, so that results need not wait.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from arena.store.base.interruption import Interruption
 from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.moderation import parking
+from arena.store.replays.replays import prune
 from arena.store.writer.group_commit import AtEnd, Job
 
 if TYPE_CHECKING:
@@ -292,3 +294,27 @@ def _entry(logged: tuple[Any, ...] | None) -> LogEntry | None:
 def _change(figures: Figures) -> live.RatingChange:
     value, deviation, new_value, new_deviation, again = figures
     return live.RatingChange(live.Rating(value, deviation), live.Rating(new_value, new_deviation), (), again)
+
+
+AT_ONCE: Final = 50
+"""Number of replays pruned in one transaction."""
+EVERY: Final = 60.0
+"""Seconds between checks."""
+
+log = structlog.get_logger(__name__)
+
+
+async def prune_replays(store: Store, keep: int) -> None:
+    """Prune all but the newest replays, until cancelled."""
+    after = 0
+    while True:
+        try:
+            pruned = await store.write(partial(prune, keep=keep, at=now_us(), after=after, limit=AT_ONCE))
+        except StoreError as error:
+            log.error("replays not pruned", error=str(error), retry_in=EVERY)
+            pruned = ()
+        if pruned:
+            after = pruned[-1]
+            log.info("replays pruned", replays=len(pruned), through=after)
+        if len(pruned) < AT_ONCE:
+            await trio.sleep(EVERY)

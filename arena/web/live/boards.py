@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import trio
 from starlette.applications import Starlette
@@ -23,9 +23,52 @@ from arena.web.caches import TtlCache
 from arena.web.drawing.ratings import intervals
 from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
 from arena.web.live.event_stream import Viewers
-from arena.web.live.face_up import face_up
 from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
 from arena.web.reading.reader import Missing, Reader, Unavailable, stopped
+from engine.registry import GAMES
+
+
+class Trick(NamedTuple):
+    """One trick."""
+
+    leader: int
+    taker: int | None
+    """The seat that took the trick; None if no seat did."""
+    cards: Sequence[str]
+    """The cards by seat."""
+
+
+class FaceUp(NamedTuple):
+    """A round with all cards open."""
+
+    turned: str
+    """The card turned over; empty if there is none."""
+    called: Sequence[str]
+    """The bids, or the cards that make the prediction, by seat."""
+    taken: Sequence[int]
+    """Number of tricks taken, by seat."""
+    tricks: Sequence[Trick]
+
+
+def face_up(game: str, row: RoundRow) -> FaceUp | None:
+    """Return a round face up; None for an unknown game or one without tricks."""
+    record, known = row.record, GAMES.get(game)
+    if known is None or not {"plays", "leaders", "takers", "taken"} <= record.keys():
+        return None
+    seats = len(row.points)
+    names = [action.name for action in known.actions]
+    tricks = []
+    for number, leader in enumerate(record["leaders"]):
+        played = record["plays"][number * seats : (number + 1) * seats]
+        cards = [""] * seats
+        for place, action in enumerate(played):
+            cards[(leader + place) % seats] = names[action]
+        taker = record["takers"][number] if number < len(record["takers"]) else seats
+        tricks.append(Trick(leader, taker if taker < seats else None, cards))
+    turned = record.get("turned")
+    called = [known.cards[card].name for card in record.get("predictions", ())] or [*map(str, record.get("bids", ()))]
+    return FaceUp("" if turned is None else known.cards[turned].name, called, record["taken"], tricks)
+
 
 BOTS_AGE: Final = 5.0
 """Seconds for which the server's list of bots is cached."""

@@ -10,7 +10,6 @@ from arena.local.check.checks import (
     connections,
     heartbeats,
     invitations,
-    leaving,
     mishaps,
     newer_servers,
     playing,
@@ -28,7 +27,6 @@ _FILES: Final = (
     newer_servers,
     mishaps,
     connections,
-    leaving,
     record,
 )
 CHECKS: Final = {each.name: each for file in _FILES for each in vars(file).values() if isinstance(each, Check)}

@@ -1,4 +1,4 @@
-"""Checks of connections that break, and of servers that stop, die and restart."""
+"""Checks of connections that break, of servers that stop, die and restart, and of bots that leave."""
 
 from __future__ import annotations
 
@@ -232,3 +232,40 @@ async def taken_over(stage: Stage) -> None:
     await stage.end_bot()
     if came_back:
         raise Fault("it came back after another program had taken its place")
+
+
+STOP: Final = 10.0
+"""Maximum number of seconds for a program to end after SIGTERM."""
+
+
+@check(
+    wants="It ends within 10 s: after PlayRequest.leave, or after a capacity of 0 and the end of its matches.",
+    remedy="At SIGTERM and SIGINT send PlayRequest(leave=True), wait until the stream ends, and exit.",
+    page=CONDUCT,
+    needs=("games",),
+    disturbs=True,
+)
+async def sigterm(stage: Stage) -> None:
+    """Does it leave in order at SIGTERM?"""
+    wire = await stage.connected()
+    await stage.idle()
+    match = stage.invite()
+    await stage.begin(match)
+    program = stage.program
+    assert program is not None, "it is connected"
+    wire.holds = True
+    await stage.until(lambda: any(message.answers for message in wire.held), "it answered no decision")
+    program.tell_to_end()
+    wire.release()
+    with trio.move_on_after(STOP):
+        while not program.ended:
+            await trio.sleep(0.02)
+    ended = program.ended
+    in_order = match.over or any(
+        said.message.leave or (said.message.capacity == 0 and said.message.HasField("capacity")) for said in wire.heard
+    )
+    await stage.end_bot()
+    if not ended:
+        raise Fault(f"SIGTERM did not end it within {STOP:g} s: it was killed")
+    if not in_order:
+        raise Doubt(f"it {ended} without taking leave: its seat waits for it, and that counts as trouble")

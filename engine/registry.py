@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Final
+from typing import Any, Final, Protocol, cast
 
 from engine.game import Game, UnknownGameError
 
@@ -43,3 +43,18 @@ class _Games(Mapping[str, Game]):
 
 GAMES: Final[Mapping[str, Game]] = _Games()
 """`GAMES[name]` raises `UnknownGameError` for an unknown name."""
+
+
+class Texts(Protocol):
+    """The module with the texts of a game."""
+
+    def view_text(self, view: Any, legal: Sequence[int] = ()) -> str:
+        """Return everything in a view as text; `legal`: the actions to list with their numbers."""
+
+    def round_text(self, report: Any) -> str:
+        """Return a finished round as text, with all cards."""
+
+
+def texts_of(game: Game) -> Texts:
+    """Return the texts of a game, which lie beside it. Raises ModuleNotFoundError if it has none."""
+    return cast("Texts", import_module(f"{type(game).__module__.rpartition('.')[0]}.text"))

@@ -42,6 +42,19 @@ def test_show_prints_one_round_or_one_trick(file: Path) -> None:
     assert shown("replay", "show", file, "--trick", "-1").startswith("Round 4, trick 13 ")
 
 
+def test_show_prints_a_round_in_words(file: Path) -> None:
+    second, last = (shown("replay", "show", file, "--text", *words) for words in (("--round", "2"), ()))
+    assert second.startswith("6th Sense, round 2 is over. Trump is ")
+    assert last.startswith("6th Sense, round 4 is over. ")
+    assert "Trick 13: seat " in last
+    for words, status, text in (
+        (("--seat", "0"), 2, "--text shows a whole round with all cards: leave out --seat and --trick"),
+        (("--round", "5"), 1, "the replay has finished rounds 1 to 4, not finished round 5"),
+    ):
+        result = arena("replay", "show", file, "--text", *words)
+        assert (result.exit_code, text in result.output) == (status, True), result.output
+
+
 def test_show_as_a_seat_hides_the_other_hands(file: Path) -> None:
     everything = shown("replay", "show", file, "--round", "1")
     own = shown("replay", "show", file, "--round", "1", "--seat", "2")

@@ -133,6 +133,10 @@ def test_a_step_is_what_the_page_shows_and_a_seat_sees_its_own_hand_only(place: 
     assert escape(own["words"]["happened"]) in page
     assert [seat["hand"] is None for seat in own["table"]["seats"]] == [True, False, True]
     assert all(seat["hand"] for seat in open_hands["table"]["seats"])
+    assert open_hands["text"] is None
+    assert "\nYou are seat 1. " in own["text"]
+    for each in own["legal"]:
+        assert all(f": {name}\n" in own["text"] + "\n" for name in each["actions"])
     last = read(place, f"/matches/1/steps/{own['steps']}")
     assert last["legal"] == []
     assert [seat["score"] for seat in last["table"]["seats"]] == [

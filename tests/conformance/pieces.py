@@ -200,6 +200,7 @@ PIECES: Final = (
     Piece("the contract of a state", "engine/{game}/state.py", _has_all_of_state),
     Piece("sampled worlds", "engine/{game}/sample.py", _is_there),
     Piece("its vectors", "engine/{game}/observation.py", _is_there),
+    Piece("its texts", "engine/{game}/text.py", _is_there),
     Piece("its rules in English", "engine/{game}/rules.en.md", _numbers_its_rulings),
     Piece("its rules in Dutch", "engine/{game}/rules.nl.md", _has_the_same_rulings),
     Piece("its rules in German", "engine/{game}/rules.de.md", _has_the_same_rulings),

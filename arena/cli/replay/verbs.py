@@ -77,6 +77,9 @@ def list_replays(game: str, bot: str, limit: int, before: int | None, place: Dat
     type=int,
     help="One trick of that round, or one betting round, from 1; -1 is the last.  [default round: the last]",
 )
+@click.option(
+    "--text", "as_text", is_flag=True, help="A round in words, as a bot reads it.  [default round: the last finished]"
+)
 @click.option("--seat", metavar="S", type=click.IntRange(0), help="The view of this seat, from 0.")
 @click.option("--all-hands", is_flag=True, help="Show every hand; the default without --seat.")
 @click.option("--no-step", is_flag=True, help="Print the whole match instead of stepping through it in a terminal.")
@@ -85,6 +88,7 @@ def show(
     source: str,
     round_number: int | None,
     part: int | None,
+    as_text: bool,
     seat: int | None,
     all_hands: bool,
     no_step: bool,
@@ -97,13 +101,17 @@ def show(
     """
     if seat is not None and all_hands:
         raise click.UsageError("--seat hides the other hands, --all-hands shows them: choose one")
+    if as_text and (seat is not None or part is not None):
+        raise click.UsageError("--text shows a whole round with all cards: leave out --seat and --trick")
     replay = read_replay(source, place)
-    from arena.replay.render.show import ShowError, show_match, show_part, show_round
+    from arena.replay.render.show import ShowError, show_match, show_part, show_round, show_round_text
     from arena.replay.steps import Course
 
     course, console = Course(replay), screen()
     try:
-        if part is not None:
+        if as_text:
+            click.echo(show_round_text(course, -1 if round_number is None else round_number))
+        elif part is not None:
             console.print(show_part(course, -1 if round_number is None else round_number, part, seat))
         elif round_number is not None:
             console.print(show_round(course, round_number, seat))

@@ -16,8 +16,9 @@ from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Course, Made
 from engine.game import RoundReport, SeatView
 from engine.nullern import NULLERN, NullernRound, NullernView
-from engine.nullern.cards import ACTIONS, BLIND, CARDS
+from engine.nullern.cards import ACTIONS, BLIND
 from engine.nullern.score import HUPFER_COST
+from engine.nullern.text import winner_words
 
 _LEGEND = (
     f"▸ leads  * trump  ^ had to follow with trump  H a Hupfer: −{HUPFER_COST} at the end\n"
@@ -134,7 +135,9 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         taker = seen.taker(number)
         if taker is None:
             return [why, Text("The trick was not played out.")]
-        return [why, Text(f"{seat_in_words(scene.header, taker)} takes it with {self._winner(seen, number)}.")]
+        assert seen.turned is not None, "a card is turned in every round (N2)"
+        winner = winner_words(seen.trick(number), seen.turned)
+        return [why, Text(f"{seat_in_words(scene.header, taker)} takes it with {winner}.")]
 
     def _choice(self, scene: Scene[NullernPicture, NullernMarks], made: Made) -> Text:
         text = Text(f"{seat_in_words(scene.header, made.seat)}: ")
@@ -150,15 +153,6 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         """Return whether the player at this place must play a trump if able (N5); nobody chooses in the blind round
         (N8)."""
         return place > 0 and not seen.last and self._is_trump(seen, seen.trick(number)[0])
-
-    def _winner(self, seen: NullernPicture, number: int) -> str:
-        """Describe the card that took a trick (N6)."""
-        trick = seen.trick(number)
-        trumps = sum(self._is_trump(seen, card) for card in trick)
-        if trumps:
-            return "the only trump" if trumps == 1 else "the highest trump"
-        values = [CARDS[card].values[0] for card in trick]
-        return "the highest value" if values.count(max(values)) == 1 else "the first of the highest values"
 
 
 def _first_lead(scene: Scene[NullernPicture, NullernMarks]) -> Text:

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from arena.replay.header import SeatedBot
 from arena.replay.steps import Course
 from engine.game import RoundReport, SeatView
+from engine.words import standing
 
 
 class CardFace(NamedTuple):
@@ -55,14 +56,7 @@ class SeatScene(NamedTuple):
     @property
     def standing(self) -> str:
         """The number of tricks that the seat's bid or prediction still needs, in words; empty if unknown."""
-        if not self.target:
-            return ""
-        if self.taken in self.target:
-            return "as it should be" if self.points is not None else "needs no more"
-        more = [each - self.taken for each in self.target if each > self.taken]
-        if self.points is not None:
-            return "missed"
-        return f"needs {' or '.join(map(str, more))} more" if more else f"{self.taken - max(self.target)} too many"
+        return standing(self.target, self.taken, self.points is not None) if self.target else ""
 
 
 class TableScene(NamedTuple):

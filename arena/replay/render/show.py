@@ -20,6 +20,7 @@ from arena.replay.render.scores import drawn_match
 from arena.replay.render.sixth_sense import SixthSenseRenderer
 from arena.replay.steps import Course
 from engine.game import Game, SeatView
+from engine.registry import Texts, texts_of
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
     "nullern": NullernRenderer(),
@@ -108,6 +109,30 @@ def table_scene(course: Course, number: int, seat: int | None = None) -> TableSc
 def step_words(course: Course, number: int, seat: int | None = None) -> StepWords | None:
     """Describe a step in words; None for a game without tricks."""
     return _renderer(course).words(course, _index("step", number, len(course.steps)), _seat(course, seat))
+
+
+def seat_text(course: Course, number: int, seat: int) -> str | None:
+    """Return what a seat could read at a step, as `decision.text()` of the Python SDK has it; None if the game has no
+    texts."""
+    state = course.steps[_index("step", number, len(course.steps))].state
+    texts, seat = _texts(course), _seat(course, seat) or 0
+    legal = state.legal(seat) if seat in state.waiting() else ()
+    return None if texts is None else texts.view_text(state.view(seat), legal)
+
+
+def show_round_text(course: Course, number: int = -1) -> str:
+    """Return a finished round as text, with all cards."""
+    texts, reports, game = _texts(course), course.reports, course.replay.header.game
+    if texts is None:
+        raise ShowError(f"{game.title} has no texts: write engine/{game.name}/text.py")
+    return texts.round_text(reports[_index("finished round", number, len(reports))])
+
+
+def _texts(course: Course) -> Texts | None:
+    try:
+        return texts_of(course.replay.header.game)
+    except ModuleNotFoundError:
+        return None
 
 
 def view_scene(game: Game, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene | None:

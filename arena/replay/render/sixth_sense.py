@@ -23,6 +23,7 @@ from arena.replay.steps import Made
 from engine.game import RoundReport, SeatView
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import ACTIONS, CARDS
+from engine.sixth_sense.text import blocked_places, lowest_takes
 
 _LEGEND = (
     "▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it\n"
@@ -74,7 +75,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         else:
             star = "*" if self._is_trump(seen, action.card) else ""
             text = Text(f"{self._faces.letter(action.card)}{action.value}{star}", style=self._faces.style(action.card))
-        if place in _blocked(seen, number):
+        if place in blocked_places(seen.trick(number)):
             text = Text.assemble("(", text, ")")
             text.stylize("strike dim")
         return text
@@ -93,7 +94,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         return 1 if seen.leaders else 0  # the prediction card; until then, nobody may know which seats have chosen (S4)
 
     def _face(self, seen: SixthSensePicture, number: int, place: int) -> CardFace:
-        action, blocked = ACTIONS[seen.trick(number)[place]], place in _blocked(seen, number)
+        action, blocked = ACTIONS[seen.trick(number)[place]], place in blocked_places(seen.trick(number))
         if action.card is None:
             return CardFace("", "0⊘", blocked=blocked)
         if action.kind == "block":
@@ -113,18 +114,18 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         if taker == seen.seats:
             return "–"
         split = "×2" if seen.worths[number] == 2 else ""
-        return f"{taker}{split}{'↓' if _reversed(seen, number) else ''}{'?' if seen.peeks[number] else ''}"
+        return f"{taker}{split}{'↓' if lowest_takes(seen.trick(number)) else ''}{'?' if seen.peeks[number] else ''}"
 
     def _card_name(self, scene: Scene[SixthSensePicture, SixthSenseMarks], number: int, place: int) -> Text:
         action = ACTIONS[scene.seen.trick(number)[place]]
         face = Text(action.name, style="" if action.card is None else self._faces.style(action.card))
-        if place in _blocked(scene.seen, number):
+        if place in blocked_places(scene.seen.trick(number)):
             face.stylize("strike")
         return face
 
     def _notes(self, scene: Scene[SixthSensePicture, SixthSenseMarks], number: int, place: int) -> list[str]:
         seen = scene.seen
-        card, blocked = ACTIONS[seen.trick(number)[place]].card, _blocked(seen, number)
+        card, blocked = ACTIONS[seen.trick(number)[place]].card, blocked_places(seen.trick(number))
         return [
             *(["trump"] if card is not None and self._is_trump(seen, card) else []),
             *([f"blocked by place {blocked[place] + 1}"] if place in blocked else []),
@@ -140,7 +141,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
             again = "" if ends_round else f"; {seat_in_words(header, seen.leaders[number])} leads again"
             return [Text(f"Nobody takes it{again}.")]
         lines = []
-        if _reversed(seen, number):
+        if lowest_takes(seen.trick(number)):
             lines.append(Text("An odd number of 4s counts: the lowest card takes the trick."))
         if number in made.doubles:
             double = made.doubles[number]
@@ -167,17 +168,3 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
                 name, style = f"a 0 blocks place {(action.place or 0) + 1}", ""
         text = Text(f"{seat_in_words(scene.header, made.seat)}: ").append(name, style)
         return text.append(forced_words(made.forced))
-
-
-def _blocked(seen: SixthSensePicture, number: int) -> dict[int, int]:
-    """Map the blocked place of a trick, if any, to the place of the card that blocks it."""
-    actions = [ACTIONS[action] for action in seen.trick(number)]
-    return {action.place: place for place, action in enumerate(actions) if action.place is not None}
-
-
-def _reversed(seen: SixthSensePicture, number: int) -> bool:
-    """Return whether the lowest card takes the trick (S10)."""
-    blocked = _blocked(seen, number)
-    actions = [ACTIONS[action] for action in seen.trick(number)]
-    fours = [place for place, action in enumerate(actions) if action.value == 4 and place not in blocked]
-    return len(fours) % 2 == 1

@@ -16,7 +16,7 @@ from arena.queries.log_rows import LogEntryRow, entry_rows
 from arena.queries.programme import programme
 from arena.queries.source import DataSource
 from arena.replay.render.renderer import StepWords, TableScene
-from arena.replay.render.show import ShowError, step_words, table_scene
+from arena.replay.render.show import ShowError, seat_text, step_words, table_scene
 from arena.replay.steps import LegalActions, legal_actions
 from arena.store.base.rows import MatchRow, MatchState, microseconds
 from arena.store.matches.search import MatchFilter
@@ -68,6 +68,8 @@ class StepDocument(TypedDict):
     words: StepWords | None
     """Null in a game without tricks, as is the table."""
     table: TableScene | None
+    text: str | None
+    """The view of the seat in words, with its legal actions; null with all hands open, and in a game without texts."""
     legal: list[LegalActions]
     """The legal actions of every seat that is to choose next; in a seat's view, its own."""
 
@@ -150,6 +152,7 @@ async def _step(sources: Sources, asked: Asked) -> Reply:
             },
             "words": as_objects(said),
             "table": as_objects(table),
+            "text": None if seat is None else seat_text(course, index, seat),
             "legal": as_objects(legal_actions(course, index, seat)),
         }
 

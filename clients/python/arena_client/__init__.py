@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from arena_client.asking import Decisions, OpenDecision, connect
     from arena_client.bot import Bot
     from arena_client.decision import GAMES, Action, Card, Catalog, Decision, View
+    from arena_client.engine import round_text
     from arena_client.errors import (
         ArenaError,
         ArgumentError,
@@ -70,6 +71,7 @@ __all__ = [
     "connect",
     "play",
     "read_decisions",
+    "round_text",
     "run",
 ]
 
@@ -78,6 +80,7 @@ if not TYPE_CHECKING:  # Hidden from type checkers, so that they reject unknown 
         "asking",
         "bot",
         "decision",
+        "engine",
         "errors",
         "kept_decisions",
         "running",

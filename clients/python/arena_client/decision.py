@@ -119,6 +119,15 @@ class Decision:
         """
         return self._open is not None and (self.match_id, self.decision_id) not in self._open
 
+    def text(self, *, legal: bool = True) -> str:
+        """Return the view as text, followed by the legal actions with their numbers unless `legal` is false.
+
+        It needs the rules, the distribution arena-engine; otherwise it raises `arena_client.engine.EngineMissingError`.
+        """
+        from arena_client.engine import view_text
+
+        return view_text(self.view, self.legal if legal else ())
+
     @property
     def hand(self) -> list[Card]:
         """The seat's own cards, in the order of `view.hand`; empty if the seat may not see them, or if the view has no

@@ -1,4 +1,6 @@
-"""Conversion of views for the server's own rules, for bots that search: `GAMES[...].sample(seat_view(view), rng)`.
+"""Conversion of views and rounds for the server's own rules, for bots that search or that read text.
+
+`GAMES[...].sample(seat_view(view), rng)` samples a game, and `view_text` and `round_text` write what a seat knows.
 
 The rules are the package `engine`, the distribution arena-engine in the Arena's repository, which has no dependencies.
 Only bots that import this module need it. A sampled game is a guess that fits the view, never the real game.
@@ -6,18 +8,23 @@ Only bots that import this module need it. A sampled game is a guess that fits t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from arena_client.decision import View
 from arena_client.errors import ArenaError
 from arena_client.v1 import play_pb2
+from arena_client.v1.play_pb2 import RoundReport
 
 if TYPE_CHECKING:
-    from engine.game import SeatView
+    from engine.game import Game, SeatView
+    from engine.registry import Texts
 
+_Kind: TypeAlias = tuple[type[Any], tuple[tuple[str, Callable[[Any], Any]], ...]]
+"""A class of the engine, and a reader for each of its fields that a message has."""
 
 _RENAMED = {"hand_size": "cards_each"}
 """Fields of the engine's views that have a different name in messages, with this name."""
@@ -42,28 +49,95 @@ def seat_view(message: View) -> SeatView:
     """
     message_kind: Any = type(message)  # mypy believes that it is not hashable.
     kind, fields = _kind(message_kind)
-    return kind(**{name: convert(message) for name, convert in fields})
+    view: SeatView = kind(**{name: convert(message) for name, convert in fields})
+    return view
 
 
-@cache
-def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callable[[Any], Any]], ...]]:
-    """Return the engine's view class for a type of message, and a reader for each of its fields."""
+def view_text(message: View, legal: Sequence[int] = ()) -> str:
+    """Return a decision's view as text; `legal`: the actions to list with their numbers.
+
+    Raises:
+        EngineMissingError: The rules of this game are not installed.
+    """
+    view = seat_view(message)
+    return _texts(_game_of(type(message))).view_text(view, legal)
+
+
+def round_text(report: RoundReport, record: Any = None) -> str:
+    """Return a finished round as text, with all cards.
+
+    `record`: what `Bot.record` returns for the report, needed only for a game without messages in this client.
+
+    Raises:
+        EngineMissingError: The rules of this game are not installed.
+    """
+    if record is None:
+        name = report.WhichOneof("record")
+        if name is None:
+            raise EngineMissingError("the round is of a game without messages in this client: give bot.record(report)")
+        record = getattr(report, name)
+    message_kind: Any = type(record)
+    kind, fields = _round_kind(message_kind)
+    values = {name: tuple(getattr(report, name)) for name in ("points", "scores")}
+    known = {name: convert(record) for name, convert in fields if name not in ("round", *values)}
+    return _texts(_game_of(type(record))).round_text(kind(round=report.round, **values, **known))
+
+
+def _game_of(message: type[Any]) -> str:
+    """Return the name of the game that has this message."""
+    for choice in (
+        play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"],
+        play_pb2.RoundReport.DESCRIPTOR.oneofs_by_name["record"],
+    ):
+        for field in choice.fields:
+            if field.message_type is message.DESCRIPTOR:
+                return str(field.name)
+    return str(message.DESCRIPTOR.full_name.partition(".")[0])  # of a game without a field, as in leduc.v1.View
+
+
+def _rules(name: str) -> Game:
     try:
-        from engine.deal import KEY_BYTES, SeededDecks
         from engine.registry import GAMES
     except ModuleNotFoundError as error:
         raise EngineMissingError(MISSING) from error
-    views = play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields
-    package, _, _ = message.DESCRIPTOR.full_name.partition(".")  # of a game without a field, as in leduc.v1.View
-    name = next((field.name for field in views if field.message_type is message.DESCRIPTOR), package)
     if name not in GAMES:
         raise EngineMissingError(
             f"the rules that are installed have no game {name!r}; they have {', '.join(GAMES)}: install newer ones"
         )
-    kind = type(GAMES[name].new(GAMES[name].seats.start, SeededDecks(bytes(KEY_BYTES))).view(0))
+    return GAMES[name]
+
+
+def _texts(name: str) -> Texts:
+    game = _rules(name)
+    try:
+        from engine.registry import texts_of
+
+        return texts_of(game)
+    except ImportError as error:
+        raise EngineMissingError(f"the installed rules have no texts of {name!r}: install newer ones") from error
+
+
+@cache
+def _kind(message: type[View]) -> _Kind:
+    """Return the engine's view class for a type of message, and a reader for each of its fields."""
+    game = _rules(_game_of(message))
+    from engine.deal import KEY_BYTES, SeededDecks
+
+    return _fields(message, type(game.new(game.seats.start, SeededDecks(bytes(KEY_BYTES))).view(0)))
+
+
+@cache
+def _round_kind(message: type[Any]) -> _Kind:
+    """Return the engine's class of round reports for a type of message, and a reader for each of its own fields."""
+    module = import_module(f"{type(_rules(_game_of(message))).__module__.rpartition('.')[0]}.view")
+    return _fields(message, next(each for each in vars(module).values() if "points" in getattr(each, "_fields", ())))
+
+
+def _fields(message: type[Any], kind: type[Any]) -> _Kind:
     fields = {each.name: each for each in message.DESCRIPTOR.fields}
     hints = get_type_hints(kind).items()
-    return kind, tuple((field, _reader(fields[_RENAMED.get(field, field)], hint)) for field, hint in hints)
+    named = [(field, _RENAMED.get(field, field), hint) for field, hint in hints]
+    return kind, tuple((field, _reader(fields[name], hint)) for field, name, hint in named if name in fields)
 
 
 def _reader(field: Any, hint: Any) -> Callable[[Any], Any]:

@@ -17,10 +17,11 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, cast
 
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
@@ -30,6 +31,7 @@ from arena_client.bot import Bot
 from arena_client.command import add_options, run_with
 from arena_client.decision import GAMES, Decision
 from arena_client.descriptors import pool_of
+from arena_client.engine import MISSING, round_text
 from arena_client.errors import ArgumentError, BadAnswerError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayRequest, PlayResponse, RoundReport
@@ -51,10 +53,14 @@ class PipeBot(Bot):
 
     games = GAMES
 
-    def __init__(self, words: Sequence[str]) -> None:
-        """Start the command. Raises ArgumentError if it cannot be started."""
+    def __init__(self, words: Sequence[str], texts: bool = False) -> None:
+        """Start the command. Raises ArgumentError if it cannot be started.
+
+        `texts`: add what a seat sees as text to decisions and rounds.
+        """
         super().__init__(name=_name(words), version=_version(words))
         self._words = words
+        self._texts = texts
         self._told: set[str] = set()
         self._conduct: play_pb2.Conduct | None = None
         self._answers: dict[tuple[int, int], int] = {}
@@ -98,7 +104,8 @@ class PipeBot(Bot):
             self._told.add(game.name)
             self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[game.message], conduct=conduct)))
         self._asked.update((each.match_id, each.decision_id) for each in decisions)
-        self._tell(PlayResponse(decisions=map(_message, decisions)))
+        message = PlayResponse(decisions=map(_message, decisions))
+        self._tell(message, [each.text() for each in decisions] if self._texts else ())
         for decision in decisions:
             if decision.closed:  # closed before it was asked, so the command has not got it
                 self._on_closed(decision.match_id, [decision.decision_id])
@@ -114,7 +121,9 @@ class PipeBot(Bot):
     def on_round(self, report: RoundReport) -> None:
         if report.other.TypeName() not in {"", *(game.record_type for game in self.welcome.games)}:
             report.ClearField("other")  # no catalogue describes it
-        self._tell(PlayResponse(rounds=[report]))
+        described = report.WhichOneof("record") is not None or report.HasField("other")
+        texts = [round_text(report, self.record(report))] if self._texts and described else ()
+        self._tell(PlayResponse(rounds=[report]), texts)
 
     def on_match_end(self, report: MatchReport) -> None:
         super().on_match_end(report)
@@ -141,9 +150,14 @@ class PipeBot(Bot):
                 self._lines.put(line)
         self._lines.put(b"")
 
-    def _tell(self, message: PlayResponse) -> None:
+    def _tell(self, message: PlayResponse, texts: Sequence[str] = ()) -> None:
+        """Send a message; `texts`: the texts of its decisions or rounds."""
         described = pool_of(self.welcome.games)
         document = {field.json_name: _mapped(value, described) for field, value in message.ListFields()}
+        if texts:
+            [listed] = document.values()
+            for each, text in zip(cast("list[dict[str, object]]", listed), texts, strict=True):
+                each["text"] = text
         assert self._command.stdin is not None, "it is a pipe"
         try:
             with self._writing:
@@ -192,13 +206,20 @@ def main(arguments: Sequence[str]) -> None:
         epilog="example: arena-bot pipe --server localhost:50051 --name my-bot --owner me -- node bot.js",
     )
     parser.add_argument("--server", default="localhost:50051", metavar="HOST:PORT", help="default: %(default)s")
+    parser.add_argument(
+        "--text",
+        action="store_true",
+        help="add the field text to decisions and rounds: what the seat sees, in words; it needs arena-engine",
+    )
     add_options(parser)
     own, words = _parted(arguments)
     parsed = parser.parse_args(own)
     if not words:
         parser.error("there is no command: arena-bot pipe -- node bot.js")
+    if parsed.text and find_spec("engine") is None:
+        parser.error(f"--text: {MISSING}")
     try:
-        bot = PipeBot(words)
+        bot = PipeBot(words, parsed.text)
     except ArgumentError as error:
         parser.error(str(error))
     try:

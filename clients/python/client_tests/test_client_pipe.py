@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from arena_client.pipe import PipeBot
-from arena_client.v1 import play_pb2
+from arena_client.pipe import PipeBot, main
+from arena_client.v1 import play_pb2, sixth_sense_pb2
 from client_tests.peer import Peer, Playing, Script, Talk, asks, invites, reports, starts, welcome
 from google.protobuf.json_format import ParseDict
 
@@ -149,3 +149,46 @@ def test_a_command_reads_the_options_of_its_matches_and_the_limits_again_when_th
     welcomes = [json.loads(line)["welcome"] for line in seen.read_text().splitlines() if '"welcome"' in line]
     assert [each["conduct"]["softLimitMs"] for each in welcomes] == [500, 700]
     assert [each["games"][0]["options"][0]["name"] for each in welcomes] == ["target", "target"]
+
+
+@pytest.mark.process
+def test_a_command_may_read_what_its_seat_sees_as_text(token_file: Path, tmp_path: Path) -> None:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        yield starts(1)
+        yield asks((1, 1), legal=(0, 2))
+        talk.next()
+        record = sixth_sense_pb2.SixthSenseRound(
+            predictions=[3, 4], plays=[0, 1], leaders=[1], takers=[0], worths=[1], taken=[1, 0]
+        )
+        yield play_pb2.PlayResponse(
+            rounds=[play_pb2.RoundReport(match_id=1, points=[1, -4], scores=[9, 8], sixth_sense=record)]
+        )
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    seen = tmp_path / "seen"
+    bot = PipeBot([sys.executable, "-c", ANSWERS, str(seen)], texts=True)
+    try:
+        with Peer([script]) as peer:
+            Playing(bot, peer.address, token_file, matches=1).result()
+    finally:
+        bot.end()
+    lines = [json.loads(line) for line in seen.read_text().splitlines()]
+    [decision] = next(line["decisions"] for line in lines if "decisions" in line)
+    assert "You are seat 1." in decision["text"]
+    assert decision["text"].endswith("Your legal actions:\n  0: red 0\n  2: red 2")
+    [round_over] = next(line["rounds"] for line in lines if "rounds" in line)
+    assert "Trick 1: seat 1 leads red 0, seat 0 plays red 1, seat 0 takes it." in round_over["text"]
+    assert not [line for line in lines if "text" in line]
+
+
+def test_texts_need_the_rules(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("arena_client.pipe.find_spec", lambda name: None)
+    with pytest.raises(SystemExit) as end:
+        main(["--text", "--", "true"])
+    assert end.value.code == 2
+    assert "--text: the rules of the games are not installed: run pip install ./engine" in capsys.readouterr().err

@@ -23,6 +23,7 @@ COMMANDS: Final = (
     "ladder",
     "listings",
     "pages",
+    "steps",
     "crawl",
     "viewers",
     "growth",

@@ -96,6 +96,7 @@ class Pages:
         bot = f"bot-{self._chance.randrange(BOTS)}"
         pages = ["/", f"/ladder/{game}", f"/matches?before={number}", f"/matches?bot={bot}&before={number}"]
         pages += [f"/matches/{number}", f"/bots/{bot}", f"/api/v1/matches?before={number}", f"/api/v1/ladder/{game}"]
+        pages += ["/tv", f"/bots/{bot}/feed.atom", f"/ladder/{game}/feed.atom", f"/matches/{number}/picture.png"]
         return self._chance.choice(pages)
 
     def _ask(self, path: str, due: float) -> None:

@@ -10,6 +10,7 @@ processor time per request and the load are printed beside it. The size of the f
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -74,8 +75,8 @@ class PageTiming(NamedTuple):
     """Median number of bytes sent."""
 
 
-def addresses(newest: int, runs: int) -> dict[str, list[str]]:
-    """Return the addresses of each kind of page."""
+def addresses(newest: int, runs: int, own: str) -> dict[str, list[str]]:
+    """Return the addresses of each kind of page; `own` is that of the first page, without the slash."""
     chance = Random(1)
     bots = chance.sample(range(1, listings.BOTS), min(runs, listings.BOTS - 1))
     shown = [newest - chance.randrange(REPLAYS) for _ in range(runs)]
@@ -95,7 +96,17 @@ def addresses(newest: int, runs: int) -> dict[str, list[str]]:
         "match without replay": [f"/matches/{chance.randrange(1, newest - REPLAYS)}" for _ in range(runs)],
         "step": [f"/matches/{number}/steps/{step}" for number, step in zip(shown, steps, strict=True)],
         "step of a seat": [f"/matches/{number}/steps/{step}?seat=1" for number, step in zip(shown, steps, strict=True)],
+        "step as JSON": [f"/api/v1/matches/{number}/steps/{step}" for number, step in zip(shown, steps, strict=True)],
         "round": [f"/matches/{number}/rounds/1" for number in shown],
+        "tricks": [f"/matches/{number}/tricks" for number in shown],
+        "why": [f"/matches/{number}/why" for number in shown],
+        "frame": [f"/embed/matches/{number}" for number in shown],
+        "oembed": [f"/oembed?url={own}/matches/{number}" for number in shown],
+        "picture": [f"/matches/{number}/picture.png" for number in shown],
+        "TV": ["/tv"] * runs,
+        "feed of a bot": [f"/bots/bot-{bot}/feed.atom" for bot in bots],
+        "feed of a ladder": ["/ladder/nullern/feed.atom"] * runs,
+        "feed of decisions": ["/decisions.atom"] * runs,
         "replay": [f"/matches/{number}/replay" for number in shown],
         "rules": ["/rules/nullern?language=nl"] * runs,
         "write a bot": ["/write-a-bot"] * runs,
@@ -190,13 +201,20 @@ def timed(host: str, port: int, pid: int, paths: list[str], status: int) -> Page
 
 
 def first_page(host: str, port: int) -> int:
-    """Return the number of bytes sent for the first page with its style sheet, scripts and icon."""
+    """Return the number of bytes sent for the first page with its style sheets, icon, scripts and what these import."""
     connection = HTTPConnection(host, port, timeout=WAIT)
-    connection.request("GET", "/")
-    parts = re.findall(
-        r'(?:src|rel="(?:stylesheet|icon)"[^>]*href)="([^"]+)"', connection.getresponse().read().decode()
-    )
-    return sum(len(_asked(connection, path)) for path in ["/", *dict.fromkeys(parts)])
+    page = gzip.decompress(content := _asked(connection, "/")).decode()
+    waiting = re.findall(r'(?:src|rel="(?:stylesheet|icon)"[^>]*href)="([^"]+)"', page)
+    sizes: dict[str, int] = {"/": len(content)}
+    while waiting:
+        if (path := waiting.pop()) in sizes:
+            continue
+        content = _asked(connection, path)
+        sizes[path] = len(content)
+        if path.endswith(".js"):
+            imported = re.findall(r'from "\./([^"]+)"', gzip.decompress(content).decode())
+            waiting += [f"{path.rpartition('/')[0]}/{name}" for name in imported]
+    return sum(sizes.values())
 
 
 def _asked(connection: HTTPConnection, path: str, status: int = 200) -> bytes:
@@ -236,7 +254,7 @@ def main(count: int, runs: int, data: Path | None, as_json: bool) -> None:
         found = {}
         with pages(directory) as (host, port, pid):
             size = first_page(host, port)
-            for kind, paths in addresses(newest, runs).items():
+            for kind, paths in addresses(newest, runs, f"http://{host}:{port}").items():
                 found[kind] = timed(host, port, pid, paths, 404 if kind == "nothing" else 200)
                 progress.print(f"{kind}: {1000 * found[kind].p95:.0f} ms")
     bar = BARS[SMALL] if newest <= SMALL else BARS[listings.MATCHES]

@@ -28,7 +28,7 @@ def measure(matches: int, runs: int) -> dict[str, float]:
         found |= _server(data, runs)
         newest = pages.prepare(data)
         with pages.pages(data) as (host, port, pid):
-            for kind, paths in pages.addresses(newest, runs).items():
+            for kind, paths in pages.addresses(newest, runs, f"http://{host}:{port}").items():
                 status = 404 if kind == "nothing" else 200
                 found[f"page: {kind}"] = pages.timed(host, port, pid, paths, status).processor
             found["memory of the pages, bytes"] = float(resident(pid))

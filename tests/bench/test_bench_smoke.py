@@ -18,6 +18,7 @@ from bench import studies
 from bench.__main__ import COMMANDS
 from bench.studies._field import field, house_names
 from tests.games import THOUGHT_ABOUT
+from tests.web.browser import PROGRAM
 
 pytestmark = pytest.mark.process
 
@@ -37,6 +38,7 @@ SMALLEST = {
     "bench.viewers": "--viewers 5 --seconds 0.5 --warm-up 0.2 --repetitions 1",
     "bench.processes": "--case 8x16 --seconds 0.5 --warm-up 0.2 --repetitions 1",
     "bench.sdks": "--case 1x16 --language python --decisions 2000 --warm-up 0 --repetitions 1",
+    "bench.steps": "--steps 5 --repetitions 1",
     "bench.turns": "--case 2x1 --decisions 200",
     "bench.vector_env": "--repetitions 1 --games 8",
     "bench.studies.endings": "--decisions 3 --seats 3",
@@ -82,6 +84,8 @@ def test_make_bench_runs_every_benchmark() -> None:
 
 @pytest.mark.parametrize("module", sorted({*SMALLEST} - {"bench.studies.luck", "bench.studies.reality"}))
 def test_it_runs(module: str) -> None:
+    if module == "bench.steps" and PROGRAM is None and os.environ.get("CI") != "true":
+        pytest.skip("there is no Chromium")
     assert run(module)
 
 

@@ -6,6 +6,7 @@ Pillow draws it with its own font: most sites accept no SVG, and a server may ha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,7 +16,7 @@ from anyio.to_thread import run_sync
 from arena.web.caches import LruCache
 
 if TYPE_CHECKING:
-    from PIL import ImageDraw
+    from PIL import Image, ImageDraw
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
 SIZE: Final = (1200, 630)
@@ -102,8 +103,27 @@ def _drawn(match: PicturedMatch) -> bytes:
         draw.text((name, y), _fitting(draw, seat.bot, usual, room), ink, usual)
         draw.text((ends, y), score, ink, usual, anchor="ra")
     content = BytesIO()
-    image.quantize(64).save(content, "PNG", optimize=True)
+    image.quantize(palette=_palette(), dither=Image.Dither.NONE).save(content, "PNG", compress_level=6)
     return content.getvalue()
+
+
+@cache
+def _palette() -> Image.Image:
+    """Return an image with all colours of a picture, which saves looking for them in each."""
+    from PIL import Image, ImageColor
+
+    def rgb(name: str) -> tuple[int, ...]:
+        return tuple(ImageColor.getrgb(name))
+
+    steps = 16
+    edges = [
+        tuple(round(a + (b - a) * step / steps) for a, b in zip(rgb(ink), rgb(below), strict=True))
+        for ink, below in ((INK, PAPER), (DIM, PAPER), *((each, "#ffffff") for each in COLOURS))
+        for step in range(steps + 1)
+    ]
+    found = Image.new("P", (1, 1))
+    found.putpalette([value for each in (*edges, *map(rgb, (PAPER, LINE, *SEATS))) for value in each])
+    return found
 
 
 def _score_lines(draw: ImageDraw.ImageDraw, match: PicturedMatch) -> None:

@@ -116,3 +116,11 @@ def test_they_are_listed_and_chosen_by_name() -> None:
     ran = arena("check", "--conversations", str(CONFORMANCE), "--list", "--only", "heartbeat")
     assert ran.exit_code == 2
     assert "there is no check 'heartbeat'" in ran.output
+
+
+def test_the_page_says_how_many_there_are() -> None:
+    page = " ".join((ROOT / "docs" / "check.md").read_text().split())
+    assert (
+        f"neither the test's own bot nor its clock, some {round(len(read_conversations(CONFORMANCE)), -1)} in two"
+        in page
+    )

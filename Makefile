@@ -109,8 +109,8 @@ build/compiled/.ready: .venv/.compile tools/compile.py $(shell find engine trio_
 test-compiled: compiled ## The tests of every room that has compiled modules, and of the whole, with these compiled
 	$(BIN)/pytest --compiled $(PARALLEL)
 
-bundle: .venv/.ready ## One archive for this system and Python that installs without a network: dist/arena-*.tar.gz
-	@$(BIN)/python tools/bundle.py $(if $(MINISIGN_KEY),--key $(MINISIGN_KEY)) $(WHEELS)
+bundle: docs ## One archive for this system and Python that installs without a network: dist/arena-*.tar.gz
+	@$(BIN)/python tools/bundle.py $(if $(MINISIGN_KEY),--key $(MINISIGN_KEY)) dist/arena_docs-*.whl $(WHEELS)
 
 # BASE has the Python of the archive. BUNDLE=FOLDER takes an archive that is unpacked already.
 BASE ?= docker.io/library/debian:bookworm-slim

@@ -76,7 +76,7 @@ def ran(*words: str | Path, **options: object) -> str:
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
         text=True,
-        timeout=600,
+        timeout=1200,
         check=False,
         **options,  # type: ignore[call-overload]
     )
@@ -107,7 +107,7 @@ def publisher(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 @pytest.fixture(scope="session")
 def bundle(tmp_path_factory: pytest.TempPathFactory, publisher: tuple[Path, str]) -> Path:
     """The unpacked archive, in a folder that knows nothing of this checkout."""
-    said = ran(sys.executable, ROOT / "tools" / "bundle.py", "--key", publisher[0], cwd=ROOT)
+    said = ran("make", "bundle", f"MINISIGN_KEY={publisher[0]}", cwd=ROOT)
     archive = re.search(r"^(dist/arena-\S+\.tar\.gz): \d+ MB$", said, re.MULTILINE)
     assert archive, said
     folder = tmp_path_factory.mktemp("bundle")
@@ -402,7 +402,10 @@ def test_a_match_in_a_container_goes_on_after_a_stop(image: tuple[str, ...], tmp
         with container.started() as stop:
             bot = ("-m", "arena_client.samples.random_bot", "--name", "ann", "--token-file", str(tmp_path / "ann"))
             ran(*outside, sys.executable, *bot, "--server", address, "--matches", "1")
-            assert ran(*outside, sys.executable, "-c", READ, f"http://{SERVER}:8080/bots/ann").startswith("200 ")
+            for page in ("bots/ann", "docs/run-a-server.html"):
+                assert ran(*outside, sys.executable, "-c", READ, f"http://{SERVER}:8080/{page}").startswith("200 "), (
+                    page
+                )
             words = ("-c", THINKER, str(tmp_path / "thinker"), "1", "1", address)
             thinker = subprocess.Popen([*outside, sys.executable, *words], stdout=subprocess.DEVNULL)
             try:

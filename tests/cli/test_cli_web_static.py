@@ -55,3 +55,11 @@ def test_every_script_and_style_of_a_page_has_the_name_of_this_version(site: Web
         found = re.findall(r'(?:src|href|content)="([^"]*/static/[^"]*)"', site.get(path).text)
         assert found
         assert all(f"{static_path('')}/" in each for each in found), (path, found)
+
+
+def test_pages_without_a_server_say_so_and_have_no_script_that_replaces_it(site: WebPages) -> None:
+    for path in ("/live", "/status"):
+        text = site.get(path).text
+        assert "These pages read a data directory only" in text, path
+        assert "<code>arena serve --web</code>" in text, path
+        assert ("data-live=" in text, "<table" in text) == (False, False), path

@@ -152,8 +152,8 @@ def _turned(card: CardFace | None) -> Iterator[str]:
     if card is None:
         yield _text(0, 5, "no trump", 16, fill=PALE)
         return
-    yield _text(0, -28, "trump", 15, fill=PALE)
-    yield from _card(card, (40, 52))
+    yield _text(0, -36, "trump", 15, fill=PALE)
+    yield from _card(card, (42, 60))
 
 
 def _seat(number: int, place: int, seat: SeatScene, at: SeatPlace, called: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ Conditional requests follow RFC 9110 (section 13), and problems follow RFC 9457.
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -14,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -123,6 +125,11 @@ def _stamp(at: datetime) -> str:
     return at.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
+def _code(text: str) -> Markup:
+    """Return a text in which what stands between backticks is code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it is escaped
+
+
 def _long(time: timedelta) -> str:
     """Return a duration in words, to the minute."""
     minutes = time // timedelta(minutes=1)
@@ -145,6 +152,7 @@ _TEMPLATES: Final = Environment(
 )
 _TEMPLATES.filters.update(
     at=_instant,
+    code=_code,
     flag_in_words=flag_in_words,
     instant=_rfc3339,
     long=_long,

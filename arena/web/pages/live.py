@@ -31,7 +31,7 @@ async def events(request: Request) -> Response:
 async def running(request: Request) -> Response:
     """List the running matches."""
     live = live_of(request)
-    return page(request, "live.html", rows=await live.rows("matches"), silent=live.feed.silent)
+    return page(request, "live.html", rows=await live.rows("matches"), silent=live.feed.silent, watched=live.has_server)
 
 
 async def match(request: Request) -> Response:
@@ -52,4 +52,4 @@ async def status(request: Request) -> Response:
     """Show the state of the server, or that there is no server."""
     live = live_of(request)
     rows = await live.rows("status") if live.has_server else {}
-    return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent)
+    return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent, watched=live.has_server)

@@ -163,6 +163,8 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
     install(programs, "install", f"{engine}[pettingzoo]", server, client)
     arena = str(programs / "arena")
     assert run([arena, "--version"], tmp_path) == f"arena, version {version} ({build})\n"
+    offered = "from arena.web.pages.downloads import downloads; print(*downloads())"
+    assert starters < {*run([str(programs / "python"), "-c", offered], tmp_path).split()}
     said = run([arena, "demo", "--seconds", "1"], tmp_path)
     assert "a replay" in said, said
     assert "Passed API test" in run([str(programs / "python"), "-c", PETTINGZOO_TEST], tmp_path)

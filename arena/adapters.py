@@ -1,4 +1,4 @@
-"""The former place of `engine.adapters`."""
+"""The former place of the modules of `engine.adapters`."""
 
 raise ImportError(
     "arena.adapters is engine.adapters: import that, and install its libraries with pip install './engine[pettingzoo]'"

@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Durations counted by bucket. Adding one takes some tenths of a microsecond."""
+"""Counters of durations, by bucket. Counting a duration takes some tenths of a microsecond."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BOUNDS: Final = (
 
 
 class Durations:
-    """Durations of one kind of thing, in seconds."""
+    """Counter of the durations of one kind of work, in seconds."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS) + 1)

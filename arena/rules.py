@@ -24,7 +24,7 @@ def rules_of(game: Game, language: str) -> str:
 
 
 def languages_of(game: Game) -> tuple[str, ...]:
-    """Return the languages in which a game has rules, the first of them for who names none."""
+    """Return the languages in which a game has rules. The first one is the default."""
     return tuple(language for language in LANGUAGES if _file(game, language).is_file())
 
 

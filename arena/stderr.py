@@ -17,7 +17,7 @@ from typing import Any, Final, TextIO, cast
 import structlog
 
 ERASE: Final = "\x1b[K"
-"""Erases a terminal's line from the cursor on."""
+"""Control sequence that erases a terminal's line from the cursor on."""
 
 
 class StatusLine:
@@ -27,7 +27,7 @@ class StatusLine:
         self._terminal = terminal
         self._shown = ""
         self._begun = False
-        """True while a line above it is being written."""
+        """True while a line above the status line is unfinished."""
 
     def show(self, status: str) -> None:
         """Replace the line; an empty one removes it."""

@@ -1,1 +1,1 @@
-"""The rules of the games: pure Python, standard library only. No clock, no chance, no input or output."""
+"""The rules of the games, in pure Python without other packages, clock, random numbers, input or output."""

@@ -1,4 +1,4 @@
-"""Lists of small numbers as `bytes`: the cheapest kind of list to copy, extend and send."""
+"""Lists of small numbers as `bytes`, which are faster to copy, extend and send than any other list."""
 
 from __future__ import annotations
 

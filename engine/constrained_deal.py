@@ -1,4 +1,4 @@
-"""Deal the cards that a seat has not seen, uniformly among all deals that fit the play so far.
+"""Deal the cards that a seat has not seen; all deals that fit the play so far are equally likely.
 
 A hand may be void: it holds no card of some colours. The orders of the unseen cards that deal fitting hands are counted
 hand by hand. A class is a set of colours that the remaining hands treat alike, and only the number of cards left in
@@ -28,7 +28,7 @@ class Hand(NamedTuple):
 
 
 class _Step:
-    """A step of the deal: one hand, or several with the same void colours."""
+    """A step of the deal, which deals one hand, or several hands with the same void colours."""
 
     __slots__ = ("hands", "joined", "outcomes", "size")
 
@@ -96,7 +96,10 @@ class ConstrainedDeal:
         return self._count(0, tuple(left)) * self._orders * factorial(spare)
 
     def deal(self, cards: Sequence[Sequence[int]], draws: Draws) -> list[list[int]]:
-        """Deal hands from these cards, listed by colour. `ways` must have been called for them and must not be 0."""
+        """Deal hands from these cards, which are listed by colour.
+
+        Call `ways` for them first; its result must not be 0.
+        """
         dealt: list[list[int]] = [[]] * len(self._sizes)
         left: list[list[int]] = [[] for _ in range(self._kinds)]
         for colour, kind in enumerate(self._classes):

@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple, Protocol, SupportsIndex, TypeAlias, T
 from engine.observation import Field
 
 OVER: Final = -1
-"""The value of `State.player` after the end of a game."""
+"""Value of `State.player` after the end of a game."""
 
 LARGEST_DIE: Final = 20
-"""Maximum number of faces of a die: libraries that build game trees need to know the number of outcomes."""
+"""Maximum number of faces of a die. Libraries that build game trees need such a maximum."""
 
 Option: TypeAlias = bool | int
 
@@ -30,10 +30,10 @@ class Decks(Protocol):
     """
 
     def __call__(self, round: int, size: int, count: int, /) -> Sequence[int]:  # noqa: A002 - the field's word
-        """The first `count` cards of the round's shuffled deck 0 … size−1; rounds are counted from 0."""
+        """Return the first `count` cards of a round's shuffled deck 0 … size−1; rounds are counted from 0."""
 
     def roll(self, round: int, number: int, faces: int, /) -> int:  # noqa: A002 - the field's word
-        """The face, 0 … faces−1, of a die of at most `LARGEST_DIE` faces; a round's rolls are numbered from 0."""
+        """Roll a die with at most `LARGEST_DIE` faces: return 0 … faces−1. The rolls of a round are numbered from 0."""
 
 
 class Chance(Protocol):
@@ -54,7 +54,7 @@ class Card:
     colour: int
     """Index into `Game.colours`."""
     values: tuple[int, ...]
-    """The values that the card can count as: several if its player chooses one of them."""
+    """The values of the card; if there are several, the player of the card chooses one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Action:
     value: int | None = None
     """The value of a played card, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
-    """The place in the trick, from 0, of the card it blocks."""
+    """The place in the trick, from 0, of the card that the action blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,11 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """
 
     def fallback(self, seat: SupportsIndex) -> int:
-        """The action that the server plays for a silent seat: fixed and dull.
+        """Return the action that the server plays for a silent seat, by a fixed and simple rule.
 
-        A prediction or bid is the nearest to hand size ÷ seats (ties: the lower; of equal values the first card in card
-        order). A play is the first legal action. A yes/no is no.
+        A prediction or bid is the one nearest to hand size ÷ seats: of two equally near ones the lower, of cards with
+        equal values the first in card order. A play is the first legal action. The answer to a yes-or-no question is
+        no.
         """
 
     def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
@@ -202,7 +203,7 @@ class Game(Protocol):
 
     @property
     def seats(self) -> range:
-        """The numbers of seats it can be played with."""
+        """The numbers of seats with which the game can be played."""
 
     @property
     def colours(self) -> tuple[str, ...]:
@@ -227,7 +228,7 @@ class Game(Protocol):
         """Return an upper bound on the number of choices in a game, of all seats together. Raises: OptionError."""
 
     def points(self, seats: int, **options: Option) -> range:
-        """Return a range that no score ever leaves. Raises: OptionError."""
+        """Return bounds of the scores: none is ever lower or higher. Raises: OptionError."""
 
     def new(self, seats: int, decks: Decks, **options: Option) -> State[SeatView, RoundReport]:
         """Create a game and deal its first round.
@@ -259,18 +260,23 @@ class Game(Protocol):
 
 
 class UnknownGameError(KeyError):
-    """No game has that name. The message lists the games."""
+    """Raised if no game has the given name. The message lists the games."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class OptionError(ValueError):
-    """Invalid seats or options for a game. The message names the value and the allowed values."""
+    """Raised for a number of seats or an option that the game does not have.
+
+    The message names the value and the allowed values.
+    """
 
 
 class ViewError(ValueError):
-    """The view cannot come from a game in progress: it is contradictory, of another game, or from after the end."""
+    """Raised for a view that cannot come from a game in progress: it is contradictory, of another game, or from after
+    the end.
+    """
 
 
 def places(scores: Sequence[int]) -> tuple[int, ...]:

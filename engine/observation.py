@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A run of numbers in a vector."""
+    """A range of numbers in a vector."""
 
     name: str
     offset: int
@@ -39,7 +39,7 @@ class Field:
 
 
 class Part(NamedTuple):
-    """A field that has no offset yet."""
+    """A field without its offset."""
 
     name: str
     shape: tuple[int, ...]
@@ -64,7 +64,7 @@ _ALL: Final = slice(None)
 
 
 class VectorError(ValueError):
-    """A vector cannot be written to an array. The message names the array and the requirements."""
+    """Raised if a vector cannot be written to an array. The message names the array and the requirements."""
 
 
 def opened(array: Any) -> tuple[Any, bool]:

@@ -1,7 +1,7 @@
 """Builds one archive that installs the arena on a machine without a network: `make bundle`.
 
-It has the compiled wheels of this repository, every wheel of the lock, and what an operator needs beside them. It fits
-the system and the Python that build it.
+The archive contains the compiled wheels of this repository, every wheel of the lock, and the other files that an
+operator needs. It works on the same system and Python as those that build it.
 """
 
 import argparse

@@ -37,7 +37,7 @@ follow_imports = silent
 """
 """Settings of mypy, with the message types that `arena` imports from the Python client; errors there are ignored."""
 APART = "engine/adapters"
-"""Package that is not compiled, because its libraries are not dependencies of the engine."""
+"""Package that is not compiled, because it imports libraries that the engine does not depend on."""
 PYTHON = ("__init__.py", "game.py", "view.py")
 """Modules that are not compiled: `bool | int` would become int, and a view's hint `int | None` a plain type."""
 

@@ -76,7 +76,7 @@ LANGUAGES: Final = {
     ".ts": "ts",
     ".yaml": "yaml",
 }
-"""Pygments' name of the language of files with a suffix."""
+"""By suffix of a file, the name that Pygments has for its language."""
 REPAIRS: Final = {
     'class="caption" role="heading"': r'\g<0> aria-level="2"',
     '<aside class="sidebar-drawer"': r'\g<0> aria-label="Pages"',
@@ -85,7 +85,7 @@ REPAIRS: Final = {
     "<th([^>]*)><p></p></th>": r"<td\1></td>",
     r'(searchText = document\.createElement\(")h2': r"\1h1",
 }
-"""Regular expressions for HTML of Sphinx and Furo, and what they are replaced by."""
+"""Regular expressions that match HTML of Sphinx and Furo, each with its replacement."""
 PICTURES: Final = (".svg", ".webp", ".png")
 LINK: Final = re.compile(
     r'(?<=\]\()([^)\s#]*)(#[^)\s]*)?(?=\))|(?<=(?:src|ref)=")([^"#]*)(?=")|(?<=srcset=")([^"#]*)(?=")'
@@ -116,7 +116,7 @@ def document_name(path: str) -> str:
 
 
 class Site:
-    """The pages that are written, and the files that they link to."""
+    """The site: the pages written so far, and the files to which they link."""
 
     def __init__(self) -> None:
         self.pages = {INDEX, *(page for pages in groups().values() for page in pages)}
@@ -257,7 +257,7 @@ def unpack_mermaid(folder: Path) -> None:
 
 
 def accessible(text: str) -> str:
-    """Return a page of the site with what WCAG 2.2 asks for and the theme leaves out."""
+    """Return a page of the site with those things added that WCAG 2.2 requires and the theme lacks."""
     for before, after in REPAIRS.items():
         text = re.sub(before, after, text)
     return text

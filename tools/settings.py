@@ -40,7 +40,7 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Settings: TypeAlias = Mapping[str, frozenset[str]]
 """The names of the settings, by holder."""
 Carried: TypeAlias = frozenset[tuple[str, str]]
-"""Pairs of a function or class and a parameter of it that carries the setting of the same name."""
+"""Pairs of a function or class and one of its parameters, which carries the setting of the same name."""
 
 
 def main() -> None:

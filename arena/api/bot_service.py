@@ -114,13 +114,13 @@ class BotService:
         )
 
     async def _require_control(self, call: Call, name: str) -> None:
-        """Trust a call with the token of this bot or of the operator. Raises CallRefused for any other token."""
+        """Trust a call if its token is that of this bot or of the operator. Raises CallRefused for any other token."""
         await looked_up(self._authorization.require_control(bearer(call), name))
         call.trust()
 
 
 async def _of_owner(owner: str, answer: Awaitable[T]) -> T:
-    """Await an answer. If the name that it refuses is the owner's, say so in the refusal."""
+    """Await an answer. If it refuses a name and that name is the owner's, the refusal says so."""
     try:
         return await answer
     except errors.NameNotAllowed as error:

@@ -51,7 +51,9 @@ LONGEST_FEATURE: Final = 40
 MOST_AT_ONCE: Final = 10_000
 """Maximum number of acceptances and answers in one message: more than any bot owes, but still quickly processed."""
 RECENT: Final = 128
-"""Number of serialized round reports that are cached, so that each is encoded only once for all seats."""
+"""Number of serialized round reports that are cached. All seats get the same report, so each report is encoded only
+once.
+"""
 
 _FEATURE: Final = re.compile(f"[a-z0-9-]{{1,{LONGEST_FEATURE}}}")
 HANDLED: Final = (
@@ -240,7 +242,7 @@ def encode_report(match_id: int, report: RoundReport) -> bytes:
 
 @lru_cache(maxsize=RECENT, typed=True)
 def _report_fields(report: RoundReport) -> bytes:
-    """Serialize the fields of a report, which are the same for every seat."""
+    """Serialize the fields of a report. They are the same for every seat."""
     codec = ROUNDS[type(report)]
     record = codec.encode(report)
     shown = {codec.game: record} if codec.other is None else {"other": in_any(record)}

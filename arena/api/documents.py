@@ -1,7 +1,8 @@
-"""A few documents over HTTP/1.1 in the server's own loop, such as figures for a monitoring system.
+"""A small HTTP/1.1 server in the arena server's own loop, for a few documents such as the figures for a monitoring
+system.
 
-It serves only GET and HEAD, with one request per connection, few connections at once, and a deadline for each. So a
-client with bad or slow requests costs next to nothing.
+It answers only GET and HEAD, one request per connection. The number of connections and the time of each are limited, so
+a client with bad or slow requests costs next to nothing.
 """
 
 from __future__ import annotations

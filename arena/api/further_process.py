@@ -2,8 +2,8 @@
 
     python -m arena.api.further_process DESCRIPTOR
 
-Connections come through the socket with that number, and everything else through standard input. It serves calls of
-`Play` itself, and forwards every other call to the primary over a separate connection.
+Connections come through the socket with the number DESCRIPTOR, and everything else through standard input. The worker
+serves calls of `Play` itself. It forwards every other call to the primary over a separate connection.
 """
 
 from __future__ import annotations
@@ -59,13 +59,16 @@ PASSED_ON: Final[Mapping[str, Callable[[Any, Any], None]]] = {
 
 
 class PlayServiceHere:
-    """Servicer of `PlayService`: it serves the stream here, while the primary decides about it."""
+    """Servicer of `PlayService`.
+
+    It serves a bot's stream in this process; the primary decides what happens with the bot.
+    """
 
     def __init__(self, further: Further) -> None:
         self._further = further
 
     async def Play(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802 - the proto's name
-        """Serve a bot's stream until the primary closes it. Raises: CallRefused."""
+        """Serve a bot's stream until the primary closes the stream. Raises: CallRefused."""
         end = await self._further.serve(stream, bearer(stream))
         if end is not None:
             code, text, details = end

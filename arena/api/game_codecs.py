@@ -1,7 +1,7 @@
 """The codecs of the games' views and round reports: `VIEWS` and `ROUNDS` list the games.
 
-6th Sense and Nullern have fields of their own in `Decision` and `RoundReport`. The messages of every other game travel
-in `other`, and the game's catalogue describes them, so that neither play.proto nor a client changes with it.
+6th Sense and Nullern have fields of their own in `Decision` and `RoundReport`. The messages of every other game are in
+the field `other`, and the game's catalogue describes them. So a new game changes neither play.proto nor a client.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class GameCodec(NamedTuple):
     game: str
     encode: Callable[[Any], Any]
     other: type[Message] | None = None
-    """The type of the message in `other`; None if the protocol has a field with the game's name."""
+    """The type of the message in the field `other`; None if the protocol has a field with the game's name."""
 
 
 VIEWS: Final[dict[type[SeatView], GameCodec]] = {
@@ -39,7 +39,9 @@ ROUNDS: Final[dict[type[RoundReport], GameCodec]] = {
 
 
 def other_messages(game: str) -> tuple[type[Message], type[Message]] | None:
-    """Return the types of a game's views and records in `other`; None if it has none there."""
+    """Return the types of the messages in `other` for a game's views and round records; None if the game has its own
+    fields.
+    """
     kinds = [codec.other for codec in (*VIEWS.values(), *ROUNDS.values()) if codec.game == game]
     view, record = kinds if len(kinds) == 2 else (None, None)
     return None if view is None or record is None else (view, record)

@@ -49,7 +49,7 @@ PAGE: Final = 50
 """Number of rows on a page if the request sets no limit."""
 LARGEST_PAGE: Final = 1000
 FORMAT: Final = 1
-"""Number of the meaning of the places; a build that changes it increases the number."""
+"""Version of the form of places in tokens; a build with another form of places has a higher version."""
 DIGEST: Final = 12
 """Number of bytes of the digest in a token."""
 LONGEST: Final = 200
@@ -93,13 +93,16 @@ def page_place(request: Listing, form: str) -> re.Match[str] | None:
 
 
 def page_number(request: Listing) -> int | None:
-    """Return the number below which the requested page begins; None for the first page. Raises as `page_place`."""
+    """Return the number below which the requested page begins; None for the first page.
+
+    Raises CallRefused like `page_place`.
+    """
     found = page_place(request, "[0-9]{1,19}")
     return None if found is None else min(int(found[0]), LARGEST_NUMBER)
 
 
 def page_offset(request: Listing) -> int:
-    """Return the number of rows before the requested page. Raises as `page_place`."""
+    """Return the number of rows before the requested page. Raises CallRefused like `page_place`."""
     found = page_place(request, "[0-9]{1,10}")
     return 0 if found is None else int(found[0])
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, Stream
 
 LAST_MESSAGE_TIMEOUT: Final = 1.0
-"""Seconds for sending the last message when the server stops."""
+"""Seconds that the stopping server allows for sending the last message of a drain."""
 
 
 class OperatorService:

@@ -55,7 +55,9 @@ HISTORY: Final = 1000
 LARGEST_HISTORY: Final = 10_000
 _LADDER_PLACE: Final = r"(?P<ladder>[0-9a-f]{16}) (?P<first>[0-9]{1,10})"
 _PAST_PLACE: Final = r"(?P<published>[0-9]{1,16}) (?P<first>[0-9]{1,10})"
-"""Forms of the places in present and past ladders: the ladder, and the number of standings before the page."""
+"""Forms of the places in page tokens for present and past ladders: the ladder, and the number of standings before the
+page.
+"""
 
 
 class QueryServices:

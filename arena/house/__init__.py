@@ -1,4 +1,7 @@
-"""The house bots, which fill tables and anchor the ladder. Each decision is a pure function of view and given bytes."""
+"""The house bots, which fill tables and anchor the ladder.
+
+A decision depends only on the view and the random bytes given.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ PREFIX: Final = "house-"
 
 
 class HouseBot(Protocol):
-    """A bot run by the server. It is frozen: an improved bot gets another name."""
+    """A bot that the server runs. Its code never changes: an improved bot gets another name."""
 
     @property
     def name(self) -> str:
@@ -36,7 +39,7 @@ class HouseBot(Protocol):
 
 
 def title(bot: HouseBot) -> str:
-    """Return name and version, which together determine a bot's choices."""
+    """Return a bot's name and version as text. Together they determine the bot's choices."""
     return f"{bot.name} {bot.version}"
 
 
@@ -68,14 +71,14 @@ def named_bots(game: str) -> tuple[HouseBot, ...]:
 
 
 class UnknownBotError(ValueError):
-    """The house has no bot of that name for the game. The message lists the existing bots."""
+    """Raised if no house bot of the game has the given name. The message lists the house bots that exist."""
 
 
 def house_bot(game: str, name: str) -> HouseBot:
     """Return a house bot by its name, with or without "house-".
 
     Raises:
-        UnknownBotError: The house has no such bot.
+        UnknownBotError: No house bot has this name.
         UnknownGameError: There is no such game.
     """
     title, found = GAMES[game].title, {bot.name.removeprefix(PREFIX): bot for bot in named_bots(game)}
@@ -99,14 +102,14 @@ for _game in HOUSE_BOTS:
 
 
 LUCK: Final = frozenset({"nullern"})
-"""Names of the games with a luck column, in which replaying the deals is worthwhile; see docs/luck.md."""
+"""Names of the games whose ladders have a luck column by default; see docs/luck.md."""
 
 THINKERS: Final[tuple[HouseBot, ...]] = tuple(
     bot for bots in HOUSE_BOTS.values() for bot in bots if not isinstance(bot, RandomBot)
 )
 """The house bots of all games that neither choose at random nor search.
 
-They replay deals for the luck column. Messages refer to each bot by its index here.
+They replay deals for the luck column. Messages to workers name a bot by its index in this tuple.
 """
 
 CHOOSERS: Final[tuple[HouseBot, ...]] = (*THINKERS, *SEARCH_BOTS.values())

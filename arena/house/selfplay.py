@@ -1,4 +1,6 @@
-"""Baselines: the deals of a match replayed with one house bot in every seat, to measure how good the cards were."""
+"""Baselines: replays of the deals of a match with one house bot in every seat, which measure how
+good the cards were.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,10 @@ def replays(
     repetitions: int,
     bot: HouseBot,
 ) -> Generator[None, None, tuple[float, ...]]:
-    """Compute a baseline as a generator that yields after every choice, so that the caller can do other work."""
+    """Compute a baseline in a generator.
+
+    It yields after every choice, so that the caller can do other work in between.
+    """
     if repetitions < 1:
         raise ValueError(f"deals are replayed at least once, not {repetitions} times")
     totals = [0] * seats

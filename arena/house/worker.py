@@ -1,4 +1,4 @@
-"""Worker process that decides for house bots: a helper of the server, started by `arena.processes`.
+"""A worker process, which chooses for house bots. The server starts it with `arena.processes`.
 
 Questions are answered at once; baselines are computed in between, choice by choice.
 """

@@ -21,7 +21,7 @@ KEY_BYTES: Final = 32
 
 
 class KeyUnreadable(ValueError):  # noqa: N818 - the name says it
-    """The bytes are not a private key of a log; the message says why."""
+    """Raised if the bytes are not a private key of a log. The message says why."""
 
 
 class Signer:

@@ -68,7 +68,7 @@ _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), all
 
 
 class LeafError(ValueError):
-    """The bytes or fields are not a valid leaf. The message gives the reason."""
+    """Raised if bytes or fields are not a valid leaf. The message gives the reason."""
 
 
 def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:

@@ -12,7 +12,7 @@ from arena.log.leaf import LeafError, decode_leaf
 
 
 class ReceiptUnusable(ValueError):  # noqa: N818 - the name says it
-    """The receipt proves nothing. The message gives the reason."""
+    """Raised if a receipt proves nothing. The message gives the reason."""
 
 
 class Receipt(NamedTuple):

@@ -72,7 +72,7 @@ class Cause(Enum):
     TIME = "time"
     """Time ran out."""
     ILLEGALITY = "illegality"
-    """Too many of its answers were illegal."""
+    """Too many answers of the bot were illegal."""
     SUSPENSION = "suspension"
     """The seat was suspended."""
     ABSENCE = "absence"
@@ -80,7 +80,7 @@ class Cause(Enum):
 
 
 class Force(NamedTuple):
-    """Report a decision that the server made for a seat."""
+    """Report that the server made a decision for a seat."""
 
     seat: int
     decision: int
@@ -140,7 +140,7 @@ class Over(NamedTuple):
     forced: tuple[int, ...]
     """By seat, the number of decisions that the server made."""
     troubled: tuple[bool, ...]
-    """By seat, whether it was ever suspended or played by a house bot."""
+    """By seat, true if it was ever suspended, or played by a house bot."""
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its bot."""
     interrupted: str

@@ -90,8 +90,9 @@ class Restored(NamedTuple):
     stand_in: str = ""
     """The house bot, with its version, that plays for absent bots from here on; empty for no change."""
     removed: tuple[int, ...] = ()
-    """Seats of house bots that this server lacks, in ascending order. The stand-in plays them from here on, in their
-    names."""
+    """Seats of house bots that this server does not have, in ascending order. The stand-in plays these seats from here
+    on, under the names of those bots.
+    """
 
 
 class Interrupted(NamedTuple):

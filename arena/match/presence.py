@@ -142,7 +142,10 @@ class Presence:
         self._update_due()
 
     def _mark_gone(self, number: int, seat: Seat, now: Instant, effects: list[Effect]) -> None:
-        """Count an absence and set its deadline; during a bot's first absence its own clock is stopped."""
+        """Count an absence and set the deadline for the bot's return.
+
+        During a bot's first absence its own clock is stopped.
+        """
         seat.incidents += 1
         time = seat.grace if seat.incidents <= self._policy.incidents else 0
         effects.append(Gone(number, time))

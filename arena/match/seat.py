@@ -90,7 +90,7 @@ class Seat:
     def __init__(self, policy: Policy, newcomer: bool) -> None:
         self.clock = Clock(policy)
         self.grace = min(policy.grace, policy.newcomer_grace) if newcomer else policy.grace
-        """Microseconds within which its bot must come back."""
+        """Microseconds within which an absent bot must come back."""
         self.decision = NO_DECISION
         """Number of the open decision."""
         self.legal: Sequence[int] = ()
@@ -106,21 +106,21 @@ class Seat:
         self.forced = 0
         """Number of decisions that the server made."""
         self.suspended = False
-        """True if the server decides for it at once."""
+        """True if the seat is suspended: the server decides for it at once."""
         self.away = False
-        """True if its bot is gone."""
+        """True if the seat's bot is gone."""
         self.away_until: int = NEVER
         """Instant at which a house bot takes over; `NEVER` unless its bot is gone."""
         self.incidents = 0
-        """Number of times its bot was gone."""
+        """Number of times that the seat's bot was gone."""
         self.substituted = False
-        """True if a house bot plays it."""
+        """True if a house bot plays the seat."""
         self.substituted_rounds = 0
-        """Number of rounds in which a house bot played it, at least in part."""
+        """Number of rounds in which a house bot played the seat, at least in part."""
         self.troubled = False
-        """True if it was ever suspended or substituted."""
+        """True if the seat was ever suspended, or played by a house bot."""
 
     @property
     def clocked(self) -> bool:
-        """True if its clock runs while its bot is gone, as it does from the second absence on."""
+        """True if the seat's clock runs while its bot is gone, which it does from the second absence on."""
         return self.away and self.incidents > 1 and not self.substituted

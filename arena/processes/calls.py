@@ -12,7 +12,7 @@ from arena.processes.channel import Channel
 
 
 class HelperEnded(Exception):  # noqa: N818 - the name says what is the matter
-    """The helper process ended or failed before it answered. The message gives the reason."""
+    """Raised if the helper process ends or fails before it answers. The message gives the reason."""
 
 
 class Ticket:
@@ -41,7 +41,7 @@ class Calls:
     def __init__(self, channel: Channel, limit: float | None = None) -> None:
         """Call through `channel`; `limit`: the seconds within which the next answer must arrive, None for no limit."""
         self.limit = limit
-        """May change between calls, but not from or to None once `run` has begun."""
+        """The limit. It may change between calls, but not from or to None after `run` has begun."""
         self._channel: Final = channel
         self._tickets: Final[deque[Ticket]] = deque()
         self._ended = trio.Event()

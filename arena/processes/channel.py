@@ -13,7 +13,7 @@ import trio
 from arena.processes.frames import PIECE, Frames, FrameTooLarge, packed
 
 LOOK: Final = 1.0
-"""Seconds between checks for a silent helper; polling costs far less than one timer per message."""
+"""Seconds between checks for a silent helper. Such checks cost far less than a timer for each message."""
 
 
 class Channel:

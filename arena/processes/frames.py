@@ -22,7 +22,10 @@ kernel."""
 
 
 class FrameTooLarge(Exception):  # noqa: N818 - the name says what is the matter
-    """The message is too large for a frame; when receiving, the bytes are probably not frames at all."""
+    """Raised for a message that is too large for a frame.
+
+    If it is received, the bytes are probably not frames at all.
+    """
 
     def __init__(self, size: int) -> None:
         super().__init__(f"a message of {size} bytes is larger than the {MOST} that a frame may have")

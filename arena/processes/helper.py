@@ -39,7 +39,7 @@ def failed_starts() -> dict[str, str]:
 
 
 class HelperFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """The helper process could not be started. The message gives the reason."""
+    """Raised if the helper process cannot be started. The message gives the reason."""
 
 
 class Helper:

@@ -27,7 +27,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class UnknownValueError(ValueError):
-    """A value of an enum that only a later version of the protocol has. The message is its enum and number."""
+    """Raised for a value of an enum that only a later version of the protocol has.
+
+    The message names enum and number.
+    """
 
 
 class _Field(NamedTuple):

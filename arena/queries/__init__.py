@@ -1,1 +1,1 @@
-"""Queries for people's views, answered by a server or a data directory."""
+"""Queries for commands and pages, answered by a server or from a data directory."""

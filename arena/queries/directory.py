@@ -42,19 +42,19 @@ if TYPE_CHECKING:
 
 
 class UnknownGame(Refused):
-    """No game has this name."""
+    """Raised if no game has the requested name."""
 
 
 class NoSuchTable(Refused):
-    """The game cannot be played at a table of this size."""
+    """Raised if the game cannot be played at a table of the requested size."""
 
 
 class NoLog(Refused):
-    """The log of results has no entry about it."""
+    """Raised if the log of results has no entry about the match."""
 
 
 class NoLadder(Refused):
-    """The ladder cannot be computed from the list of events."""
+    """Raised if a ladder cannot be computed from the game's list of events."""
 
 
 @contextmanager

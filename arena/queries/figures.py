@@ -1,8 +1,8 @@
-"""Figures of a ladder as text, for pages and terminals alike: shares, quotas, flags, and the bots that share rank 1.
+"""The figures of a ladder as text, for pages and terminals: shares, quotas, flags, and the bots that share rank 1.
 
-Copies of one program are equally good, and one of them is first by luck. Its own P(best) would promise too much, while
-that of all of them together holds. Being alike is not transitive, so the group is formed from the top. It ends before
-the first bot that another one is certainly ahead of.
+Copies of one program are equally good, so the first of them is first by luck. Its own P(best) is too high, while the
+sum over all copies is right. So the bots at the top that the results cannot tell apart form one group. The group ends
+before the first bot that another bot of the group is certainly ahead of.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FLAG_MEANING: Final = (
     "it; only the operator takes results back, with a reason that everybody sees."
 )
 DITTO: Final = "″"
-"""Sign shown in place of the P(best) that is in the first row of the group."""
+"""Sign shown in the group's further rows, because its P(best) is in its first row."""
 SHARED: Final = "rank 1 is shared by bots that the results cannot tell apart, with one P(best) for all of them"
 
 
@@ -73,7 +73,7 @@ def flag_in_words(flag: FlagRow) -> str:
 
 
 def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> tuple[FlagRow, ...]:
-    """Return the flags of a bot; with `version`, only the changes of this version."""
+    """Return the flags of a bot. With `version`, flags of the kind "change" are only those of this version."""
     return tuple(
         flag
         for flag in flags
@@ -83,19 +83,23 @@ def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> t
 
 
 class Leaders(NamedTuple):
-    """A group of at least two bots; empty if the results distinguish the first bot from the others."""
+    """The group of bots that share rank 1: at least two, or none if the results distinguish the first bot from the
+    others.
+    """
 
     names: tuple[str, ...]
     """Names of the bots, best first."""
     best: float
-    """Probability that one of them is the best bot of the ladder."""
+    """Probability that one of these bots is the best bot of the ladder."""
 
     def rank(self, row: LadderRow | PastLadderRow) -> int:
-        """Return the rank to show: the group's, or the bot's own."""
+        """Return the rank to show for a bot: 1 if it is in the group, otherwise its own."""
         return 1 if row.bot in self.names else row.rank
 
     def chance(self, row: LadderRow | PastLadderRow) -> str:
-        """Format P(best): that of the group in its first row, or the bot's own; empty if the last fit lacks the bot."""
+        """Format the P(best) to show for a bot: the group's in its first row, otherwise the bot's own; empty for a bot
+        that is not in the last fit.
+        """
         if row.bot in self.names:
             first = row.bot == self.names[0]
             return f"one of {len(self.names)}: {share_in_words(self.best)}" if first else DITTO

@@ -1,4 +1,4 @@
-"""The games with their seats, options and sizes, as rows."""
+"""Rows about the games: seats, options and sizes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class GameRow:
 
 @cache
 def game_row(name: str) -> GameRow:
-    """Return the row of the game with this name, which must exist."""
+    """Return the row of a game by its name. The game must exist."""
     game = GAMES[name]
     options = tuple(OptionRow(each.name, each.default, each.description) for each in game.options)
     sizes = tuple(_size(game, seats) for seats in game.seats)
@@ -65,7 +65,10 @@ def game_row(name: str) -> GameRow:
 
 
 def _size(game: Game, seats: int) -> SizeRow:
-    """Return a game's size at a table, found by playing the game and recording the dealt cards."""
+    """Return a game's size at a table of so many seats.
+
+    It is measured: a game is played and its dealt cards are recorded.
+    """
     decks = WatchedDecks()
     state = game.new(seats, decks)
     while (seat := state.player) != OVER:
@@ -81,7 +84,7 @@ class WatchedDecks:
     def __init__(self) -> None:
         self._decks = SeededDecks(bytes(KEY_BYTES))
         self.dealt: dict[int, tuple[int, int]] = {}
-        """By round, the number of cards in the deck and the number dealt from it."""
+        """By round, the number of cards in the deck and the number of dealt cards."""
 
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
         """Return the first `count` cards of the round's deck of `size` cards."""

@@ -22,7 +22,10 @@ def json_key(row_field: Field[Any]) -> str:
 
 
 def as_objects(value: object) -> Any:
-    """Return a value in which named tuples are objects with their fields; in `json_text` they would be arrays."""
+    """Return a value in which every named tuple is replaced by an object with its fields.
+
+    `json_text` would write an array instead.
+    """
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {name: as_objects(each) for name, each in zip(value._fields, value, strict=True)}
     if isinstance(value, tuple | list):

@@ -16,7 +16,7 @@ from arena.replay.header import MatchKind
 from arena.store.base.rows import JSON_KEY
 
 Read: TypeAlias = Callable[[AnyMessage], Message | None]
-"""Reads a message that is packed in an `Any`; None if nothing describes it."""
+"""A function that reads a message packed in an `Any`; it returns None for a message of an unknown type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class GameStatusRow:
     ended: int
     """Number of matches that ended in the last minute."""
     published: datetime | None
-    """Time at which its ladder was published."""
+    """Time at which the game's ladder was published; None before the first."""
     unfitted_results: int
-    """Number of results that are not in the ladder yet."""
+    """Number of results that the published ladder does not include yet."""
     not_fitted_reason: str
 
 
@@ -103,12 +103,12 @@ class Watch:
     """A stream of events in matches. Iterating raises the call's errors."""
 
     def __init__(self, call: Any, read: Read) -> None:
-        """`read` reads the records of games that the protocol has no fields for."""
+        """`read`: reads the round records of games that have no field of their own in the protocol."""
         self._call = call
         self._read = read
 
     def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
-        """Yield each event, and whether all running matches have been sent by then."""
+        """Yield each event, and whether the stream has sent all running matches by then."""
         for message in self._call:
             rows = [_row(event, self._read) for event in message.events]
             yield tuple(row for row in rows if row is not None), message.caught_up

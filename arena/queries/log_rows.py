@@ -1,4 +1,4 @@
-"""Proven entries of the log of results, as rows."""
+"""Rows about entries of the log of results, whose proofs have been checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnprovenLog(StoreError):  # noqa: N818 - the name says what is the matter
-    """An answer about the log is not signed by the log's key, or does not lead to its head."""
+    """Raised if an answer about the log is not signed by the log's key, or if its proof does not lead to the head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class LogHeadRow:
     keys: tuple[str, ...]
     """The public keys named in the leaves under the head, in order, in hex; the last one signed the head."""
     restores: tuple[Mapping[str, Any], ...]
-    """The leaves of restorations from backups."""
+    """The leaves that record restorations from backups."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""A bot's profile, gathered from its matches, its newest replays and the ladder: results by seat and opponent, bids."""
+"""A bot's profile: results by seat and opponent, bids and flags, from its matches, its newest
+replays and the ladder.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from arena.queries.source import DataSource
 
 BEST: Final = 3
-"""Number of matches that are listed as the best, and as the worst."""
+"""Number of matches listed as the bot's best, and number of those listed as its worst."""
 REPLAYS: Final = 20
-"""Number of newest matches whose replays are read for bids."""
+"""Number of a bot's newest matches whose replays are read to count bids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,14 @@ class SeatRecord:
 
 @dataclass(frozen=True, slots=True)
 class MatchPoints:
-    """A bot's match, as listed by points."""
+    """A match of a bot, with the bot's points, for the lists of best and worst matches."""
 
     match_id: int = field(metadata={JSON_KEY: "match"})
     points: float
     """Points above the mean of the others at the table."""
     place: int
     spoilt: bool = False
-    """True if house bots played too much of its seat."""
+    """True if house bots played too much of the bot's seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +68,33 @@ class BotProfile:
     wins: int
     """Number of matches won, including shared first places."""
     forced: int
-    """Number of decisions that the server made for it."""
+    """Number of decisions that the server made for the bot."""
     spoilt: int
-    """Number of matches in which house bots played too much of its seat."""
+    """Number of matches in which house bots played too much of the bot's seat."""
     seats: tuple[SeatRecord, ...]
     """Results by table size and seat."""
     opponents: tuple[OpponentRow, ...]
     """The opponents, those met most often first."""
     best: tuple[MatchPoints, ...]
     worst: tuple[MatchPoints, ...]
-    """The matches with the fewest points; like those in `best`, the most extreme first."""
+    """The matches with the fewest points, the fewest first."""
     bids: int | None = None
     """Number of bids or predictions in the newest matches whose replays were read; None without any."""
     kept: int | None = None
-    """Number of rounds in which it took as many tricks as it had predicted or bid."""
+    """Number of rounds in which the bot took as many tricks as it had predicted or bid."""
     think_95_us: int | None = None
-    """95th percentile of all its think times in microseconds; None if no decision is known."""
+    """95th percentile of the bot's think times, over all its decisions, in microseconds; None if no
+    decision is known.
+    """
     flags: tuple[FlagRow, ...] = ()
-    """The flags on its results, the most certain first."""
+    """The flags on the bot's results, the most certain first."""
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
-    """Sum up finished matches of one game in all of which a bot has a seat; None if there are no matches.
+    """Return the profile of a bot from finished matches of one game, in each of which it has a seat; None without
+    matches.
 
-    `typed` is the bot's name as the user typed it: in any case, and possibly a former one.
+    `typed` is the bot's name as the user typed it. Upper and lower case may differ, and it may be a former name.
     """
     finished = [row for row in rows if row.state is MatchState.FINISHED and not row.voided]
     if not finished:
@@ -138,8 +143,9 @@ def lost(row: MatchRow, typed: str) -> bool:
 
 
 def _name(rows: Sequence[MatchRow], typed: str) -> str:
-    """Return the name under which a bot is listed: as typed apart from case, otherwise the name in most of its
-    matches."""
+    """Return the name under which the matches list a bot: the typed name if they have it, apart from case; otherwise
+    the name in most matches.
+    """
     names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
     same = [name for name in names if name.lower() == typed.lower()]
     return same[0] if same else names.most_common(1)[0][0]
@@ -160,7 +166,7 @@ def _seat(seats: int, seat: int, results: Sequence[tuple[int, float]]) -> SeatRe
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float | None]:
-    """Return the mean and its standard error."""
+    """Return the mean of some values and its standard error."""
     return fmean(values), stdev(values) / sqrt(len(values)) if len(values) > 1 else None
 
 

@@ -1,4 +1,4 @@
-"""The matches that the TV shows: of each game the newest ones of the best bots."""
+"""The choice of the matches that the TV shows: for each game, new matches of the best bots."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from arena.replay.header import MatchKind
 from arena.store.base.rows import MatchRow, MatchState
 
 LOOKED_AT: Final = 60
-"""Number of newest matches of each game among which the TV chooses."""
+"""Number of a game's newest matches from which the TV chooses."""
 SHOWING: Final = 8
 """Number of matches of each game that the TV shows before it begins again."""
 
 
 def programme(source: DataSource, game: str = "") -> list[MatchRow]:
-    """Return the matches to show: of the newest rated ones those of the highest-rated bots, the games in turn.
+    """Return the matches to show: among each game's newest rated matches, those of the highest-rated bots; the games
+    take turns.
 
     A match that is void, that was interrupted, or in which house bots played too much of a seat, is not shown.
     """

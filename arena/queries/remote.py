@@ -56,11 +56,13 @@ from arena.store.matches.search import MatchFilter, MatchPage
 CALL_TIMEOUT: Final = 10.0
 """Time limit of a call in seconds."""
 CHALLENGE_TIMEOUT: Final = 60.0
-"""Time limit of a challenge in seconds: half a minute until all have room, and some more until all are ready."""
+"""Time limit of a challenge in seconds: up to half a minute until all bots have room, and more until all are ready."""
 PAGE: Final = 1000
-"""Number of rows requested at once if all rows of a list are needed."""
+"""Number of rows per request if all rows of a list are needed."""
 LADDER_TRIES: Final = 3
-"""Number of attempts to read all pages of a ladder, since it may be replaced in between."""
+"""Number of attempts to read all pages of a ladder; an attempt fails if the server publishes
+another ladder in between.
+"""
 FIT_TIMEOUT: Final = 120.0
 """Time limit, in seconds, of a call for which the server computes a ladder."""
 OPTIONS: Final = (
@@ -72,15 +74,15 @@ OPTIONS: Final = (
 
 
 class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
-    """No server answers at the address."""
+    """Raised if no server answers at the address."""
 
 
 class LateAnswer(NoAnswer):
-    """The server at the address did not answer in time."""
+    """Raised if the server at the address does not answer in time."""
 
 
 class Declined(Refused):
-    """The server refused the request. The message gives the reason."""
+    """Raised if the server refuses the request. The message gives the reason."""
 
 
 def at_socket(path: Path) -> str:
@@ -169,7 +171,7 @@ class Client:
         return MatchPage(found, found[-1].match_id if len(found) == limit else None)
 
     def _found(self, wanted: MatchFilter, limit: int, before: int | None) -> Iterator[MatchRow]:
-        """Yield the wanted matches below `before`, newest first, asking for `limit` matches at once."""
+        """Yield the wanted matches with numbers below `before`, newest first. Each request asks for `limit` matches."""
         request = matches_pb2.ListMatchesRequest(
             game=wanted.game or None,
             bot=wanted.bot or None,
@@ -193,7 +195,7 @@ class Client:
                     yield unpack(match, MatchRow)
 
     def _begun_by(self, before: int | None) -> int | None:
-        """Return an instant, in microseconds since 1970, by which all matches with numbers below `before` had begun.
+        """Return an instant by which all matches with numbers below `before` had begun, in microseconds since 1970.
 
         Return None if there is no such match. Matches are numbered as they begin.
         """
@@ -213,7 +215,9 @@ class Client:
             return unpack(answer.match, MatchRow), tuple([round_row(each, self._read) for each in answer.rounds])
 
     def _read(self, packed: AnyMessage) -> Message | None:
-        """Return the message in an `Any`, as the server's catalogues describe it; None if they do not."""
+        """Return the message in an `Any`, read with the descriptors in the server's catalogues; None if they do not
+        describe it.
+        """
         try:
             if self._described is None:
                 answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=CALL_TIMEOUT)
@@ -258,7 +262,7 @@ class Client:
             return self._bots.CreateInvitation(request, timeout=CALL_TIMEOUT, metadata=authorization).invitation
 
     def challenge(self, opponents: Sequence[str], game: str, token: str) -> int:
-        """Let the bot that has a token challenge others; return the match's number once it begins."""
+        """Let the bot with this token challenge other bots; return the number of the match when it begins."""
         request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game)
         with self._translated_errors():
             answer = self._bots.ChallengeBots(request, timeout=CHALLENGE_TIMEOUT, metadata=_authorization(token))

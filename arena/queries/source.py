@@ -1,4 +1,4 @@
-"""The queries for people's views, addressed to a server (`remote`) or a data directory (`directory`)."""
+"""The queries of commands and pages, which a server (`remote`) or a data directory (`directory`) answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGEST_PAGE: Final = 1000
 
 
 class DataSource(Protocol):
-    """Queries; those of a server raise NoAnswer and Declined, those of a directory StoreError and Refused."""
+    """The queries. A server's raise NoAnswer and Declined, a data directory's StoreError and Refused."""
 
     def games(self) -> tuple[str, ...]:
         """Return the names of the games that the server offers."""
@@ -58,7 +58,7 @@ class DataSource(Protocol):
         """Return the newest matches, newest first, at most 1000; see `arena.store.matches.matches.list_matches`."""
 
     def all_matches(self, game: str = "", bot: str = "", before: int | None = None) -> Iterator[MatchRow]:
-        """Yield the matches below `before`, newest first, reading them page by page."""
+        """Yield the matches with numbers below `before`, newest first. They are read page by page."""
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
         """Return a page of the wanted matches, newest first; see `arena.store.matches.search.search`."""

@@ -1,1 +1,3 @@
-"""Match scheduling: pure arithmetic over availability, ladder figures and given randomness. No clock, no I/O."""
+"""Match scheduling: who plays whom, computed from available bots, ladder figures and given randomness, without clock or
+I/O.
+"""

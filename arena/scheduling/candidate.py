@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Candidates: the connected bots in the pool of their game."""
+"""Candidates: the connected bots of a game, as its pool stores them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
 
 REMEMBERED: Final = 64
-"""Number of a bot's latest opponents that count as meetings."""
+"""Number of latest opponents that a candidate remembers as meetings."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
@@ -30,28 +30,29 @@ class Waiting(NamedTuple, Generic[BotT]):
     bot: BotT
     owner: str
     since: float
-    """Instant in seconds from which it waits: when it connected, had room again or last got a match."""
+    """Instant from which the bot waits, in seconds: when it connected, had room again or last got a match."""
     room: int = 1
-    """Number of further matches that it can play now."""
+    """Number of further matches that the bot can play now."""
     value: MatchValue = NEWCOMER
     """The information that the ladder gains from a match of this bot, as of the last fit."""
     pending: int = 0
-    """Matches whose results are not in `value`, such as those it is playing."""
+    """Number of the bot's matches whose results are not in `value`, such as those that it is playing."""
     last_match: LastMatch | None = None
-    """The match that it played last; None if it has been given another since, or has not played."""
+    """The match that the bot played last; None if it has got another match since then, or has not played."""
     pace_class: int = 0
     """The bot's pace class, see `PaceRules.pace_class`. Bots of one class wait for each other without limit."""
     patient: bool = True
-    """True if it may currently sit with a bot of a slower class."""
+    """True if the bot may currently sit with a bot of a slower class."""
     free_at: float = -inf
-    """For a bot without room, the instant at which it is expected to have some; −∞ if unknown."""
+    """For a bot without room for a match, the instant at which it is expected to have room; −∞ if unknown."""
     held_up: bool = False
-    """True if it has no room because all its tables include slower bots."""
+    """True if the bot has no room, and all its tables include slower bots."""
     tables: int = 0
-    """Number of tables at which it has a seat or has been offered one."""
+    """Number of tables at which the bot has a seat or has been offered a seat."""
     spent: frozenset[BotT] = frozenset()
-    """Connected bots with which it has spent the pair's quota, so that results between them do not count today. The
-    relation is symmetric."""
+    """The connected bots with which this bot has spent the quota of a pair, so that their results do not count today.
+    If one bot lists another, the other lists it, too.
+    """
 
 
 class Candidate(Generic[BotT]):
@@ -64,10 +65,11 @@ class Candidate(Generic[BotT]):
         self.number = number
         """Number within the pool, from 0."""
         self.beyond_share = False
-        """True if it sits at more tables than its share while others wait."""
+        """True if the bot sits at more tables than its share while others wait."""
         self.turn = 0.0
-        """The number of its round plus a random fraction that ranks it for coverage there; each table leads to the next
-        round."""
+        """The candidate's turn for coverage seats: the number of its round plus a random fraction. A table moves it to
+        the next round.
+        """
         self._met: dict[int, int] = {}
         self._latest: deque[int] = deque()
 
@@ -76,7 +78,7 @@ class Candidate(Generic[BotT]):
         return self._met.get(number, 0)
 
     def counts_against(self, others: list[Candidate[BotT]]) -> bool:
-        """Return whether all its pairs with the others have quota left."""
+        """Return whether this candidate has quota left against each of the others."""
         for other in others:
             spent = other.waiting.spent
             if spent and self.waiting.bot in spent:
@@ -84,7 +86,7 @@ class Candidate(Generic[BotT]):
         return True
 
     def meet(self, number: int) -> None:
-        """Count a meeting; beyond `REMEMBERED` meetings the earliest is dropped."""
+        """Count a meeting; beyond `REMEMBERED` meetings, the earliest one is forgotten."""
         self._met[number] = self._met.get(number, 0) + 1
         self._latest.append(number)
         if len(self._latest) > REMEMBERED:

@@ -15,7 +15,7 @@ expected for only one more patience; otherwise a hanging bot would keep everybod
 Everything is a sorted list that is updated bot by bot (`arena.scheduling.order`), since the cost of a table must not
 depend on the number of waiting bots. The price, and the ugly part, is that a bot has to leave all its lists before any
 of its values changes, and enter them again afterwards. Bots beyond their share of tables live in a second lane,
-`further`, inside the first. It answers the same questions, but only when the first has no answer.
+`further`, inside the first. The pool asks it the same questions, but only if the first lane has no answer.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Lane(Generic[BotT]):
     def __init__(self, patience: float, draw: Callable[[], float], further: Lane[BotT] | None = None) -> None:
         """Begin without bots; `draw`: returns a random number from [0, 1)."""
         self.further = further
-        """The lane for the bots of this class that sit at more tables than their share; None in that lane itself."""
+        """The lane for bots of this class that sit at more tables than their share; in that lane itself None."""
         self.by_wait: Order[BotT] = Order()
         """Waiting bots, the longest wait first."""
         self.coverage: Order[BotT] = Order()
-        """Waiting bots, by turn."""
+        """Waiting bots in the order of their turns."""
         self.patient: Order[BotT] = Order()
-        """Waiting bots that may sit with a slower bot, by turn."""
+        """Waiting bots that may sit with a slower bot, in the order of their turns."""
         self._busy: Order[BotT] = Order()
         self._busy_patient: Order[BotT] = Order()
         """Patient bots at capacity, by the time at which they are expected to have room."""
@@ -66,7 +66,7 @@ class Lane(Generic[BotT]):
         self._last_matches: dict[LastMatch | None, int] = {}
         """Number of waiting bots, by their last match."""
         self._ended: dict[LastMatch | None, float] = {}
-        """By last match of the waiting bots, the instant at which the latest of them began to wait."""
+        """For each last match of waiting bots, the instant at which the last of these bots began to wait."""
 
     def enter(self, candidate: Candidate[BotT]) -> None:
         """Add a new or changed bot; a changed one must have left first, with its earlier values."""
@@ -112,7 +112,7 @@ class Lane(Generic[BotT]):
         candidate.turn = max(candidate.turn, self._round + self._draw())
 
     def coming(self, now: float, until: float, most: int, patient: bool = False) -> int:
-        """Count, up to `most`, the owners without a waiting bot that have one expected to have room by `until`.
+        """Count the owners that have no waiting bot but a bot that is expected to have room by `until`; at most `most`.
 
         Bots whose room is overdue by more than the patience are no longer expected. `patient`: only bots that may sit
         with a slower one.
@@ -130,7 +130,9 @@ class Lane(Generic[BotT]):
         yield from busy.heads_between(now - self._patience, until)
 
     def mixing_until(self) -> float:
-        """Return the instant until which bots that all come from one match wait for others; −∞ if they do not."""
+        """Return the instant until which the waiting bots wait for others if all come from one
+        match; −∞ if not all do.
+        """
         if len(self._last_matches) == 1:
             last = next(iter(self._last_matches))
             if last is not None:
@@ -150,7 +152,7 @@ class Lane(Generic[BotT]):
         return inf
 
     def contenders(self, seats: int, number: int, established: bool) -> list[Candidate[BotT]]:
-        """Choose the candidates with the largest gain; without `established`, only provisional ones."""
+        """Choose the candidates with the largest information gain; without `established`, only provisional ones."""
         order = self._contention.get(seats)
         if order is None:
             order = self._contention[seats] = Order()
@@ -188,7 +190,7 @@ class Lane(Generic[BotT]):
 
 
 def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int) -> None:
-    """Choose more candidates of an order by turn, until there are `number` or no more owners."""
+    """Choose more candidates from an order by turn, until `number` are chosen or there are no more owners."""
     missing = number - len(chosen)
     if missing <= 0:
         return

@@ -67,7 +67,7 @@ class Order(Generic[BotT]):
                 del self._own[candidate.waiting.owner]
 
     def first(self) -> Candidate[BotT] | None:
-        """Return the first candidate; None if there is none."""
+        """Return the candidate with the smallest priority; None if there is no candidate."""
         return self._candidates[self._heads[0][3]] if self._heads else None
 
     def all(self) -> Iterator[Candidate[BotT]]:

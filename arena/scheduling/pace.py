@@ -42,7 +42,7 @@ class PaceRules:
     quick: float = 0.05
     """The pace up to which a bot is never slow."""
     share: float = 0.15
-    """The part of its time at tables that a bot may spend waiting for much slower ones."""
+    """The share of its time at tables that a bot may have to spend waiting for much slower bots."""
     first_balance: float = -20.0
     most_balance: float = 30.0
     half_life: float = 300.0
@@ -66,7 +66,9 @@ class Pace:
 
     def __init__(self, rules: PaceRules) -> None:
         self.balance = rules.first_balance
-        """Seconds for which it may wait for much slower bots; it sits with them only while this is positive."""
+        """Seconds for which the bot may still wait for much slower bots. It sits with them only
+        while this is positive.
+        """
         self._rules = rules
         self._pace: float | None = None
         self._at = 0.0

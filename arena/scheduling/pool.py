@@ -34,8 +34,9 @@ from arena.scheduling.pace import MOST_CLASSES
 PATIENCE: Final = 2.0
 """Seconds for which a bot waits for other bots before house bots fill its table."""
 LEAST_OWNERS: Final = 7
-"""House bots, the ladder's anchors, get as many seats as the bots of one owner; with fewer owners than this, one seat
-in 8. So the scale, which all ratings share, is known about as well as a rating."""
+"""Number of owners below which house bots get one seat in eight. With more owners, house bots get as many seats as the
+bots of one owner. House bots are the ladder's anchors, so the scale is then known about as well as one rating.
+"""
 FREE_TABLES: Final = 8
 """Number of tables that a bot may always have: the SDK's default capacity."""
 SHARE: Final = 2.0
@@ -162,7 +163,7 @@ class Pool(Generic[BotT]):
         return min([_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def next_due(self, now: float) -> float:
-        """Return the first such instant in the future."""
+        """Return the first instant in the future from which more tables may be formed even if nothing changes."""
         return min([_next_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def _house_share(self) -> float:

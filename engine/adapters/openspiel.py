@@ -28,7 +28,7 @@ from engine.registry import GAMES
 PLAYERS: Final = 4
 """Default number of players; if a game does not allow it, the nearest number is used."""
 ROLLS: Final = 20
-"""Largest number of dice rolls that a choice may lead to."""
+"""Maximum number of dice rolls after one choice."""
 STOP: Final = "stop_after"
 """Parameter: the number of rounds after which a game ends before its time; 0 for whole games."""
 _SEEDS: Final = 1 << 53
@@ -36,7 +36,10 @@ _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 
 
 class NoTensorError(ValueError):
-    """Information states are text only: from an empty tensor, code would learn nothing without noticing."""
+    """Raised for tensors of information states, which exist only as text.
+
+    With empty tensors, code would learn nothing without noticing.
+    """
 
     def __init__(self) -> None:
         super().__init__("an information state is text only: use information_state_string, or observation_tensor")
@@ -217,7 +220,7 @@ class GameProgress:
         self._last: tuple[int, int] | None = None
         """Action and seat of the choice to apply once chance has decided."""
         self._moves = 0
-        """Number of choices and outcomes up to the last choice."""
+        """Number of choices and of outcomes of chance up to the last choice."""
         self.begun = 0
         """Number of choices made before this round was dealt."""
         self.own: tuple[tuple[int, ...], ...] = ((),) * table.seats
@@ -240,7 +243,7 @@ class GameProgress:
 
     @property
     def player(self) -> int:
-        """The seat to choose, or `OVER`; meaningless at a chance node."""
+        """The seat that must choose, or `OVER`; meaningless at a chance node."""
         assert self.state is not None
         return OVER if self.stopped else self.state.player
 

@@ -1,4 +1,4 @@
-"""The agents' rewards: points as rounds end, or the result of a match at its end."""
+"""The agents' rewards: the points of each round, or the result of the match at its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Rewards:
         self.by_round = by == "round"
 
     def of(self, before: Sequence[int], state: State[Any, Any]) -> list[float] | None:
-        """Return the rewards of a choice by seat, given the scores before it; None if all are 0."""
+        """Return the rewards of a choice by seat; None if all are 0. `before`: the scores before the choice."""
         after = state.scores
         if self.by_round:
             # A state replaces its scores when they change, which is rare.

@@ -113,7 +113,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         return self._observed(state), reward, over, False, info
 
     def _play_on(self, state: State[SeatView, RoundReport]) -> float:
-        """Let the bots choose until it is the seat's turn; return the seat's reward meanwhile."""
+        """Let the bots choose until it is the seat's turn; return the reward that the seat gets meanwhile."""
         reward = 0.0
         while state.player != OVER and self.seat not in state.waiting():
             seat = state.player

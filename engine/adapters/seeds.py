@@ -10,11 +10,11 @@ from typing import Any, Final
 from engine.deal import SeededDecks
 
 SEEDS: Final = 1 << 63
-"""Seeds are below this."""
+"""Number above the largest seed."""
 
 
 class SeedError(ValueError):
-    """An invalid seed. The message gives the range."""
+    """Raised for an invalid seed. The message gives the allowed range."""
 
 
 def settled_seed(seed: Any) -> int:
@@ -31,5 +31,5 @@ def settled_seed(seed: Any) -> int:
 
 
 def decks(seed: int, game: int, episode: int) -> SeededDecks:
-    """Return the decks of a game: the same for the same numbers, whatever happens in other games."""
+    """Return the decks of a game. They depend only on these numbers, not on what happens in other games."""
     return SeededDecks(sha256(b"arena environment %d %d %d" % (seed, game, episode)).digest())

@@ -22,11 +22,11 @@ TYPES: Final = ("float32", "uint8")
 
 
 class IllegalActionError(ValueError):
-    """An action that its mask does not allow. No choice was made."""
+    """Raised for an action that its mask does not allow. No choice was made."""
 
 
 class MaskError(ValueError):
-    """A mask from which no action can be chosen."""
+    """Raised for a mask from which no action can be chosen."""
 
 
 def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, who: str) -> int:
@@ -65,7 +65,7 @@ class Stepped(NamedTuple):
 
 
 class VectorEnv:
-    """A number of games of one kind, stepped together."""
+    """Several games with the same seats and options, stepped together."""
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ class NullernState:
     player: int
     round: int
     hand_size: int
-    """Cards dealt to each seat this round."""
+    """Number of cards dealt to each seat in this round."""
     scores: tuple[int, ...]
     """Points by seat. The cost of Hupfers is deducted after the last round, not before."""
     hupfers: bytes
@@ -275,7 +275,7 @@ class NullernState:
         return places(self.scores)
 
     def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks) -> None:
-        """Replace the hands of some seats, and the decks of later rounds."""
+        """Give some seats other hands, and later rounds other decks."""
         for place, seat in enumerate(seats):
             self.hands[seat] = bytes(sorted(hands[place]))
         self._decks = decks

@@ -15,7 +15,7 @@ _TRUMPS: Final = range(len(COLOURS))
 BIDS: Final = tuple(bytes(range(BID, BID + size + 1)) for size in range(HIGHEST_BID + 1))
 """For each hand size, the legal bids (N3)."""
 SINGLE: Final = tuple(bytes([card]) for card in range(len(CARDS)))
-"""For each card, the string that contains only this card."""
+"""For each card, the `bytes` that contain only this card."""
 OTHERS: Final = tuple(bytes(card for card, what in enumerate(CARDS) if what.colour != trump) for trump in _TRUMPS)
 """For each trump, the cards of all other colours. Deleting these from a hand leaves its trumps (N5)."""
 IS_TRUMP: Final = tuple(tuple(what.colour == trump for what in CARDS) for trump in _TRUMPS)

@@ -17,7 +17,7 @@ class NullernView(NamedTuple):
     rounds: int
     dealer: int
     hand_size: int
-    """Cards dealt to each seat."""
+    """Number of cards dealt to each seat in this round."""
     turned: int
     """The card turned over; its colour is trump."""
     hand: bytes

@@ -21,7 +21,9 @@ from statistics import mean, quantiles
 from typing import Final
 
 import click
-from arena_client import Bot, Decision, MatchReport, MatchStart, play
+from arena_client import Bot, Decision, MatchReport, MatchStart
+from arena_client.loops import AsyncioLoop
+from arena_client.running import play_here, prepared
 
 DECISION_BYTES: Final = 20
 """Size of a decision without its view and its legal actions, in bytes."""
@@ -91,7 +93,11 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, games: S
     with tempfile.TemporaryDirectory() as tokens:
         players = [Player(f"{prefix}-{number}", capacity, games, measurements) for number in range(bots)]
         playing = [
-            asyncio.create_task(play(player, address, token_file=Path(tokens) / player.name)) for player in players
+            asyncio.create_task(
+                # In this thread: `play` would start one for each bot.
+                play_here(*prepared(player, address, {"token_file": Path(tokens) / player.name}), AsyncioLoop())
+            )
+            for player in players
         ]
         while not all(player.seated for player in players):
             await asyncio.sleep(0.1)

@@ -1,6 +1,6 @@
 """Processor time per decision of a bot's own process, for each SDK compared with Python's.
 
-    python -m bench.sdks [--case 1x16 …] [--language go …] [--compiled] [--json]
+    python -m bench.sdks [--case 1x16 …] [--language go …] [--language python-async …] [--compiled] [--json]
 
 A complete server is pinned to one core and plays two-seat games of 6th Sense. The random sample of one SDK, pinned to
 another core, plays one match, or 16 at once, against house bots. The server's metrics count the bot's decisions; /proc
@@ -56,6 +56,8 @@ def _program(file: Path) -> Sample:
     return Sample((str(file),), file)
 
 
+WAYS: Final = ("play", "async", "trio", "connect")
+"""The ways of the Python SDK besides `run`: `play` with a plain bot, an async one under asyncio and trio, `connect`."""
 NODE: Final = ROOT / "clients" / "typescript" / "dist" / "samples" / "random_bot.js"
 
 
@@ -64,6 +66,10 @@ SAMPLES: Final = {
         (sys.executable, "-m", "arena_client.samples.random_bot"),
         ROOT / "clients" / "python" / "arena_client" / "samples" / "random_bot.py",
     ),
+    **{
+        f"python-{way}": Sample((sys.executable, str(ROOT / "bench" / "_ways.py"), way), ROOT / "bench" / "_ways.py")
+        for way in WAYS
+    },
     "typescript": Sample(("node", str(NODE)), NODE, warms_up=True),
     "go": _program(BUILD / "client-go" / "random"),
     "cpp": _program(BUILD / "client-cpp" / "random_bot"),

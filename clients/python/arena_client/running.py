@@ -47,15 +47,16 @@ async def play(bot: Bot, address: str | None = None, **options: Unpack[Options])
     not wait for that. `play` does not wait for a thread in which the bot computes, but its answer is not sent.
     """
     check_names(options, "play")
-    caller, connection = _made(bot, address, options)
+    caller, connection = prepared(bot, address, options)
     loop = loop_here()
     if isinstance(caller, AsyncCaller):
-        await _play_here(caller, connection, loop)
+        await play_here(caller, connection, loop)
     else:
         await _play_in_thread(caller, connection, loop)
 
 
-def _made(bot: Bot, address: str | None, options: Options) -> tuple[Caller | AsyncCaller, Connection]:
+def prepared(bot: Bot, address: str | None, options: Options) -> tuple[Caller | AsyncCaller, Connection]:
+    """Return what calls the bot, and its connection."""
     on_error = options.get("on_error", "raise")
     caller = Caller(bot, on_error)
     return (AsyncCaller(caller, bot, on_error) if is_async(bot) else caller), new_connection(bot, address, options)
@@ -101,7 +102,7 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
     if verbose:
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     try:
-        caller, connection = _made(bot, address, options)
+        caller, connection = prepared(bot, address, options)
         stopping = _Stopping(caller, connection, drain_seconds())
         with asyncio.Runner() as runner:
             loop = runner.get_loop()
@@ -135,7 +136,7 @@ def _end_with_sentence(bot: Bot, error: ArenaError) -> None:
     sys.excepthook = hook
 
 
-async def _play_here(caller: Caller | AsyncCaller, connection: Connection, loop: Loop) -> None:
+async def play_here(caller: Caller | AsyncCaller, connection: Connection, loop: Loop) -> None:
     """Play in the caller's thread."""
     inbox = loop.inbox()
     if isinstance(caller, AsyncCaller):
@@ -224,7 +225,7 @@ def _in_event_loop() -> bool:
 async def _play_until(stopping: _Stopping, caller: Caller | AsyncCaller, connection: Connection) -> None:
     glances = asyncio.create_task(_glance())
     try:
-        await _play_here(caller, connection, AsyncioLoop())
+        await play_here(caller, connection, AsyncioLoop())
     except KeyboardInterrupt:
         if not stopping.at_once:
             raise

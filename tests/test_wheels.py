@@ -144,7 +144,11 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
     settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {"CI": "true"}
     wheels = built(tmp_path, (".", "engine", "clients/python", "trio_grpc"), settings)
     starters = {path.name for path in (ROOT / "clients" / "starters").iterdir()}
-    assert {f"arena/web/starters/{name}" for name in starters} <= names(wheels["arena"])
+    assert {f"arena/sdks/clients/starters/{name}" for name in starters} <= names(wheels["arena"])
+    for place in ("clients/cpp", "clients/go", "clients/java", "clients/rust", "clients/typescript", "proto/arena"):
+        listed = run(["git", "ls-files", place], ROOT).splitlines()
+        shipped = {name for name in names(wheels["arena"]) if name.startswith(f"arena/sdks/{place}/")}
+        assert shipped == {f"arena/sdks/{name}" for name in listed}, "the sources for `arena new`, and nothing made"
     server, engine = wheels["arena"], wheels["arena_engine"]
     client, transport = wheels["arena_client"], wheels["trio_grpc"]
     tops = {"arena", f"arena-{version}.dist-info"}

@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from arena.cli.workbench import new
+from arena.local.project import project
+from arena.local.project.sdk_project import LANGUAGES as SDKS
+from arena.local.project.sdk_project import STARTERS
 from tests.cli.cli_rig import PATIENCE, arena, serving, shown
 
 BAR = 120.0
@@ -91,6 +95,38 @@ def test_it_prints_the_next_three_commands_which_are_those_of_its_readme(tmp_pat
     assert max(map(len, others)) < 100
 
 
+@pytest.mark.parametrize("language", [*SDKS, *STARTERS])
+def test_a_bot_in_another_language_comes_with_all_that_is_ours(tmp_path: Path, language: str) -> None:
+    folder = tmp_path / "my-bot"
+    first, *commands = shown("new", "my-bot", "--language", language, "--directory", folder).splitlines()
+    bot = re.findall(r"; (\S+) is the bot", first)[0]
+    assert "legal" in (folder / bot).read_text().lower()
+    assert max(map(len, commands)) <= 100
+    assert [line.strip() for line in commands[1:]] == re.findall(
+        r"^\$ (.*)", (folder / "README.md").read_text(), re.MULTILINE
+    )
+    names = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
+    assert ("wheels" in names) == (language in STARTERS)
+    if language in SDKS:
+        assert '"my-bot"' in (folder / bot).read_text()
+        source = folder / "arena" / "clients" / SDKS[language].sdk
+        assert len([*source.rglob("*")]) > 20
+        assert not {"node_modules", "target", "dist"} & {part for path in folder.rglob("*") for part in path.parts}
+    said = json.loads(shown("new", "my-bot", "--language", language, "--directory", tmp_path / "other", "--json"))
+    assert len(said["files"]) == int(re.findall(r" has (\d+) files", first)[0])
+
+
+def test_a_game_is_for_bots_in_python(tmp_path: Path) -> None:
+    result = arena("new", "my-bot", "--language", "go", "--game", "nullern", "--directory", tmp_path / "x")
+    assert result.exit_code == 2
+    assert "--game: a new bot in go plays every game" in result.output
+    assert not (tmp_path / "x").exists()
+
+
+def test_every_language_of_the_help_is_known() -> None:
+    assert new.LANGUAGES == project.LANGUAGE_NAMES
+
+
 def test_a_new_bot_plays_on_the_workbench(tmp_path: Path) -> None:
     shown("new", "first-try", "--directory", tmp_path / "x", "--game", "nullern")
     found = json.loads(
@@ -148,7 +184,7 @@ def test_the_same_project_is_the_same_bytes(tmp_path: Path) -> None:
         (("x" * 41,), 1, "1 to 40 letters, digits"),
         (("there",), 1, "there exists already: choose another name, or another place with --directory"),
         (("bot", "--directory", "file/below"), 1, "file is no directory: choose another place"),
-        (("bot", "--language", "cobol"), 2, "'cobol' is not 'python'"),
+        (("bot", "--language", "cobol"), 2, "'cobol' is not one of 'python', 'typescript'"),
     ],
 )
 def test_what_cannot_be_is_named_and_leaves_nothing(

@@ -28,7 +28,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from tests.cli.cli_rig import PATIENCE, arena
+from tests.cli.cli_rig import PATIENCE, arena, shown
 from tests.documents import ADDRESS, CONSOLE, ROOT, blocks, first_bots
 
 LANGUAGES: Final = {"python": (), "typescript": ("npm",), "go": ("go",), "cpp": ("cmake", "grpc_cpp_plugin"),
@@ -139,6 +139,20 @@ def first_match(language: str, folder: Path) -> Steps:
     after = os.times()
     processor = after.children_user + after.children_system - before.children_user - before.children_system
     return Steps(server, packages, build, match, server + packages + build + match, processor)
+
+
+def first_match_of_new(language: str, folder: Path, address: str) -> None:
+    """Does what `arena new` prints for a bot in a language, on a server with any address."""
+    home = folder.with_name(f"{folder.name}-home")
+    home.mkdir()
+    environment = newcomer(home)
+    _, _, *build, start = shown("new", "my-bot", "--language", language, "--directory", folder).splitlines()
+    for path in folder.glob("*.*"):
+        if ADDRESS in (text := path.read_text(encoding="utf-8", errors="replace")):
+            path.write_text(text.replace(ADDRESS, address), encoding="utf-8")
+    for command in build:
+        _done(command, folder, environment)
+    _played(start.strip().replace(ADDRESS, address), folder, environment, address)
 
 
 def _done(commands: str, where: Path, environment: dict[str, str]) -> tuple[Path, float]:

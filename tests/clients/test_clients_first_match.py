@@ -9,7 +9,8 @@ from typing import Final
 
 import pytest
 
-from tests.clients.first_match import TOOLS, first_match, guide
+from tests.cli.cli_rig import serving
+from tests.clients.first_match import TOOLS, first_match, first_match_of_new, guide
 from tests.documents import ROOT
 from tests.interop.interop_rig import tool
 
@@ -32,6 +33,16 @@ def test_an_author_has_a_rated_match_within_three_minutes(tmp_path: Path, langua
     if steps.total >= BAR and load > BUSY * cores:
         pytest.xfail(f"{steps}: more than {BAR:.0f}, but {load:.0f} programs wanted {cores} cores before it began")
     assert steps.total < BAR, f"{steps}; with {load:.1f} programs that wanted {cores} cores before it began"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "language",
+    [pytest.param(name, marks=[tool(each) for each in tools]) for name, tools in TOOLS.items()],
+)
+def test_a_new_project_builds_and_plays_by_the_commands_that_arena_prints(tmp_path: Path, language: str) -> None:
+    with serving(tmp_path / "data") as server:
+        first_match_of_new(language, tmp_path / "my-bot", server.server)  # fails where there is no rated match
 
 
 @pytest.mark.parametrize("language", TOOLS)

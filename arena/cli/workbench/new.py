@@ -11,24 +11,25 @@ import click
 from arena.cli.terminal.screen import json_option, print_json
 from engine.registry import GAMES
 
-NEXT: Final = (
-    "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
-    ".venv/bin/python bot.py --server localhost:50051",
-)
-"""Commands that make a new bot play, to be typed in its folder. Its README explains them."""
+LANGUAGES: Final = ("python", "typescript", "go", "cpp", "rust", "java", "bash", "awk", "ruby", "lua", "csharp")
+"""Languages of new bots; `arena.local.project.sdk_project` knows how each is built."""
 
 
 @click.command(epilog="Example: arena new my-bot --game nullern")
 @click.argument("name")
 @click.option(
-    "--language", type=click.Choice(["python"]), default="python", show_default=True, help="Language of the bot."
+    "--language",
+    type=click.Choice(LANGUAGES),
+    default="python",
+    show_default=True,
+    help="Language of the bot.",
 )
 @click.option(
     "--game",
     "games",
     type=click.Choice([*GAMES]),
     multiple=True,
-    help="A game that it plays; repeatable.  [default: all]",
+    help="A game that a bot in Python plays; repeatable.  [default: all]",
 )
 @click.option(
     "--directory",
@@ -38,10 +39,11 @@ NEXT: Final = (
 )
 @json_option
 def command(name: str, language: str, games: tuple[str, ...], directory: Path | None, as_json: bool) -> None:
-    """Create a project for a bot called NAME: a dozen lines that play, a test, a README, a CI workflow.
+    """Create a project for a bot called NAME: a dozen lines that play, and a README.
 
-    NAME is the bot's name on servers. The Python client and the engine are files of the project, because no registry
-    has them. Their dependencies come from the registry that pip uses.
+    A project in Python also has a test and a CI workflow. NAME is the bot's name on servers. The SDK is part of the
+    project, because no registry has it. Its dependencies come from the registry of the language. The Python client
+    connects bots in Bash, AWK, Ruby, Lua and C#.
 
     \b
     JSON: {"name", "language", "games", "directory", "files"}
@@ -49,18 +51,19 @@ def command(name: str, language: str, games: tuple[str, ...], directory: Path | 
     from arena.local.errors import LocalMatchError
     from arena.local.project.project import make_project
 
+    if games and language != "python":
+        raise click.UsageError(f"--game: a new bot in {language} plays every game; its code or its options name others")
     chosen = [GAMES[game] for game in dict.fromkeys(games or GAMES)]
     folder = Path(name) if directory is None else directory
     try:
-        files = make_project(name, folder, chosen)
+        made = make_project(name, folder, chosen, language)
     except (LocalMatchError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         names = [game.name for game in chosen]
-        print_json(
-            {"name": name, "language": language, "games": names, "directory": str(folder.resolve()), "files": files}
-        )
+        files, where = sorted(made.files), str(folder.resolve())
+        print_json({"name": name, "language": language, "games": names, "directory": where, "files": files})
         return
-    click.echo(f"{folder} has {len(files)} files; bot.py is the bot. Next, with a server running:")
-    for line in (f"cd {shlex.quote(str(folder))}", *NEXT):
+    click.echo(f"{folder} has {len(made.files)} files; {made.bot} is the bot. Next, with a server running:")
+    for line in (f"cd {shlex.quote(str(folder))}", *made.commands):
         click.echo(f"  {line}")

@@ -22,6 +22,7 @@ from arena.house import HOUSE_BOTS
 from arena.local.errors import ProjectRefused
 from arena.local.play.players import LocalHousePlayer
 from arena.local.play.table import play_game
+from arena.local.project.sdk_project import LANGUAGES, STARTERS, Project, sdk_project
 from arena.store.base.errors import NameNotAllowed
 from arena.store.bots.bots import check_free, check_name
 from arena.wheels import client_wheel, engine_wheel
@@ -65,7 +66,13 @@ def kept_decisions(games: Sequence[Game]) -> str:
     return "".join(json.dumps(MessageToDict(message), separators=(",", ":")) + "\n" for message in messages)
 
 
-LANGUAGES: Final = ("python",)
+LANGUAGE_NAMES: Final = ("python", *LANGUAGES, *STARTERS)
+"""Languages of bots, Python first."""
+NEXT: Final = (
+    "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+    ".venv/bin/python bot.py --server localhost:50051",
+)
+"""Commands that make a new bot in Python play."""
 TEMPLATES: Final = Path(__file__).with_name("python_project")
 PLACES: Final = {
     "bot.txt": "bot.py",
@@ -88,8 +95,8 @@ def class_name(name: str) -> str:
     return f"My{joined}" if taken else joined
 
 
-def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, ...]:
-    """Write a project for a bot that plays the given games; return its files, relative to the folder.
+def make_project(name: str, folder: Path, games: Sequence[Game], language: str = "python") -> Project:
+    """Write a project for a bot that plays the given games, or all games if it is not in Python; return it.
 
     Either all files are written, or none. Raises ProjectRefused for a name that no server accepts, and for an existing
     folder. Raises: ModuleNotFoundError, OSError.
@@ -103,6 +110,22 @@ def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, .
         raise ProjectRefused(f"{folder.parent} is no directory: choose another place with --directory")
     if folder.exists() or folder.is_symlink():
         raise ProjectRefused(f"{folder} exists already: choose another name, or another place with --directory")
+    made = _in_python(name, games) if language == "python" else sdk_project(name, language)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
+    try:
+        for place, content in made.files.items():
+            (draft / place).parent.mkdir(parents=True, exist_ok=True)
+            (draft / place).write_bytes(content)
+        draft.chmod(0o777 & ~_umask())
+        draft.rename(folder)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return made
+
+
+def _in_python(name: str, games: Sequence[Game]) -> Project:
     wheels = dict((client_wheel(), engine_wheel()))
     client, engine = wheels
     named = ", ".join(f'"{game.name}"' for game in games)
@@ -118,18 +141,7 @@ def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, .
     files = {place: Template(_text(file)).substitute(words).encode() for file, place in PLACES.items()}
     files |= {"decisions.jsonl": kept_decisions(games).encode()}
     files |= {f"wheels/{name}": packed for name, packed in wheels.items()}
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
-    try:
-        for place, content in files.items():
-            (draft / place).parent.mkdir(parents=True, exist_ok=True)
-            (draft / place).write_bytes(content)
-        draft.chmod(0o777 & ~_umask())
-        draft.rename(folder)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-    return tuple(sorted(files))
+    return Project("bot.py", NEXT, files)
 
 
 def _text(file: str) -> str:

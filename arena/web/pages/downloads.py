@@ -19,7 +19,7 @@ from arena.web.reading.reader import Missing
 from arena.wheels import client_wheel, engine_wheel
 
 _ARENA: Final = Path(str(files("arena")))
-STARTERS: Final = (_ARENA.parent / "clients" / "starters", _ARENA / "web" / "starters")
+STARTERS: Final = (_ARENA.parent / "clients" / "starters", _ARENA / "sdks" / "clients" / "starters")
 """The folder of the starters in a checkout, and in an installed arena."""
 FILE_TYPE: Final = "application/octet-stream"
 

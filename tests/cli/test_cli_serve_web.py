@@ -154,6 +154,7 @@ def test_a_match_is_on_the_pages_from_its_beginning_to_the_ladder(tmp_path: Path
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
         until(lambda: "No match is being played." in server.get("/live")[1], "the server's first word")
         running, ladder = Stream(server, "matches"), Stream(server, "ladder/sixth_sense")
+        newest = Stream(server, "newest")
         assert running.answer.headers["content-type"] == "text/event-stream"
         assert running.answer.headers["content-encoding"] is None, "a compressed stream would wait for more"
         assert (running.read(), ladder.read()) == ({}, {})
@@ -167,9 +168,14 @@ def test_a_match_is_on_the_pages_from_its_beginning_to_the_ladder(tmp_path: Path
             assert rounds == list(range(len(rounds)))[::-1], "every round that is over, the newest first"
             one.until(lambda rows: "over" in rows)
             assert f"/matches/{key}" in one.rows["over"]
+            assert {"over", "round-0", *(f"round-{number}" for number in rounds)} <= {*one.rows}, "no round goes away"
+            assert re.search(r"<strong>Over</strong>: (?:1\. .*2\.|2\. .*1\.|1\. .*1\.)", one.rows["over"])
             ladder.until(lambda rows: {*rows} == {"ann", "bob"})
-            running.until(lambda rows: rows and key not in rows)
-        for stream in (running, ladder, one):
+            running.until(lambda rows: "<strong>over</strong>" in rows.get(key, ""))
+            order = running.keys[-1]
+            assert order == sorted(order, key=int, reverse=True), "a match that ends stays where it is"
+            newest.until(lambda rows: any(int(number) >= int(key) for number in rows))
+        for stream in (running, ladder, newest, one):
             stream.close()
         answer, _ = server.get(f"/live/matches/{key}")
         assert (answer.status, answer.headers["location"]) == (303, f"/matches/{key}"), "it has a page of its own now"

@@ -85,3 +85,32 @@ def test_a_row_that_did_not_change_is_left_alone_when_its_ladder_comes_live(brow
         ago = page.locator("table.ladder tbody time").first.inner_text()
         assert "UTC" not in ago
         assert page.evaluate("[...document.querySelectorAll('table.ladder tbody td')].every((each) => each.kept)")
+
+
+def test_what_just_ended_can_be_held_and_comes_all_at_once_after_that(browser: Browser, site: str) -> None:
+    with looking(browser, site) as seen:
+        page = seen.page
+        page.add_init_script("""
+          const Source = window.EventSource;
+          window.EventSource = class extends Source {
+            constructor(address) {
+              super(address);
+              window.source = this;
+              this.addEventListener("rows", () => { window.came = true; });
+            }
+          };
+          window.ended = (number) => window.source.dispatchEvent(new MessageEvent("rows", { data: JSON.stringify({
+            order: [String(number), "1"], rows: { [number]: `<tr><th scope="row">match ${number}</th></tr>` },
+          }) }));
+        """)
+        seen.go("/")
+        page.wait_for_function("() => window.came")
+        rows, hold = page.locator("[data-live] tbody tr"), page.get_by_role("button", name="Hold")
+        page.evaluate("window.ended(901)")
+        assert rows.first.inner_text() == "match 901"
+        hold.click()
+        page.evaluate("window.ended(902); window.ended(903);")
+        assert (rows.first.inner_text(), hold.get_attribute("aria-pressed")) == ("match 901", "true")
+        hold.press("Enter")
+        assert (rows.first.inner_text(), hold.get_attribute("aria-pressed")) == ("match 903", "false")
+        assert rows.count() == 2

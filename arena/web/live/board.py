@@ -43,6 +43,8 @@ class Board:
         self._changed = trio.Event()
         self._lock = trio.Lock()
         self.viewers = 0
+        self.final = False
+        """True if it will not change any more: its match is over."""
 
     async def refresh(self, *, first: bool = False) -> None:
         """Render the board, and wake the viewers if it has changed.

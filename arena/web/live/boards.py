@@ -24,7 +24,7 @@ from arena.web.drawing.ratings import intervals
 from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
 from arena.web.live.event_stream import Viewers
 from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
-from arena.web.reading.reader import Missing, Reader, Unavailable, stopped
+from arena.web.reading.reader import Missing, Reader, Unavailable, just_ended, stopped
 from engine.registry import GAMES
 
 
@@ -159,6 +159,8 @@ class Live:
             return self._matches
         if name == "status":
             return self._status
+        if name == "newest":
+            return self._newest
         if kind == "matches" and rest.isascii() and rest.isdigit() and len(rest) < 19:
             return partial(self._match, int(rest))
         if kind == "ladder":
@@ -168,7 +170,7 @@ class Live:
     async def _matches(self) -> Rows:
         return {
             f"{table.match_id}": fragment("live_parts.html", "match_row", self._root, table)
-            for table in reversed(self.feed.tables.values())
+            for _, table in sorted((self.feed.tables | self.feed.over).items(), reverse=True)
         }
 
     async def table(self, number: int) -> LiveTable | None:
@@ -184,10 +186,11 @@ class Live:
         return table
 
     async def _match(self, number: int) -> Rows:
-        table = await self.table(number)
+        table = await self.table(number) or self.feed.over.get(number)
+        over = {"over": fragment("live_parts.html", "over", self._root, number, table)}
         if table is None:
-            return {"over": fragment("live_parts.html", "over", self._root, number)}
-        return {
+            return over
+        return (over if table.end is not None else {}) | {
             f"round-{each.round}": fragment(
                 "live_parts.html", "round", self._root, table, each, face_up(table.game, each)
             )
@@ -221,6 +224,12 @@ class Live:
         rows = _ROW.findall(drawn.partition("<tbody>")[2])
         return {row.bot: html for row, html in zip(ladder.standings, rows, strict=True)}
 
+    async def _newest(self) -> Rows:
+        found = await self._reader.read(just_ended)
+        drawn = fragment("macros.html", "match_list", self._root, found)
+        rows = _ROW.findall(drawn.partition("<tbody>")[2])
+        return {f"{row.match_id}": html for row, html in zip(found, rows, strict=True)}
+
     async def _refresh(self) -> None:
         """Refresh the changed boards that have viewers, at most once a second."""
         ended: dict[str, int] = {}
@@ -230,10 +239,16 @@ class Live:
             for name, board in list(self._boards.items()):
                 if not board.viewers:
                     continue
-                game = name.removeprefix("ladder/")
-                if game != name:
-                    if self.feed.ended.get(game, 0) != ended.get(name, 0):
-                        ended[name] = self.feed.ended.get(game, 0)
+                kind, _, rest = name.partition("/")
+                if kind in {"ladder", "newest"}:
+                    now = self.feed.ended.get(rest, 0) if rest else sum(self.feed.ended.values())
+                    if now != ended.get(name, 0):
+                        ended[name] = now
+                        await board.refresh()
+                elif kind == "matches" and rest:
+                    runs = int(rest) in self.feed.tables
+                    if runs or not board.final:
+                        board.final = not runs and not self.feed.silent
                         await board.refresh()
                 elif name != "status" or monotonic() - status_at >= 2 * INTERVAL:
                     await board.refresh()

@@ -30,6 +30,8 @@ NO_SERVER: Final = (
     "These pages read a data directory only, and running matches are not in it. "
     "`arena serve --web` and `arena web --server` show them."
 )
+KEPT_OVER: Final = 20
+"""Number of matches that ended last and stay among the running ones."""
 NOT_YET: Final = "The server has not answered yet."
 
 
@@ -45,6 +47,8 @@ class LiveTable:
     """Points of the finished rounds, in order."""
     rounds: list[RoundRow] = field(default_factory=list)
     """The finished rounds that were received completely, in order."""
+    end: EndRow | None = None
+    """The result; None while it is running."""
 
 
 class LiveFeed:
@@ -53,7 +57,9 @@ class LiveFeed:
     def __init__(self, open_server: OpenServer | None) -> None:
         self._open = open_server
         self.tables: dict[int, LiveTable] = {}
-        """Matches by number."""
+        """Running matches by number."""
+        self.over: dict[int, LiveTable] = {}
+        """The `KEPT_OVER` matches that ended last, by number."""
         self.ended: dict[str, int] = {}
         """Number of ended matches, by game."""
         self.silent = NO_SERVER if open_server is None else NOT_YET
@@ -120,6 +126,10 @@ class LiveFeed:
                 case EndRow():
                     table = self.tables.pop(event.match_id)
                     self.ended[table.game] = self.ended.get(table.game, 0) + 1
+                    table.end = event
+                    self.over[event.match_id] = table
+                    while len(self.over) > KEPT_OVER:
+                        del self.over[next(iter(self.over))]
         self._change()
 
     def _change(self) -> None:

@@ -16,17 +16,17 @@ from arena.web.drawing.five_pictures import five_pictures
 from arena.web.drawing.ratings import UNSETTLED, intervals
 from arena.web.pages.asked import game_asked, instant_asked, number_asked
 from arena.web.pages.tv import on_tv
-from arena.web.reading.reader import Missing, stopped
+from arena.web.reading.reader import Missing, just_ended, stopped
 
 FIRST: Final = 5
-"""Number of bots of each ladder, and of matches, on the first page."""
+"""Number of bots of each ladder on the first page."""
 
 
 async def home(request: Request) -> Response:
     """Show the best bots of each ladder and the newest matches."""
 
     def query(source: DataSource) -> tuple[list[LadderRows], tuple[MatchRow, ...], dict[str, str]]:
-        return [source.ladder(game) for game in source.games()], source.matches(limit=FIRST), stopped(source)
+        return [source.ladder(game) for game in source.games()], just_ended(source), stopped(source)
 
     ladders, matches, kept_out = await request.app.state.fresh.read("first page", query)
     drawn = [(ladder, ladder.standings[:FIRST], intervals(ladder.standings[:FIRST])) for ladder in ladders]
@@ -35,6 +35,7 @@ async def home(request: Request) -> Response:
         "home.html",
         ladders=drawn,
         matches=matches,
+        live=request.app.state.live.has_server,
         stopped=kept_out,
         tv=await on_tv(request),
         game="",

@@ -31,7 +31,9 @@ async def events(request: Request) -> Response:
 async def running(request: Request) -> Response:
     """List the running matches."""
     live = live_of(request)
-    return page(request, "live.html", rows=await live.rows("matches"), silent=live.feed.silent, watched=live.has_server)
+    rows = await live.rows("matches")
+    feed = live.feed
+    return page(request, "live.html", rows=rows, running=bool(feed.tables), silent=feed.silent, watched=live.has_server)
 
 
 async def match(request: Request) -> Response:

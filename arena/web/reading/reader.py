@@ -13,7 +13,8 @@ from anyio.to_thread import run_sync
 from arena.queries.remote import NoAnswer
 from arena.queries.source import DataSource
 from arena.store.base.errors import Refused, StoreError
-from arena.store.base.rows import LadderRows
+from arena.store.base.rows import LadderRows, MatchRow, MatchState
+from arena.store.matches.search import MatchFilter
 from arena.web.caches import TtlCache
 
 OpenSource: TypeAlias = Callable[[], AbstractContextManager[DataSource]]
@@ -23,6 +24,7 @@ AT_ONCE: Final = 4
 """Maximum number of simultaneous queries; others wait."""
 SECONDS: Final = 1.0
 """Number of seconds for which a result is cached: few enough that the ladder shows a match within two seconds."""
+JUST_ENDED: Final = 5
 TABLE_LADDER: Final = 60.0
 """Seconds for which a ladder of one table size is cached."""
 
@@ -66,6 +68,11 @@ class Reader:
             raise Unavailable(str(error)) from error
         except Refused as error:
             raise Missing(str(error)) from error
+
+
+def just_ended(source: DataSource) -> tuple[MatchRow, ...]:
+    """Return the matches that have a result and began last, as many as the first page shows."""
+    return source.search(MatchFilter(state=MatchState.FINISHED), JUST_ENDED).matches
 
 
 def stopped(source: DataSource) -> dict[str, str]:

@@ -62,12 +62,36 @@ function put(place, { order, rows }) {
   while (place.children.length > order.length) place.lastElementChild.remove();
 }
 
+// While the reader holds the page, what comes waits. It is shown all at once in the end.
+const hold = document.querySelector("[data-hold]");
+const waiting = new Map();
+let held = false;
+
+function take(place, message) {
+  if (!held) {
+    put(place, message);
+    return;
+  }
+  waiting.set(place, { order: message.order, rows: { ...waiting.get(place)?.rows, ...message.rows } });
+}
+
+if (hold !== null) {
+  hold.hidden = false;
+  hold.addEventListener("click", () => {
+    held = !held;
+    hold.setAttribute("aria-pressed", String(held));
+    if (held) return;
+    waiting.forEach((message, place) => put(place, message));
+    waiting.clear();
+  });
+}
+
 for (const part of document.querySelectorAll("[data-live]")) {
   const place = part.dataset.rows === undefined ? part : part.querySelector(part.dataset.rows);
   if (place === null) continue;
   const source = new EventSource(part.dataset.live);
   source.addEventListener("rows", (event) => {
-    put(place, JSON.parse(event.data));
+    take(place, JSON.parse(event.data));
     say("");
   });
   source.addEventListener("error", () => say("No connection to the server; it is tried again."));

@@ -37,7 +37,7 @@ def sections(game: Game) -> Iterator[str]:
     seats = game.seats[-1]
     sizes = ", ".join(f"{sum(field.size for field in game.observation(seats))} ({seats})" for seats in game.seats)
     yield f"## {game.title}\n"
-    yield f"Numbers in all, by seats: {sizes}. With {seats} seats:\n"
+    yield f"Length of the vector, by number of seats: {sizes}. With {seats} seats:\n"
     rows = "".join(_row(field) for field in game.observation(seats))
     yield f"| field | offset | shape | range | step of a byte | meaning |\n|---|---|---|---|---|---|\n{rows}"
 

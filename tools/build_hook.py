@@ -65,7 +65,7 @@ class Compiled(BuildHookInterface[Any]):
         build_data["infer_tag"] = True
         for path in [*built.rglob("*.so"), *built.rglob("*.pyd")]:
             place = path.relative_to(built)
-            if flat:  # its `sources` put this back
+            if flat:  # the setting `sources` of a flat package adds this prefix again
                 place = place.relative_to(package)
             build_data["force_include"][str(path)] = str(place)
 

@@ -1,4 +1,4 @@
-"""Builds the site of the pages, and its wheel: `make docs`.
+"""Builds the documentation site and its wheel: `make docs`.
 
 The pages are those that docs/index.md links to, in its four groups. Sphinx sees a copy of each, in which links to other
 files lead to a page with the file's text.

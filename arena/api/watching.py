@@ -37,7 +37,7 @@ _CAUGHT_UP: Final = matches_pb2.WatchMatchesResponse(caught_up=True).SerializeTo
 
 
 class Watching:
-    """The sending of matches' events to all watchers."""
+    """The sender of the events of matches to all watchers."""
 
     def __init__(self, arena: Arena) -> None:
         self._live = arena.live

@@ -11,7 +11,7 @@ class LadderError(ValueError):
 
 
 class EventsMissing(LadderError):
-    """The numbers of the events leave a gap."""
+    """The numbers of the events have a gap."""
 
     def __init__(self, number: int, expected: int) -> None:
         super().__init__(f"event {number} follows where event {expected} should: the list is not whole")

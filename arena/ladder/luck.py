@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, TypeAlias
 Exact: TypeAlias = int | Fraction
 
 SHRINKAGE: Final = 20
-"""Coefficients fitted to n matches are multiplied by n/(n + SHRINKAGE), against overfitting to few matches."""
+"""Coefficients fitted to n matches are multiplied by n/(n + SHRINKAGE), which avoids overfitting to few matches."""
 
 
 class Coefficients(NamedTuple):
@@ -53,7 +53,7 @@ class Luck:
         self._sums = _Sums(seats)
         self._using = self._next = NO_ADJUSTMENT
         self._means = [_Mean(seats), _Mean(seats)]
-        """Mean baselines of the matches after those to which `_using` and `_next` were fitted."""
+        """Mean baselines of the matches since `_using` was fitted, and of those since `_next` was."""
 
     @property
     def coefficients(self) -> Coefficients:
@@ -130,7 +130,7 @@ class _Mean:
         self._totals = [total + score for total, score in zip(self._totals, house, strict=True)]
 
     def surplus(self, house: Sequence[Exact]) -> Sequence[Exact]:
-        """Return by seat the baseline minus the mean, multiplied by `matches` so that it is exact."""
+        """Return, for each seat, the baseline minus the mean, multiplied by `matches` so that it is exact."""
         return [score * self.matches - total for total, score in zip(self._totals, house, strict=True)]
 
 

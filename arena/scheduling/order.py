@@ -12,7 +12,7 @@ from arena.scheduling.candidate import Candidate
 
 BotT = TypeVar("BotT", bound=Hashable)
 Entry: TypeAlias = tuple[float, float, float, int]
-"""Priority of a candidate, the smallest first, and the candidate's number."""
+"""Three numbers that make a candidate's priority, the smallest tuple first, and the candidate's number."""
 
 
 class Order(Generic[BotT]):

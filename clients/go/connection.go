@@ -24,7 +24,7 @@ type connection struct {
 	mutex    sync.Mutex
 	progress *progress
 	name     string
-	// try counts the tries to connect. Events of earlier tries are ignored.
+	// try counts the attempts to connect. Events of earlier attempts are ignored.
 	try     int
 	channel channel
 	call    call

@@ -78,7 +78,7 @@ type Decision struct {
 	// DecisionID is the number of the decision, unique within the match.
 	DecisionID int
 	Game       *Catalog
-	// View is the game as this seat sees it: a *SixthSenseView or a *NullernView. Of any other game it is an *anypb.Any, whose
+	// View is the game as this seat sees it: a *SixthSenseView or a *NullernView. For any other game it is an *anypb.Any, whose
 	// message Game.Message describes.
 	View any
 	// Legal are the legal actions in rising order, never empty: indices into Game.Actions.

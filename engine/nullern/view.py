@@ -33,7 +33,7 @@ class NullernView(NamedTuple):
     taken: bytes
     """Tricks taken this round, by seat."""
     scores: tuple[int, ...]
-    """Points before this round, by seat, without the cost of Hupfers; after the end the result, with it."""
+    """Points before this round, by seat, without the cost of Hupfers; after the game the result, with that cost."""
     hupfers: bytes
     """Hupfers before this round, by seat; after the end all of them."""
 

@@ -35,7 +35,7 @@ MOST_WON: Final = 14
 """Points of the best possible round: a prediction of 14 that comes true (S14)."""
 MOST_WON_BY_NOVICES: Final = 6
 EXTRA_CHOICES: Final = 10
-"""Each 8 may lead a trick and peek, and each 12 may be in a trick of its own to split (S12, S13)."""
+"""Maximum number of peeks and splits in a round: one for each of the five 8s and the five 12s (S12, S13)."""
 
 
 class SixthSense:

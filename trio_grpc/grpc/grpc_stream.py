@@ -114,7 +114,7 @@ class GrpcStream(Http2Stream):
         self._partial_needed = PREFIX_SIZE
         self._partial_since = 0.0
         self._received: deque[tuple[int, bytes, float]] = deque()
-        """Messages that were not returned yet: compression flag, content and time of arrival."""
+        """Messages that have not been returned yet: compression flag, content and time of arrival."""
         self._delivery_turn = 0
         self._on_message: Callable[[Any], None] | None = None
         self._on_message_sent: Callable[[], None] | None = None

@@ -132,7 +132,7 @@ class FittedTable:
                 shown.name,
                 justify=shown.justify,
                 style=shown.style,
-                width=wide + (not table.columns),  # Rich drops a leading space.
+                width=wide + (not table.columns),  # Rich drops the space at the left edge.
                 no_wrap=not shown.folds,
                 overflow="fold",
             )

@@ -87,7 +87,7 @@ class SlowBots:
         """For each bot, the time before which it is not reported again, and the length of the pause after that."""
 
     def due(self, thinking: Iterable[ThinkingBot], now: float) -> Iterator[SlowBot]:
-        """Yield the bots to report at the time `now` of `time.perf_counter`."""
+        """Yield the bots to report now. `now`: the current `time.perf_counter()`."""
         for each in sorted(thinking, key=lambda each: each.since):
             if (seconds := now - each.since) < LONG:
                 return

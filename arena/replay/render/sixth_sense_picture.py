@@ -34,7 +34,7 @@ class YesNoAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SixthSenseMarks(Marks):
-    """The reasons for choices that the server made in a round, and the answers that no card shows."""
+    """Causes of the server's choices in a round, and the yes-or-no answers that its cards do not show."""
 
     predictions: Mapping[int, Cause | None]
     """Causes of predictions, by seat; None for a bot's own choice."""

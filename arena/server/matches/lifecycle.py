@@ -361,7 +361,7 @@ class MatchLifecycle:
                 player.offers.availability.played()
         self._observers.played(driver, ready_check, changes)
         self._release(driver.players)
-        # after the matchmaker, so that the report and the next invitation leave together
+        # after the matchmaker has freed the players, so that the report and the next invitation leave together
         driver.report(over, changes, entry)
 
     def _release(self, players: Sequence[Player]) -> None:

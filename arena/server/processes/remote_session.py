@@ -75,7 +75,7 @@ class RemoteSession(Session):
             self._line.call("session", self.number, "close", reason.name, text)
 
     def leave(self) -> None:
-        """Have the stream of a bot that signs off closed after the waiting messages are sent; `run` returns."""
+        """Close the stream of a bot that signs off, once its waiting messages are sent. `run` then returns."""
         self._leaving = True
         self._turns.due(self)
         self._line.call("session", self.number, "leave")

@@ -91,7 +91,7 @@ def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before:
 
 
 def _looked_at(bot: int | None, wanted: MatchFilter, least: int, before: int | None) -> Select[tuple[int]]:
-    """Return the numbers of candidates, newest first, along an index."""
+    """Return a query for the numbers of candidates, newest first, that only follows an index."""
     if bot is None:
         number, query = _MATCHES.id, select(_MATCHES.id.label("id"))
         if wanted.state is not None:

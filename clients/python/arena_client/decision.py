@@ -1,4 +1,4 @@
-"""The questions to a bot: a `Decision`, and the `Catalog` that explains its small numbers."""
+"""The questions to a bot: a `Decision`, and the `Catalog` that explains its numbers of cards and actions."""
 
 from __future__ import annotations
 

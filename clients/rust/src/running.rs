@@ -83,7 +83,7 @@ struct Run {
     network: Network,
     news: mpsc::UnboundedReceiver<News>,
     answers: mpsc::UnboundedReceiver<Answer>,
-    /// Sender to the bot's thread; `None` once nothing more is added.
+    /// Sender to the bot's thread; `None` once nothing more will be sent.
     deliveries: Option<threads::Sender<Delivery>>,
     /// True if the bot must not be called any more. The run then does not wait for a bot that still
     /// computes.

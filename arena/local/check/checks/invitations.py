@@ -75,7 +75,7 @@ async def invitations(stage: Stage) -> None:
     disturbs=True,
 )
 async def withdrawn(stage: Stage) -> None:
-    """Does it play on after invitations were withdrawn?"""
+    """Does it play on after invitations have been withdrawn?"""
     wire = await stage.connected()
     await stage.idle()
     number = min(stage.capacity, 16)

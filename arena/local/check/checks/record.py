@@ -74,7 +74,7 @@ async def in_time(stage: Stage) -> None:
     needs=(),
 )
 async def output(stage: Stage) -> None:
-    """Does it print no more than a log?"""
+    """Does it print no more than a log would?"""
     await stage.end_bot()
     printed = f"it printed {stage.printed / (1 << 20):.1f} MiB"
     if stage.printed > TOO_MUCH:

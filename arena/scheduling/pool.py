@@ -77,8 +77,8 @@ class Pool(Generic[BotT]):
         self.tables = 0
         """Number of tables formed so far."""
         self._owed_to_house = -1.0
-        """The house bots' share of the seats at formed tables, minus the seats that they got. It is never below -1: they
-        can be ahead by only one seat, however many they got while nobody else was there."""
+        """The house bots' share of the seats at formed tables, minus the seats that they got. It is never below -1:
+        they can be ahead by only one seat, however many they got while nobody else was there."""
         self._house = house
         self._chance = chance
         self._patience = patience

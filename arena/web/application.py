@@ -21,7 +21,7 @@ from arena.web.api.endpoint import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
-from arena.web.pages import bots, elsewhere, feeds, ladders, match_list, match_tabs, matches, opponents, tv
+from arena.web.pages import bots, elsewhere, feeds, ladders, match_tabs, matches, opponents
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.documentation import Documentation, documentation
@@ -58,7 +58,7 @@ ROUTES: Final = (
     Route("/bots/{name}/feed.atom", feeds.of_bot),
     Route("/ladder/{game}/feed.atom", feeds.of_ladder),
     Route("/decisions.atom", feeds.of_decisions),
-    Route("/matches", match_list.matches),
+    Route("/matches", matches.matches),
     Route("/matches/{number:whole}", matches.match),
     Route("/matches/{number:whole}/steps/{step:whole}", matches.step),
     Route("/matches/{number:whole}/rounds/{round:whole}", matches.round_frames),
@@ -86,7 +86,7 @@ ROUTES: Final = (
     Route("/live", live_pages.running),
     Route("/live/events/{name:path}", live_pages.events),
     Route("/live/matches/{number:whole}", live_pages.match),
-    Route("/tv", tv.tv),
+    Route("/tv", live_pages.tv),
     Route("/status", live_pages.status),
     Route("/static/{path:path}", static_file),
 )

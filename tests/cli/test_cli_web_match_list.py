@@ -12,7 +12,7 @@ import pytest
 from arena.store.matches import matches
 from arena.store.matches import search as match_search
 from arena.store.opening import open_readonly
-from arena.web.pages import match_list
+from arena.web.pages import matches as match_pages
 from tests.cli.web_data import directory_of, pages_of
 from tests.cli.web_rig import WebPages
 from tests.replay.recorded import STARTED
@@ -52,7 +52,7 @@ def test_matches_are_found_by_size_bots_days_faults_and_place(data: Path) -> Non
 
 
 def test_further_pages_keep_the_filters(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match_list, "LISTED", 1)
+    monkeypatch.setattr(match_pages, "LISTED", 1)
     pages, found = pages_of(data), []
     query: str | None = "bot=bot-0&opponent=bot-3&seats=4"
     while query is not None:

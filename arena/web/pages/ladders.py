@@ -15,7 +15,7 @@ from arena.web.answers.responses import page
 from arena.web.drawing.five_pictures import five_pictures
 from arena.web.drawing.ratings import UNSETTLED, intervals
 from arena.web.pages.asked import game_asked, instant_asked, number_asked
-from arena.web.pages.tv import on_tv
+from arena.web.pages.live import on_tv
 from arena.web.reading.reader import Missing, just_ended, stopped
 
 FIRST: Final = 5

@@ -1,22 +1,26 @@
-"""One match: its replay step by step, the check of that replay, and the analysis of its choices."""
+"""The list of matches, and one match: its replay step by step, its check, and the analysis of its choices."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from arena.analysis.verdict import checked, unchecked
+from arena.queries.figures import CONFIDENCE
 from arena.queries.source import DataSource
-from arena.replay.render.show import ShowError, part_name
-from arena.store.base.rows import MatchRow, MatchState
-from arena.web.answers.responses import packed, page, replay_download
+from arena.replay.render.show import ShowError, in_plain_text, part_name, show_step, step_words, table_scene
+from arena.replay.render.table_svg import table_svg
+from arena.replay.steps import Course, legal_actions
+from arena.store.base.rows import MatchRow, MatchState, microseconds
+from arena.store.matches.search import SEARCHED, MatchFilter
+from arena.web.answers.responses import fragment, packed, page, replay_download
 from arena.web.drawing.score_line import score_line
-from arena.web.pages.asked import number_asked
-from arena.web.pages.match_frames import frame
+from arena.web.pages.asked import instant_asked, known_game, number_asked
 from arena.web.reading.reader import Busy, Missing, NotShown
 from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.reading.reviews import Review, TooManyReviews
@@ -205,3 +209,76 @@ async def ask(request: Request) -> Response:
     except TooManyReviews as error:
         raise Busy(str(error)) from error
     return RedirectResponse(f"{request.scope['root']}/matches/{number}/analysis", 303)
+
+
+def frame(course: Course, index: int, seat: int | None, costly: Mapping[int, Mapping[str, Any]]) -> str:
+    """Return a step as HTML, as one seat saw it or with all hands open."""
+    scene, words = table_scene(course, index, seat), step_words(course, index, seat)
+    after = (_cost(costly.get(index)), legal_actions(course, index, seat))
+    if scene is None or words is None:
+        return fragment("board.html", "in_words", in_plain_text(show_step(course, index, seat)), *after)
+    drawn = table_svg(scene, f"The table at step {index}")
+    return fragment("board.html", "frame", drawn, scene, words, *after)
+
+
+def _cost(choice: Mapping[str, Any] | None) -> str:
+    """Describe the cost of the choice that led to a step; empty if the analysis has none."""
+    if choice is None:
+        return ""
+    margin = CONFIDENCE * choice["error"]
+    cost = f"{choice['cost']:.1f} ± {margin:.1f} points"
+    return f"This choice, {choice['name']}, cost {cost} against {choice['better_name']}."
+
+
+LISTED: Final = 50
+STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}
+NAMES: Final = ("game", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
+"""Names of the filters, in their order in an address."""
+
+
+async def matches(request: Request) -> Response:
+    """List matches, newest first."""
+    wanted, before = _wanted(request), number_asked(request, "before")
+    found = await request.app.state.reader.read(lambda source: source.search(wanted, LISTED, before))
+    typed = {name: request.query_params.get(name, "") for name in NAMES}
+    kept = {name: value for name, value in typed.items() if value}
+    return page(
+        request,
+        "matches.html",
+        matches=found.matches,
+        typed=typed,
+        states=STATES,
+        filtered=bool(kept),
+        searched=SEARCHED,
+        older=None if found.next is None else urlencode(kept | {"before": str(found.next)}),
+        newest=urlencode(kept) if before is not None else None,
+    )
+
+
+def _wanted(request: Request) -> MatchFilter:
+    """Return the filters that the address has. Raises: Missing."""
+    given = request.query_params
+    game, state = given.get("game", ""), given.get("state", "")
+    if game:
+        known_game(game)
+    if state not in STATES:
+        raise Missing(f"a match is {', '.join(filter(None, STATES))}, not {state[:40]!r}")
+    since, until = instant_asked(request, "since", begins=True), instant_asked(request, "until")
+    return MatchFilter(
+        game=game,
+        bot=given.get("bot", "").strip(),
+        opponent=given.get("opponent", "").strip(),
+        seats=number_asked(request, "seats", 100) or 0,
+        since=None if since is None else microseconds(since),
+        until=None if until is None else microseconds(until),
+        faults=_ticked(request, "faults"),
+        lost=_ticked(request, "lost"),
+        state=MatchState(state) if state else None,
+    )
+
+
+def _ticked(request: Request, name: str) -> bool:
+    typed = request.query_params.get(name, "")
+    if typed not in {"", "0", "1"}:
+        raise Missing(f"{name} is 1 or 0, not {typed[:40]!r}")
+    return typed == "1"

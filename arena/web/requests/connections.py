@@ -24,7 +24,7 @@ MOST: Final = 8000
 MOST_OF_ADDRESS: Final = 200
 """Maximum numbers of open connections: in total (less if fewer files may be open), and per address."""
 SECOND_FILES: Final = 8
-"""Of the files that the process may open, 1/`SECOND_FILES` is reserved for the relays of playing bots."""
+"""The relays of playing bots get 1/`SECOND_FILES` of the files that the process may open."""
 THIS_MACHINE: Final = "127.0.0.1"
 
 

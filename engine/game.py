@@ -225,7 +225,7 @@ class Game(Protocol):
         """Describe the fields of `State.vector` with this many seats, whatever the options."""
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Return an upper bound on the number of choices in a game, of all seats together. Raises: OptionError."""
+        """Return an upper bound on the number of choices in a game, over all seats. Raises: OptionError."""
 
     def points(self, seats: int, **options: Option) -> range:
         """Return bounds of the scores: none is ever lower or higher. Raises: OptionError."""

@@ -1,4 +1,4 @@
-"""`arena drain`: stop a running server after its matches and wait for its end."""
+"""`arena drain`: stop a running server once its matches are over, and wait until it has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawing of the report of a local match: the verdict in words, the figures, both bots side by side, and a plot."""
+"""Draws the report of a local match: the verdict in words, the figures, both bots side by side, and a plot."""
 
 from __future__ import annotations
 

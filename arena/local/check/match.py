@@ -76,7 +76,7 @@ class Puppet:
         await trio.sleep_forever()
 
     def answer(self) -> bool:
-        """Answer open questions. Return False, so that callers can use the method as a condition that never holds."""
+        """Answer open questions. Always return False, for conditions such as `lambda: done or puppet.answer()`."""
         questions, self._questions = self._questions, []
         for question in questions:
             if (match := self.player.playing.running.get(question.match_id)) is not None:

@@ -63,7 +63,7 @@ class CheckServer:
         self.lenient = False
         """True if an existing name may be registered again."""
         self.tried_at: list[float] = []
-        """Opening times of all streams."""
+        """Times at which streams were opened."""
         self.hello_fault = ""
         """The fault of the latest hello; empty if the hello was valid."""
         self.wires: list[Wire] = []

@@ -50,7 +50,7 @@ class LocalPlayer(Protocol):
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
         """Handle a message; return the decision's number and the action for every question in it.
 
-        Exceptions of the bot propagate. The message belongs to the table, which may reuse it.
+        Exceptions raised by the bot propagate. The message belongs to the table, which may reuse it.
         """
 
 

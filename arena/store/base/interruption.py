@@ -20,7 +20,7 @@ class Interruption(Enum):
 
     @classmethod
     def of(cls, reason: str) -> Interruption | None:
-        """Return the cause that a stored reason names; None for an empty reason or a text of another server version."""
+        """Return the cause that a stored reason names; None if it is empty or from another version of the server."""
         return next((each for each in cls if each.value in reason), None)
 
     def in_words(self, whose: str = "the server") -> str:

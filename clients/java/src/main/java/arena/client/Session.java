@@ -24,8 +24,8 @@ import java.util.stream.Collectors;
 /**
  * The conversation of one stream from the welcome on, as far as it does not need the bot:
  * heartbeats, invitations, the running matches. It continues while the bot thinks. It never waits
- * and does no input or output. The bot's thread reads the games, the open decisions and the ended
- * matches, and nothing else of it.
+ * and does no input or output. The bot's thread reads only the games, the open decisions and the
+ * ended matches.
  */
 final class Session {
     private record Key(long match, int decision) {}

@@ -12,7 +12,17 @@ import trio
 from PIL import Image
 
 from arena.web.drawing import match_picture
-from arena.web.drawing.match_picture import CHART, EDGE, PAPER, SEATS, SIZE, MatchPictures, PicturedMatch, PicturedSeat
+from arena.web.drawing.match_picture import (
+    CHART,
+    EDGE,
+    PAPER,
+    ROW,
+    SEATS,
+    SIZE,
+    MatchPictures,
+    PicturedMatch,
+    PicturedSeat,
+)
 from tests.cli.web_data import directory_of, pages_of
 from tests.cli.web_process_rig import ask, browsing
 
@@ -71,10 +81,12 @@ def test_a_picture_is_drawn_once(data: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("name", ["W" * 64, "<script>alert(1)</script>", "שלום 🃏", "", "a\nb"])
 @pytest.mark.parametrize("scores", [(), ((0,) * 7,), ((-123_456,) * 7, (9,) * 7, (-40, 50, -60, 70, 0, 1, 2))])
+@pytest.mark.parametrize("spoilt", [False, True])
 @pytest.mark.parametrize("seats", [2, 7])
-def test_any_name_stays_inside_the_edge(name: str, seats: int, scores: tuple[tuple[int, ...], ...]) -> None:
-    lines = tuple(PicturedSeat(1 + seat, name, -123_456) for seat in range(seats))
-    lines = tuple(line._replace(seat=seat) for seat, line in enumerate(lines))
+def test_any_name_stays_inside_the_edge(
+    name: str, seats: int, scores: tuple[tuple[int, ...], ...], spoilt: bool
+) -> None:
+    lines = tuple(PicturedSeat(1 + seat, name, -123_456, seat, spoilt) for seat in range(seats))
     match = PicturedMatch("Match 9007199254740991", "6th Sense", lines, scores)
     content = trio.run(MatchPictures().picture, match)
     assert len(content) <= LARGEST
@@ -85,6 +97,25 @@ def test_any_name_stays_inside_the_edge(name: str, seats: int, scores: tuple[tup
     for box in ((0, 0, half, SIZE[1]), (SIZE[0] - half, 0, *SIZE), (0, 0, SIZE[0], half), (0, SIZE[1] - half, *SIZE)):
         assert image.crop(box).getcolors() == [((box[2] - box[0]) * (box[3] - box[1]), paper)]
     assert len(image.getcolors(1 << 20) or ()) > 5, "something is drawn"
+
+
+def test_a_seat_that_a_house_bot_played_on_is_marked_and_only_that_seat() -> None:
+    seats = (PicturedSeat(1, "ann", 50, 0), PicturedSeat(2, "bob", 40, 1))
+    marked = (seats[0], seats[1]._replace(spoilt=True))
+    shown = []
+    for each in (seats, marked):
+        content = trio.run(MatchPictures().picture, PicturedMatch("Match 1", "Nullern", each))
+        with Image.open(BytesIO(content)) as opened:
+            shown.append(opened.convert("RGB"))
+    first, second = (SIZE[1] - EDGE - ROW * row for row in (2, 1))
+
+    def differs(*box: int) -> bool:
+        plain, noted = (image.crop((box[0], box[1], box[2], box[3])).tobytes() for image in shown)
+        return plain != noted
+
+    assert not differs(0, first, SIZE[0], second)
+    assert differs(0, second, *SIZE)
+    assert differs(SIZE[0] // 2, EDGE + 46, SIZE[0], EDGE + 90), "the mark is explained"
 
 
 def test_score_lines_have_the_colours_of_the_pages() -> None:

@@ -24,6 +24,8 @@ SIZE: Final = (1200, 630)
 EDGE: Final = 70
 """Width of the empty margin on every side, in pixels."""
 ROW: Final = 58
+MARK: Final = " *"
+PLAYED_ON: Final = "* a house bot played on"
 KEPT: Final = 256
 """Number of cached pictures; each has some 15 kB."""
 PAPER: Final = "#eef2f9"
@@ -46,6 +48,8 @@ class PicturedSeat(NamedTuple):
     score: int
     seat: int = 0
     """Number of the seat, which gives its score line a colour."""
+    spoilt: bool = False
+    """True if a house bot played too much of the match for this seat."""
 
 
 class PicturedMatch(NamedTuple):
@@ -86,6 +90,8 @@ def _drawn(match: PicturedMatch) -> bytes:
     right = SIZE[0] - EDGE
     draw.text((EDGE, EDGE - 14), _fitting(draw, match.title, large, right - EDGE - 300), INK, large)
     draw.text((right, EDGE + 14), match.game, DIM, small, anchor="ra")
+    if any(seat.spoilt for seat in match.seats):
+        draw.text((right, EDGE + 46), PLAYED_ON, DIM, small, anchor="ra")
     _cards(draw, match.seats)
     if match.scores:
         _score_lines(draw, match)
@@ -99,8 +105,9 @@ def _drawn(match: PicturedMatch) -> bytes:
             draw.rectangle((name, y + 24, name + 30, y + 30), SEATS[seat.seat % len(SEATS)])
             name += 46
         score = f"{seat.score}"
-        room = ends - name - draw.textlength(score, usual) - 20
-        draw.text((name, y), _fitting(draw, seat.bot, usual, room), ink, usual)
+        mark = MARK if seat.spoilt else ""
+        room = ends - name - draw.textlength(score, usual) - draw.textlength(mark, usual) - 20
+        draw.text((name, y), _fitting(draw, seat.bot, usual, room) + mark, ink, usual)
         draw.text((ends, y), score, ink, usual, anchor="ra")
     content = BytesIO()
     image.quantize(palette=_palette(), dither=Image.Dither.NONE).save(content, "PNG", compress_level=6)

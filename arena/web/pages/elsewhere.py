@@ -62,7 +62,10 @@ async def picture(request: Request) -> Response:
         row = match_row(source, number)
         if row.state is not MatchState.FINISHED:
             raise Missing(f"match {number} has no result to draw")
-        seats = [PicturedSeat(each.place or 0, each.bot, each.score or 0, seat) for seat, each in enumerate(row.seats)]
+        seats = [
+            PicturedSeat(each.place or 0, each.bot, each.score or 0, seat, each.spoilt)
+            for seat, each in enumerate(row.seats)
+        ]
         seats.sort(key=lambda seat: seat.place)
         try:
             reports = request.app.state.replays.ready(source, number).course.reports

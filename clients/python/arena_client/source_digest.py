@@ -31,6 +31,13 @@ NO_CODE = frozenset({"name", "owner", "games", "capacity", "version"})
 """Arguments of `Bot` that do not affect its decisions."""
 _INSTALLED = ("site-packages", "dist-packages")
 _STANDARD = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
+_SCRIPTS = Path(sysconfig.get_path("scripts")).resolve()
+"""Folder of installed programs such as `arena`, which may lie in a bot's project."""
+_CLIENT = Path(__file__).resolve().parent
+_CHECKOUT = _CLIENT.parents[2] if _CLIENT.parts[-3:-1] == ("clients", "python") else None
+"""The arena's checkout, if the client is used from it."""
+_OF_ARENA = ("arena", "engine", "trio_grpc")
+"""Packages of the checkout that are libraries to a bot, even if the bot lies beside them."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 ATTEMPTS = 10
 PAUSE = 0.005
@@ -104,13 +111,19 @@ def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:
         if (
             path is not None
             and path.is_relative_to(folder)
-            and (_is_installed(code) or path == code or not (_is_installed(path) or _is_of_client(module)))
+            and (_is_installed(code) or path == code or not _is_library(module, path))
         ):
             yield path.relative_to(project).as_posix(), _content(path.suffix, path.read_bytes())
 
 
-def _is_of_client(module: ModuleType) -> bool:
-    return module.__name__.partition(".")[0] == "arena_client"
+def _is_library(module: ModuleType, path: Path) -> bool:
+    """Return true for a module that is no part of the bot although it may lie in the bot's project folder."""
+    return (
+        _is_installed(path)
+        or path.parent == _SCRIPTS
+        or module.__name__.partition(".")[0] == "arena_client"
+        or (_CHECKOUT is not None and any(path.is_relative_to(_CHECKOUT / each) for each in _OF_ARENA))
+    )
 
 
 def _is_installed(path: Path) -> bool:

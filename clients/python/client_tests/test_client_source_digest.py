@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import shutil
 import subprocess
 import sys
 from hashlib import sha256
@@ -11,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from time import sleep
 
+import arena_client
 import pytest
 from arena_client.source_digest import canonical
 
@@ -98,7 +100,29 @@ def test_what_is_not_imported_or_lies_elsewhere_does_not_count(project: Path) ->
     library.mkdir(parents=True)
     (library / "lib.py").write_text("x = 1")
     assert version(project, before=f"sys.path.append({str(library)!r}); import lib, json") == before
+    program = project / ".venv/bin/arena"
+    program.parent.mkdir()
+    program.write_text("")
+    environment = f"import sysconfig; sysconfig.get_path = lambda name, get=sysconfig.get_path: {str(program.parent)!r}"
+    started = f"sys.modules['__main__'].__file__ = {str(program)!r}"
+    assert version(project, before=started) != before, "it is any file"
+    scripts = f"{environment} if name == 'scripts' else get(name)"
+    assert version(project, before=f"{scripts}\n{started}") == before
     assert version(project, before="import notes") != before
+
+
+def test_the_arena_s_own_packages_do_not_count_for_a_bot_that_lies_in_its_checkout(project: Path) -> None:
+    for package in ("arena", "engine", "trio_grpc"):
+        (project / package).mkdir()
+        (project / package / "__init__.py").write_text("")
+    everything = "import arena, engine, trio_grpc"
+    alone = version(project)
+    assert version(project, before=everything) != alone, "of an author's own packages with these names"
+    client = project / "clients/python/arena_client"
+    shutil.copytree(Path(arena_client.__file__).parent, client, ignore=shutil.ignore_patterns("__pycache__"))
+    from_checkout = f"sys.path.insert(0, {str(client.parent)!r})"
+    assert version(project, before=from_checkout) == alone
+    assert version(project, before=f"{from_checkout}; {everything}") == alone
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def _tricks(plays: bytes, leaders: bytes, takers: bytes, seats: int, turned: int
         ]
         if number < len(takers):
             words.append(f"seat {takers[number]} takes it with {winner_words(trick, turned)}")
-        elif len(trick) < seats:
+        else:
             words.append(f"seat {(leader + len(trick)) % seats} is to {'play' if trick else 'lead'}")
         lines.append(f"Trick {number + 1}: {', '.join(words)}.")
     return lines

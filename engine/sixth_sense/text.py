@@ -97,7 +97,7 @@ def _tricks(plays: bytes, leaders: bytes, takers: bytes, worths: bytes, peeks: b
         ]
         if number < len(takers):
             words += _outcome(trick, leader, takers[number], worths[number], number < len(peeks) and peeks[number] > 0)
-        elif len(trick) < seats:
+        else:
             words.append(f"seat {(leader + len(trick)) % seats} is to {'play' if trick else 'lead'}")
         lines.append(f"Trick {number + 1}: {', '.join(words)}.")
     return lines

@@ -177,8 +177,10 @@ def test_why_the_game_was_lost_beside_the_house(file: Path) -> None:
     replay = read(file)
     text = shown("why", file, "--game", env=WIDE)
     assert text.startswith("6th Sense, match 104, beside the house")
-    assert f"Choices that cost most: arena why {file} --game --seat 0" in text
     document = json.loads(shown("why", file, "--game", "--json"))
+    bots = [seat for seat in document["seats"] if not replay.header.bots[seat["seat"]].house]
+    worst = min(bots, key=lambda seat: seat["points"] - seat["house"])["seat"]
+    assert f"Choices that cost most: arena why {file} --game --seat {worst}" in text
     assert document["house"].startswith("house-planner ")
     assert tuple(seat["points"] for seat in document["seats"]) == replay.result.scores
     for seat in document["seats"]:

@@ -119,9 +119,9 @@ def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPl
             console.print(line, soft_wrap=True)
     console.print(f"House: {review.house.name} with the same cards in every seat.", style="dim", soft_wrap=True)
     if seat is None:
-        console.print(
-            f"Choices that cost most: arena why {source} --game --seat 0{place.typed}", style="dim", soft_wrap=True
-        )
+        worst = min(seats, key=lambda each: (each.is_house, each.points - each.house)).seat
+        command = f"arena why {source} --game --seat {worst}{place.typed}"
+        console.print(f"Choices that cost most: {command}", style="dim", soft_wrap=True)
 
 
 def _check_seat(seat: int, seats: int) -> None:

@@ -16,7 +16,7 @@ def standing(targets: Sequence[int], taken: int, over: bool) -> str:
     `targets`: the numbers of tricks that fulfil its bid or prediction; `over`: true once the round is over.
     """
     if taken in targets:
-        return "as it should be" if over else "needs no more"
+        return "on target" if over else "needs no more"
     more = [str(each - taken) for each in targets if each > taken]
     if over:
         return "missed"

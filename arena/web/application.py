@@ -72,6 +72,7 @@ ROUTES: Final = (
     Route("/matches/{number:whole}/analysis", matches.ask, methods=["POST"]),
     Route("/embed/matches/{number:whole}", elsewhere.embed),
     Route("/oembed", elsewhere.oembed),
+    Route("/rules", rules_pages.first_rules),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/write-a-bot/browser", rules_pages.browser_bot),
@@ -180,7 +181,7 @@ async def _unavailable(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    why = f"there is no page {request.url.path}" if error.status_code == 404 else error.detail
+    why = f"There is no page {request.url.path}." if error.status_code == 404 else error.detail
     return _error(request, error.status_code, "Not here", why, error.headers)
 
 

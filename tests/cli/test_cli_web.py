@@ -133,7 +133,7 @@ def test_a_round_comes_at_once_and_its_steps_are_those_of_the_pages(place: tuple
 
 def test_what_is_not_there_is_named(place: tuple[str, int]) -> None:
     asked = {
-        "/nothing": "there is no page /nothing",
+        "/nothing": "There is no page /nothing.",
         "/ladder/chess": "there is no game &#39;chess&#39;",
         "/ladder/sixth_sense?seats=99": "is played by 2 to 6, not by 99",
         "/ladder/sixth_sense?seats=-1": "seats is a whole number from 0 to 100",
@@ -151,6 +151,11 @@ def test_what_is_not_there_is_named(place: tuple[str, int]) -> None:
         answer, content = ask(place, path)
         assert (answer.status, why in content.decode()) == (404, True), (path, content.decode())
         assert "<script>" not in content.decode()
+
+
+def test_the_address_of_all_rules_leads_to_those_of_a_game(place: tuple[str, int]) -> None:
+    answer, _ = ask(place, "/rules")
+    assert (answer.status, answer.getheader("location")) == (302, "/rules/sixth_sense")
 
 
 def test_a_page_that_a_browser_has_is_not_sent_again(place: tuple[str, int]) -> None:

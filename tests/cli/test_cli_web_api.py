@@ -264,7 +264,7 @@ def test_only_reading_is_allowed(place: tuple[str, int]) -> None:
 
 
 def test_an_error_is_a_page_or_json_by_what_was_asked(place: tuple[str, int]) -> None:
-    assert problem(place, "/nothing", accept="application/json")["detail"] == "there is no page /nothing"
+    assert problem(place, "/nothing", accept="application/json")["detail"] == "There is no page /nothing."
     for accept in ("text/html,application/xhtml+xml,*/*;q=0.8", "*/*", "text/html, application/json"):
         assert str(ask(place, "/nothing", accept=accept)[0].getheader("content-type")).startswith("text/html")
     assert ask(place, "/matches/")[0].status == 404

@@ -12,6 +12,7 @@ from arena.replay.read import read
 from arena.replay.render.renderer import CardFace, SeatScene, TableScene
 from arena.replay.render.show import step_words, table_scene, view_scene
 from arena.replay.render.table_svg import HEIGHT, INKS, SHAPES, WIDTH, table_svg
+from arena.replay.render.ways import END, pace
 from arena.replay.steps import Course
 from engine.game import Game
 from engine.nullern import NULLERN
@@ -145,13 +146,27 @@ def test_words_name_the_choice_and_the_outcome_of_a_trick_that_it_ended() -> Non
     assert ended > 10
 
 
+def test_the_last_step_names_the_winner_and_stays_for_a_while() -> None:
+    played = course(NULLERN, 3)
+    last = len(played.steps)
+    words, before = step_words(played, last), step_words(played, last - 1)
+    assert words is not None
+    assert before is not None
+    result = played.replay.result
+    first = result.places.index(1)
+    name, points = played.replay.header.bots[first].name, result.scores[first]
+    assert words.outcome[-1] == f"The match is over: {name} wins with {points} points."
+    assert not any("over" in line for line in before.outcome)
+    assert pace(played)[-1] == END > max(pace(played)[:-1])
+
+
 def test_a_seat_stands_as_its_target_and_its_tricks_say() -> None:
     seat = SeatScene("a", False, (), "R6/9", 4, 0, None, None, False, False, False, False, (6, 9))
     assert seat.standing == "needs 2 or 5 more"
     assert seat._replace(taken=6).standing == "needs no more"
     assert seat._replace(taken=8).standing == "needs 1 more"
     assert seat._replace(taken=11).standing == "2 too many"
-    assert seat._replace(taken=9, points=10).standing == "as it should be"
+    assert seat._replace(taken=9, points=10).standing == "on target"
     assert seat._replace(taken=8, points=0).standing == "missed"
     assert seat._replace(target=()).standing == ""
 

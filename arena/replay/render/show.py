@@ -7,7 +7,7 @@ colours. All functions raise ShowError.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from arena.replay.render.sixth_sense import SixthSenseRenderer
 from arena.replay.steps import Course
 from engine.game import Game, SeatView
 from engine.registry import Texts, texts_of
+from engine.words import counted
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
     "nullern": NullernRenderer(),
@@ -107,8 +108,22 @@ def table_scene(course: Course, number: int, seat: int | None = None) -> TableSc
 
 
 def step_words(course: Course, number: int, seat: int | None = None) -> StepWords | None:
-    """Describe a step in words; None for a game without tricks."""
-    return _renderer(course).words(course, _index("step", number, len(course.steps)), _seat(course, seat))
+    """Describe a step in words, the last one with the winner; None for a game without tricks."""
+    index = _index("step", number, len(course.steps))
+    words = _renderer(course).words(course, index, _seat(course, seat))
+    if words is None or index + 1 < len(course.steps):
+        return words
+    return words._replace(outcome=(*words.outcome, *_winner(course)))
+
+
+def _winner(course: Course) -> Iterator[str]:
+    """Yield a sentence with the winner of the match, or the winners of a tie; nothing for a match without a result."""
+    header, result = course.replay.header, course.replay.result
+    first = [seat for seat, place in enumerate(result.places) if place == 1]
+    if first:
+        names = " and ".join(header.bots[seat].name for seat in first)
+        verb = "wins" if len(first) == 1 else "win"
+        yield f"The match is over: {names} {verb} with {counted(result.scores[first[0]], 'point')}."
 
 
 def seat_text(course: Course, number: int, seat: int) -> str | None:

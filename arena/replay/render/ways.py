@@ -60,6 +60,8 @@ REST: Final = 2
 """Rest at the end of a trick, in steps."""
 LONG_REST: Final = 4
 """Rest at the end of a round, in steps."""
+END: Final = 6_000
+"""Milliseconds for which the result of the match is shown."""
 
 
 def pace(course: Course) -> Sequence[int]:
@@ -83,4 +85,4 @@ def pace(course: Course) -> Sequence[int]:
         first, last = course.begins(number) + (number > 0), course.ends(number)
         one = min(STEP, ROUND // max(sum(weights[first : last + 1]), 1))
         found[first : last + 1] = [one * weight for weight in weights[first : last + 1]]
-    return found
+    return [*found[:-1], END]

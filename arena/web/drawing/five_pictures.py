@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from arena.replay.render.renderer import CardFace, SeatScene, TableScene
 from arena.replay.render.table_svg import table_svg
 
-_TRUMP: Final = CardFace("red", "9")
+_TRUMP: Final = CardFace("red", "10")
 _HAND: Final = ("red 12", "blue 14", "blue 3", "green 2", "purple 5", "yellow 1")
 """The reader's hand as dealt; the green 2 becomes the prediction."""
 

@@ -129,7 +129,8 @@ def _line(rows: Sequence[RatedRow], x: Callable[[float], float], y: Callable[[fl
 def _times(rows: Sequence[RatedRow], x: Callable[[float], float]) -> Markup:
     """Draw the time axis with the times (UTC) at which the first, a middle and the last match ended."""
     span = rows[-1].ended - rows[0].ended
-    form = "%H:%M" if span < timedelta(days=1) else "%d %b" if span < timedelta(days=300) else "%b %Y"
+    forms = ((timedelta(minutes=10), "%H:%M:%S"), (timedelta(days=1), "%H:%M"), (timedelta(days=300), "%d %b"))
+    form = next((each for least, each in forms if span < least), "%b %Y")
     axis = Markup('<path class="axis" d="M{} {}H{}" stroke="currentColor" stroke-opacity="0.4"/>').format(
         LEFT, BOTTOM, WIDTH - 4
     )

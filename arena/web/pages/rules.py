@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from arena.rules import LANGUAGES, rules_of
 from arena.web.answers.addresses import BotAddress, own_addresses
@@ -55,6 +55,11 @@ class FirstBot(NamedTuple):
     def named(self) -> bool:
         """True if the code names the server; otherwise the command line does."""
         return self.language in WITH_TLS
+
+
+async def first_rules(request: Request) -> Response:
+    """Lead to the rules of the first game."""
+    return RedirectResponse(f"{request.scope['root']}/rules/{next(iter(GAMES))}", 302)
 
 
 async def rules(request: Request) -> Response:

@@ -30,7 +30,9 @@ _FOCUS: Final = """() => {
 
 def test_no_page_is_wider_than_its_window(browser: Browser, site: str) -> None:
     with looking(browser, site, Look(reduced_motion=True)) as seen:
-        for path in (*pages(site), "/embed/matches/1", "/embed/matches/4?step=9&seat=1", "/tv?kiosk"):
+        last = seen.go("/matches/1").locator('[data-way="last"]').get_attribute("data-to")
+        embedded = ("/embed/matches/1", "/embed/matches/4?step=9&seat=1")
+        for path in (*pages(site), f"/matches/1/steps/{last}", *embedded, "/tv?kiosk"):
             page = seen.go(path)
             for width, height in ((1440, 900), (960, 600), (390, 844), (NARROW.width, NARROW.height)):
                 page.set_viewport_size({"width": width, "height": height})

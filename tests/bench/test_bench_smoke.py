@@ -49,6 +49,8 @@ SMALLEST = {
     "bench.studies.strength": "--deals 2 --seats 2 --game sixth_sense",
 }
 """By module, arguments with which it takes a few seconds."""
+DEAR = {"bench.growth", "bench.studies.strength"}
+"""Half a minute each at the least."""
 ELSEWHERE = {"bench.ladder"}
 """Run in `test_bench_ladder_play`."""
 
@@ -82,7 +84,13 @@ def test_make_bench_runs_every_benchmark() -> None:
     assert {f"bench.{command.split()[0]}" for command in COMMANDS} == modules(bench) - {studies.__name__}
 
 
-@pytest.mark.parametrize("module", sorted({*SMALLEST} - {"bench.studies.luck", "bench.studies.reality"}))
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(module, marks=pytest.mark.long if module in DEAR else ())
+        for module in sorted({*SMALLEST} - {"bench.studies.luck", "bench.studies.reality"})
+    ],
+)
 def test_it_runs(module: str) -> None:
     if module == "bench.steps" and PROGRAM is None and os.environ.get("CI") != "true":
         pytest.skip("there is no Chromium")

@@ -78,7 +78,7 @@ def run(it: Trial, backups: Path, kills: int) -> int:
     return len(finished)
 
 
-@pytest.mark.parametrize("kills", [12, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.long)])
 def test_a_backup_is_whole_or_refused_whoever_is_killed(tmp_path: Path, kills: int) -> None:
     backups = tmp_path / "backups"
     backups.mkdir()

@@ -111,7 +111,7 @@ def test_demo_plays_and_shows_and_its_hints_work(data: Path) -> None:
 
 @pytest.mark.parametrize("game", [name for name in GAMES if name != "sixth_sense"])
 def test_demo_plays_another_game_on_a_ladder_of_its_own(data: Path, game: str) -> None:
-    text = played_out(data, 1, "--game", game)
+    text = played_out(data, 3, "--game", game)
     assert f"Ladder of {game}" in text
     assert "is what was played" in text
     ladders = json.loads(shown("ladder", "--json", "--data", data))["ladders"]

@@ -1,4 +1,4 @@
-"""Time from a key to the drawn step of a match, and what jumps on its page, in Chromium.
+"""Time from a key to the drawn step of a match, and layout shifts of its page, in Chromium.
 
     python -m bench.steps [--steps 200] [--repetitions 3] [--json]
 

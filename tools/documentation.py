@@ -210,7 +210,7 @@ def modules(package: str) -> list[str]:
 
 
 def stage(folder: Path) -> None:
-    """Write what Sphinx reads."""
+    """Write the copy of the pages that Sphinx reads."""
     site = Site()
     written = {document_name(page): site.text(page) for page in sorted(site.pages)}
     while missing := sorted(path for path in site.files if site.place(path) not in written):

@@ -169,7 +169,7 @@ class ReviewDocument(TypedDict):
 
 
 def document(review: GameReview, seats: Sequence[SeatReview]) -> Any:
-    """Return the output of `--json`, a `ReviewDocument` whose rows are dictionaries."""
+    """Return the document that `arena why --game --json` prints, a `ReviewDocument`."""
     actions = review.header.game.actions
 
     def of_choice(each: Costly) -> dict[str, Any]:

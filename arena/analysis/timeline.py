@@ -165,9 +165,7 @@ class SeatTimeline:
     events: tuple[Event, ...]
     """Events in the order in which they happened."""
     spoilt: bool = False
-    """True if house bots made so many of the seat's decisions that its result does not change its
-    opponents' ratings.
-    """
+    """True if house bots made too many of the seat's decisions: its result then changes no opponent's rating."""
 
     @property
     def lost(self) -> Counter[Cause]:

@@ -122,7 +122,10 @@ class TimelineDocument(TypedDict):
 
 
 def timeline_document(header: Header, seats: Sequence[SeatTimeline], slowest: int | None = None) -> TimelineDocument:
-    """Return timelines as a document; with `slowest`, only so many decisions that cost the most time."""
+    """Return timelines as a document.
+
+    `slowest`: the number of decisions of each seat to include, those that took the most time; None for all.
+    """
     return {
         "match": header.match_id,
         "game": header.game.name,

@@ -40,7 +40,7 @@ class ReceiptDocument(TypedDict):
 
 
 class DifferenceDocument(TypedDict):
-    """The first difference between a replay and what it should be."""
+    """The first line of a replay that differs from the expected one."""
 
     line: int | None
     """Number of the line, from 1; null if receipt or log disagree."""

@@ -37,7 +37,7 @@ class MatchRepeated(LadderError):
 
 
 class NothingToVoid(LadderError):
-    """An annulment names a match whose result is missing or already annulled."""
+    """A match cannot be annulled, because it has no result or was annulled before."""
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} cannot be voided: no result of it stands")

@@ -29,7 +29,7 @@ class Entrant(NamedTuple):
 
     node: Node
     parent: Node | None = None
-    """The bot's previous version, from whose rating this version starts."""
+    """The bot's previous version. This version starts with its rating."""
     anchor: bool = False
     """True if the entrant's rating is part of the mean that fixes the scale: most house bots are such anchors."""
     newest: bool = True
@@ -57,9 +57,9 @@ class MatchResult(NamedTuple):
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its node."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots made so many of its decisions that its result does not change its opponents' ratings.
-    A pair of seats counts for a node if the result counts for the node and the other seat is not spoilt. Empty if no
-    seat is spoilt.
+    """By seat, true if house bots made too many of its decisions: its result then changes no opponent's rating. A pair
+    of seats counts for a node if the result counts for the node and the other seat is not spoilt. Empty if no seat is
+    spoilt.
     """
     day: int = 0
     """The UTC day on which the result was stored, in days since 1970; used only for quotas of pairs."""

@@ -15,7 +15,9 @@ from arena.ladder.luck_columns import LuckFigures
 ESTABLISHED_MAX_ERROR: Final = 40.0
 """Largest standard error, in Elo, of a rating that is not provisional."""
 ESTABLISHED_MIN_OPPONENTS: Final = 8
-"""Minimum number of different opponents of a rating that is not provisional, if there are so many established bots."""
+"""Minimum number of different opponents for a rating that is not provisional. Where fewer bots are established, their
+number is the minimum.
+"""
 
 
 class Quota(NamedTuple):

@@ -65,7 +65,7 @@ def game_row(name: str) -> GameRow:
 
 
 def _size(game: Game, seats: int) -> SizeRow:
-    """Return a game's size at a table of so many seats.
+    """Return a game's size at a table with this number of seats.
 
     It is measured: a game is played and its dealt cards are recorded.
     """

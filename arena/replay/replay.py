@@ -55,8 +55,8 @@ class RecordedResult:
     interrupted: str
     """The reason why the match was interrupted; empty if it has a result."""
     spoilt: tuple[bool, ...] = ()
-    """True if house bots made so many of the seat's decisions that its result changes no other rating; empty under
-    rating rule 1.
+    """By seat, true if house bots made too many of its decisions: its result then changes no opponent's rating. Empty
+    under rating rule 1.
     """
 
 

@@ -5,8 +5,9 @@ Positions are computed by playing the recorded inputs again; recorded effects ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from arena.match.effects import Cause, Effect, Force
@@ -111,6 +112,16 @@ class Course:
     def reports(self) -> Sequence[RoundReport]:
         """Reports of the rounds that were finished."""
         return [step.ended for step in self.steps if step.ended is not None]
+
+    @cached_property
+    def played_on(self) -> Mapping[int, int]:
+        """For each seat that a house bot took over, the round, from 1, in which it first did."""
+        found: dict[int, int] = {}
+        for number in range(self.rounds):
+            for made in self.choices(self.ends(number)):
+                if made.forced is Cause.ABSENCE:
+                    found.setdefault(made.seat, number + 1)
+        return found
 
     def begins(self, round_number: int) -> int:
         """Return the index of the step at which a round, from 0, is dealt."""

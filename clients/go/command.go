@@ -55,7 +55,7 @@ func mainStatus(bot Bot, description string, arguments []string) int {
 	flags.BoolVar(&options.TLS, "tls", false, "connect with TLS")
 	flags.StringVar(&options.TLSRoots, "tls-roots", "", "connect with TLS and trust the authorities in this PEM `file`")
 	flags.StringVar(&onError, "on-error", "raise", "`raise` or continue: what an error in the bot does")
-	flags.Float64Var(&giveUpAfter, "give-up-after", -1, "end when the server is gone for so many `seconds`; below 0 for never")
+	flags.Float64Var(&giveUpAfter, "give-up-after", -1, "end when the server is gone for this number of `seconds`; below 0 for never")
 	flags.BoolVar(&options.Casual, "casual", false, "unrated matches with house bots only, so that a first crash costs nothing")
 	flags.BoolVar(&options.Challenges, "challenges", false, "accept challenges: unrated matches whose bots are named")
 	flags.Var(&challengers, "challenger", "accept challenges with this `bot` only; repeatable")

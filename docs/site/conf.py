@@ -48,7 +48,7 @@ def load_diagrams(app: Sphinx, page: str, template: str, context: dict[str, Any]
 
 
 def list_errors(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    """Write what a docstring says below `Raises:` as Sphinx's fields."""
+    """Convert the lines below `Raises:` in a docstring to fields of Sphinx."""
     text = "\n".join(lines)
     text = re.sub(r"(?<=\S) (?=Raises: )|^(?=Raises: )", "\n\n", text, flags=re.MULTILINE)
     text = re.sub(r"^Raises:\n((?: +.*\n?)+)", lambda found: "\n" + _fields(found[1]), text, flags=re.MULTILINE)

@@ -42,7 +42,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_child_that_does_not_heed_is_killed_at_a_further_signal(tmp_path: Path) -> None:
     with caught_signals() as signals, children(signals) as programs:
-        child = programs.start("mule", ("telling",), tmp_path / "log", heard=True)
+        child = programs.start("mule", ("telling",), tmp_path / "log", piped=True)
         assert child.lines(signals, 30, 1) == ["ready"]
         programs.check()
         os.kill(os.getpid(), signal.SIGINT)
@@ -54,14 +54,14 @@ def test_a_child_that_does_not_heed_is_killed_at_a_further_signal(tmp_path: Path
 def test_a_child_that_does_not_heed_is_killed_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.cli.demo.children.GRACE", 0.2)
     with caught_signals() as signals, children(signals) as programs:
-        child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
+        child = programs.start("mule", ("stubborn",), tmp_path / "log", piped=True)
         child.lines(signals, 30, 1)
     assert child.process.returncode == -signal.SIGKILL
 
 
 def test_a_child_that_ends_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
     with caught_signals() as signals, children(signals) as programs:
-        child = programs.start("talker", ("talker",), tmp_path / "log", heard=True)
+        child = programs.start("talker", ("talker",), tmp_path / "log", piped=True)
         with pytest.raises(ChildFailed) as failed:
             child.lines(signals, 30, 1)
     text = str(failed.value)
@@ -73,14 +73,14 @@ def test_a_child_that_ends_is_reported_with_the_end_of_its_log(tmp_path: Path) -
 def test_a_child_that_says_nothing_is_reported_as_such(tmp_path: Path) -> None:
     (tmp_path / "quiet.py").write_text("")
     with caught_signals() as signals, children(signals) as programs:
-        child = programs.start("mouse", ("quiet",), tmp_path / "log", heard=True)
+        child = programs.start("mouse", ("quiet",), tmp_path / "log", piped=True)
         with pytest.raises(ChildFailed, match="it said nothing"):
             child.lines(signals, 30, 1)
 
 
 def test_a_child_that_does_not_speak_in_time_is_reported(tmp_path: Path) -> None:
     with caught_signals() as signals, children(signals) as programs:
-        child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
+        child = programs.start("mule", ("stubborn",), tmp_path / "log", piped=True)
         with pytest.raises(ChildFailed, match="did not start within 0 s"):
             child.lines(signals, 0, 1)
 
@@ -88,7 +88,7 @@ def test_a_child_that_does_not_speak_in_time_is_reported(tmp_path: Path) -> None
 def test_a_signal_ends_the_wait_for_a_childs_words(tmp_path: Path) -> None:
     (tmp_path / "quiet.py").write_text("input()")
     with caught_signals() as signals, children(signals) as programs:
-        child: Child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
+        child: Child = programs.start("mule", ("stubborn",), tmp_path / "log", piped=True)
         os.kill(os.getpid(), signal.SIGTERM)
         assert child.lines(signals, 30, 1) is None
         child.process.kill()

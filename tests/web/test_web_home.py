@@ -12,6 +12,18 @@ pytestmark = needs_browser
 
 LEGIBLE = 9.0
 
+SOURCE = """
+const Source = window.EventSource;
+window.EventSource = class extends Source {
+  constructor(address) {
+    super(address);
+    window.source = this;
+    this.addEventListener("rows", () => setTimeout(() => { window.came = true; }));
+  }
+};
+"""
+"""Script that notes the page's stream, and that rows came and were shown."""
+
 
 def test_the_first_page_shows_a_board_with_pause_and_explains_the_game(browser: Browser, site: str) -> None:
     with looking(browser, site, LAPTOP) as seen:
@@ -70,15 +82,7 @@ def test_times_are_relative_with_the_instant_in_the_title(browser: Browser, site
 def test_a_row_that_did_not_change_is_left_alone_when_its_ladder_comes_live(browser: Browser, site: str) -> None:
     with looking(browser, site) as seen:
         page = seen.page
-        page.add_init_script("""
-          const Source = window.EventSource;
-          window.EventSource = class extends Source {
-            constructor(address) {
-              super(address);
-              this.addEventListener("rows", () => setTimeout(() => { window.came = true; }));
-            }
-          };
-        """)
+        page.add_init_script(SOURCE)
         seen.go("/ladder/sixth_sense")
         page.evaluate("document.querySelectorAll('table.ladder tbody td').forEach((each) => { each.kept = true; })")
         page.wait_for_function("() => window.came")
@@ -90,15 +94,8 @@ def test_a_row_that_did_not_change_is_left_alone_when_its_ladder_comes_live(brow
 def test_what_just_ended_can_be_held_and_comes_all_at_once_after_that(browser: Browser, site: str) -> None:
     with looking(browser, site) as seen:
         page = seen.page
+        page.add_init_script(SOURCE)
         page.add_init_script("""
-          const Source = window.EventSource;
-          window.EventSource = class extends Source {
-            constructor(address) {
-              super(address);
-              window.source = this;
-              this.addEventListener("rows", () => { window.came = true; });
-            }
-          };
           window.ended = (number) => window.source.dispatchEvent(new MessageEvent("rows", { data: JSON.stringify({
             order: [String(number), "1"], rows: { [number]: `<tr><th scope="row">match ${number}</th></tr>` },
           }) }));

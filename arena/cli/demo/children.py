@@ -15,6 +15,12 @@ from typing import Final
 from arena.processes.launch import OWN_GROUP, command, environment
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE: Final = 15.0
+"""Maximum number of seconds for a program to end after SIGINT, before it is killed."""
+TICK: Final = 0.05
+"""Number of seconds between two checks whether a program has ended."""
+TAIL: Final = 12
+"""Number of lines from the end of a log that an error shows."""
 
 
 class Signals:
@@ -56,14 +62,6 @@ def caught_signals() -> Iterator[Signals]:
         os.close(writer)
 
 
-GRACE: Final = 15.0
-"""Maximum number of seconds for a program to end after SIGINT, before it is killed."""
-TICK: Final = 0.05
-"""Number of seconds between two checks whether a program has ended."""
-TAIL: Final = 12
-"""Number of lines from the end of a log that an error shows."""
-
-
 class ChildFailed(Exception):  # noqa: N818 - the name says what is the matter
     """A child program ended unexpectedly or did not start. The message contains the end of its log."""
 
@@ -71,15 +69,15 @@ class ChildFailed(Exception):  # noqa: N818 - the name says what is the matter
 class Child:
     """A running Python module."""
 
-    def __init__(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> None:
-        """Start the module. Its output goes to the file `log`, or to `lines` if `heard` is true."""
+    def __init__(self, name: str, arguments: Sequence[str], log: Path, *, piped: bool = False) -> None:
+        """Start the module. Its output is written to the file `log`; if `piped` is true, `lines` returns it instead."""
         self.name = name
         self.log = log
         with log.open("wb") as output:
             self.process = subprocess.Popen(  # noqa: S603 - our own modules
                 command("arena.processes.supervised", arguments),
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE if heard else output,
+                stdout=subprocess.PIPE if piped else output,
                 stderr=output,
                 # Bots end after their server, so they have no matches to finish.
                 env={**environment(), "ARENA_DRAIN": "0"},
@@ -126,9 +124,9 @@ class Children:
         self._signals = signals
         self._children: list[Child] = []
 
-    def start(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> Child:
+    def start(self, name: str, arguments: Sequence[str], log: Path, *, piped: bool = False) -> Child:
         """Start `python -m` with these arguments."""
-        child = Child(name, arguments, log, heard=heard)
+        child = Child(name, arguments, log, piped=piped)
         self._children.append(child)
         return child
 

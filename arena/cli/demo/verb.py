@@ -95,7 +95,7 @@ def _play(
 
     console.print(f"Starting a server on {data}/ and three bots …")
     server = programs.start(
-        "server", ("arena.cli", "serve", *_serving(data, game)), data / "logs" / "server.log", heard=True
+        "server", ("arena.cli", "serve", *_serving(data, game)), data / "logs" / "server.log", piped=True
     )
     greeting = server.lines(signals, STARTING, 2)
     if greeting is None:

@@ -57,7 +57,7 @@ class SettingOption(click.Option):
 
 
 class SettingsCommand(click.Command):
-    """A command whose help begins with the common options and groups the other flags of settings by table."""
+    """A command whose help lists the common options first, and then the other options by table."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options: the common ones, those that belong to no table, and the tables."""

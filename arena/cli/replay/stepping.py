@@ -37,7 +37,7 @@ _KEY: Final = re.compile(r"\x1b\[\d*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
 
 
 class Walk:
-    """The state of the view: the page, and the seat whose view is shown. The page after the last step is the result."""
+    """The page that is shown, and the seat whose view it shows. Each page is a step; the last one is the result."""
 
     def __init__(self, course: Course, seat: int | None) -> None:
         self.page = 0

@@ -34,6 +34,18 @@ LINES: Final = 12
 """Number of lines at the end of the program's output that are shown."""
 WIDTH: Final = 400
 """Maximum number of characters of a line that are shown."""
+PATIENCE: Final = 15.0
+"""Maximum number of seconds for an immediate reaction, even on a slow machine."""
+START: Final = 30.0
+"""Maximum number of seconds for a bot to start and send its first message."""
+A_MATCH: Final = 45.0
+"""Maximum number of seconds for a match if the bot answers."""
+TICK: Final = 0.01
+"""Number of seconds between two checks of a condition."""
+SHARED: Final = "shared"
+"""Name of the folder with the server's socket, for a bot in a box."""
+HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
+"""Placeholders in a command that are replaced by values."""
 
 
 class Program:
@@ -76,20 +88,6 @@ def shown(end: CommandEnd) -> tuple[str, ...]:
 def _printable(line: str) -> str:
     """Return a line without control characters."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line.expandtabs()[:WIDTH])
-
-
-PATIENCE: Final = 15.0
-"""Maximum number of seconds for an immediate reaction, even on a slow machine."""
-START: Final = 30.0
-"""Maximum number of seconds for a bot to start and send its first message."""
-A_MATCH: Final = 45.0
-"""Maximum number of seconds for a match if the bot answers."""
-TICK: Final = 0.01
-"""Number of seconds between two checks of a condition."""
-SHARED: Final = "shared"
-"""Name of the folder with the server's socket, for a bot in a box."""
-HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
-"""Placeholders in a command that are replaced by values."""
 
 
 @asynccontextmanager

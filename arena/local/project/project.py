@@ -35,6 +35,25 @@ if TYPE_CHECKING:
 
 EACH: Final = 12
 """Number of decisions per game and table size, spread evenly over a match."""
+LANGUAGE_NAMES: Final = ("python", *LANGUAGES, *STARTERS)
+"""Languages of bots, Python first."""
+NEXT: Final = (
+    "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+    ".venv/bin/python bot.py --server localhost:50051",
+)
+"""Commands that make a new bot in Python play."""
+TEMPLATES: Final = Path(__file__).with_name("python_project")
+PLACES: Final = {
+    "bot.txt": "bot.py",
+    "test_bot.txt": "test_bot.py",
+    "readme.txt": "README.md",
+    "requirements.txt": "requirements.txt",
+    "ci.txt": ".github/workflows/ci.yml",
+    "ignored.txt": ".gitignore",
+}
+"""For each template, the name of its file in a project."""
+IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
+"""Names that the templates use."""
 
 
 class _Listener(LocalHousePlayer):
@@ -64,27 +83,6 @@ def kept_decisions(games: Sequence[Game]) -> str:
             asked = players[0].asked
             messages += [asked[at * (len(asked) - 1) // (EACH - 1)] for at in range(EACH)]
     return "".join(json.dumps(MessageToDict(message), separators=(",", ":")) + "\n" for message in messages)
-
-
-LANGUAGE_NAMES: Final = ("python", *LANGUAGES, *STARTERS)
-"""Languages of bots, Python first."""
-NEXT: Final = (
-    "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
-    ".venv/bin/python bot.py --server localhost:50051",
-)
-"""Commands that make a new bot in Python play."""
-TEMPLATES: Final = Path(__file__).with_name("python_project")
-PLACES: Final = {
-    "bot.txt": "bot.py",
-    "test_bot.txt": "test_bot.py",
-    "readme.txt": "README.md",
-    "requirements.txt": "requirements.txt",
-    "ci.txt": ".github/workflows/ci.yml",
-    "ignored.txt": ".gitignore",
-}
-"""For each template, the name of its file in a project."""
-IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
-"""Names that the templates use."""
 
 
 def class_name(name: str) -> str:

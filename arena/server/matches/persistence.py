@@ -49,6 +49,11 @@ RETRY: Final = 2.0
 Figures: TypeAlias = tuple[float, float, float, float, tuple[tuple[int, int], ...]]
 """A seat's rating and its deviation, before and after a match, and the seats with which its bot has spent the quota."""
 
+PRUNED_AT_ONCE: Final = 50
+"""Number of replays pruned in one transaction."""
+PRUNE_EVERY: Final = 60.0
+"""Seconds between two checks for replays to prune."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -296,25 +301,17 @@ def _change(figures: Figures) -> live.RatingChange:
     return live.RatingChange(live.Rating(value, deviation), live.Rating(new_value, new_deviation), (), again)
 
 
-AT_ONCE: Final = 50
-"""Number of replays pruned in one transaction."""
-EVERY: Final = 60.0
-"""Seconds between checks."""
-
-log = structlog.get_logger(__name__)
-
-
 async def prune_replays(store: Store, keep: int) -> None:
     """Prune all but the newest replays, until cancelled."""
     after = 0
     while True:
         try:
-            pruned = await store.write(partial(prune, keep=keep, at=now_us(), after=after, limit=AT_ONCE))
+            pruned = await store.write(partial(prune, keep=keep, at=now_us(), after=after, limit=PRUNED_AT_ONCE))
         except StoreError as error:
-            log.error("replays not pruned", error=str(error), retry_in=EVERY)
+            log.error("replays not pruned", error=str(error), retry_in=PRUNE_EVERY)
             pruned = ()
         if pruned:
             after = pruned[-1]
             log.info("replays pruned", replays=len(pruned), through=after)
-        if len(pruned) < AT_ONCE:
-            await trio.sleep(EVERY)
+        if len(pruned) < PRUNED_AT_ONCE:
+            await trio.sleep(PRUNE_EVERY)

@@ -272,8 +272,8 @@ class MatchOver:
     interrupted: str
     kind: MatchKind
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots made so many of its decisions that the seat's result changes no opponent's rating.
-    Empty if the match was interrupted, or began under an older rule.
+    """By seat, true if house bots made too many of its decisions: its result then changes no opponent's rating. Empty
+    if the match was interrupted, or began under an older rule.
     """
     entry: LogEntry | None = None
     """The result's entry in the log; None on a server without a log."""

@@ -306,9 +306,7 @@ class SeatRow:
     deleted: bool = False
     """True if the operator has deleted the bot."""
     spoilt: bool = False
-    """True if house bots made so many of the seat's decisions that its result does not change its
-    opponents' ratings.
-    """
+    """True if house bots made too many of the seat's decisions: its result then changes no opponent's rating."""
 
 
 @dataclass(frozen=True, slots=True)

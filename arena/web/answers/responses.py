@@ -126,7 +126,7 @@ def _stamp(at: datetime) -> str:
 
 
 def _code(text: str) -> Markup:
-    """Return a text in which what stands between backticks is code."""
+    """Return a text as HTML in which parts between backticks are code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it is escaped
 
 

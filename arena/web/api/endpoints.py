@@ -113,7 +113,7 @@ SEATS: Final = number("seats", "Only from results at tables of this size; fitted
 AT: Final = instant("at", "As it was last published until then; UTC unless it names another zone.")
 AFTER: Final = words("after", "Only names that come after this one.", default="")
 LAST: Final = number("last", "Its latest matches of a game that are summed up, at most.", 1, LARGEST_PAGE, PROFILED)
-AFTER_OPPONENTS: Final = number("after", "Only opponents after so many.", 0, (1 << 31) - 1, 0)
+AFTER_OPPONENTS: Final = number("after", "Number of opponents to skip.", 0, (1 << 31) - 1, 0)
 LAST_RESULTS: Final = number("last", "Its latest matches that are summed up, at most.", 1, LAST_SUMMED, LAST_SUMMED)
 
 ENDPOINTS: Final = (

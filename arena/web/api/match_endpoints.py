@@ -1,4 +1,4 @@
-"""The endpoints of one match, of what is being played, and of the TV."""
+"""Endpoints of single matches, of running matches, and of TV."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ async def _tv(sources: Sources, asked: Asked) -> Reply:
     return Reply({"matches": rows})
 
 
-SEATS: Final = number("seats", "Only matches with so many seats.", 0, 100, 0)
+SEATS: Final = number("seats", "Only matches with this number of seats.", 0, 100, 0)
 SINCE: Final = instant("since", "Only matches that began then or later.", required=False)
 UNTIL: Final = instant("until", "Only matches that began before; a day counts as a whole.", required=False, ends=True)
 STATE: Final = one_of("state", "Only matches in this state.", tuple(each.value for each in MatchState))
@@ -221,7 +221,7 @@ LOST: Final = ticked("lost", "Only matches in which `bot` came last.")
 STEP: Final = number("step", "The step's number, from 1.", 1, 1_000_000, where="path", required=True)
 EYES: Final = number("seat", "As this seat saw it; without it, with all hands open.", 0, 100)
 RUNNING: Final[Mapping[str, Any]] = {"match": int, "game": str, "kind": str, "bots": [str]}
-"""The shape of what is known of a running match at any time."""
+"""The fields that every running match has."""
 
 MATCH_ENDPOINTS: Final = (
     Endpoint(
@@ -281,7 +281,7 @@ MATCH_ENDPOINTS: Final = (
     Endpoint(
         "/matches/{match}/analysis",
         "analysis",
-        "What an analysis has found of a match, once somebody has asked for it on its page.",
+        "The analysis of a match, as far as it has come. A button on the page of the match starts it.",
         AnalysisDocument,
         _analysis,
         (MATCH,),
@@ -301,7 +301,7 @@ MATCH_ENDPOINTS: Final = (
     Endpoint(
         "/matches/{match}/log",
         "logOfMatch",
-        "What the log of results says of a match, with proofs.",
+        "The entries of a match in the log of results, with proofs.",
         {"entries": [LogEntryRow]},
         _log_entries,
         (MATCH,),

@@ -27,6 +27,12 @@ from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
 from arena.web.reading.reader import Missing, Reader, Unavailable, just_ended, stopped
 from engine.registry import GAMES
 
+BOTS_AGE: Final = 5.0
+"""Seconds for which the server's list of bots is cached."""
+MOST_BOARDS: Final = 500
+"""Maximum number of boards in memory; those without viewers are dropped first."""
+_ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
+
 
 class Trick(NamedTuple):
     """One trick."""
@@ -68,13 +74,6 @@ def face_up(game: str, row: RoundRow) -> FaceUp | None:
     turned = record.get("turned")
     called = [known.cards[card].name for card in record.get("predictions", ())] or [*map(str, record.get("bids", ()))]
     return FaceUp("" if turned is None else known.cards[turned].name, called, record["taken"], tricks)
-
-
-BOTS_AGE: Final = 5.0
-"""Seconds for which the server's list of bots is cached."""
-MOST_BOARDS: Final = 500
-"""Maximum number of boards in memory; those without viewers are dropped first."""
-_ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 
 
 class Live:
@@ -122,7 +121,7 @@ class Live:
         return self._open_server is not None
 
     async def bots(self) -> tuple[BotRow, ...]:
-        """Return the bots with what only the server knows of them, at most some seconds old. Raises: Unavailable."""
+        """Return the bots and which of them are online. The rows are at most some seconds old. Raises: Unavailable."""
         found: tuple[BotRow, ...] = await self._fresh.get("bots", self._bots, BOTS_AGE)
         return found
 

@@ -22,6 +22,9 @@ from arena.web.reading.ready_replays import ReadyReplays
 from arena.web.requests.numbers import SHOWN, whole_number
 from trio_grpc.limits.connection_limits import origin_of
 
+MOST_SEEN: Final = 64
+"""Maximum number of matches that an address may name as seen."""
+
 
 def live_of(request: Request) -> Live:
     """Return the boards of the application that serves a request."""
@@ -66,10 +69,6 @@ async def status(request: Request) -> Response:
     live = live_of(request)
     rows = await live.rows("status") if live.has_server else {}
     return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent, watched=live.has_server)
-
-
-MOST_SEEN: Final = 64
-"""Maximum number of matches that an address may name as seen."""
 
 
 async def tv(request: Request) -> Response:

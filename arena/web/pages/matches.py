@@ -26,6 +26,11 @@ from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.reading.reviews import Review, TooManyReviews
 from trio_grpc.limits.connection_limits import origin_of
 
+LISTED: Final = 50
+STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}
+NAMES: Final = ("game", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
+"""Names of the filters, in their order in an address."""
+
 
 async def match(request: Request) -> Response:
     """Show one match: its result, and its table at the first step if it has a replay."""
@@ -76,7 +81,7 @@ def board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, revie
         "ways": ready.ways.at(index, sorted(costly)),
         "line": score_line(course, ready.ways.forced, sorted(costly)),
         "review": review,
-        "played_on": {(row.match_id, row.seats[seat].bot): first for seat, first in ready.played_on.items()},
+        "played_on": {(row.match_id, row.seats[seat].bot): first for seat, first in ready.course.played_on.items()},
     }
 
 
@@ -228,12 +233,6 @@ def _cost(choice: Mapping[str, Any] | None) -> str:
     margin = CONFIDENCE * choice["error"]
     cost = f"{choice['cost']:.1f} ± {margin:.1f} points"
     return f"This choice, {choice['name']}, cost {cost} against {choice['better_name']}."
-
-
-LISTED: Final = 50
-STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}
-NAMES: Final = ("game", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
-"""Names of the filters, in their order in an address."""
 
 
 async def matches(request: Request) -> Response:

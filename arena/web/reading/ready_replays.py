@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import Final
 
 from arena.analysis.verdict import Proofs, prove, verified
-from arena.match.effects import Cause
 from arena.queries.source import LARGEST_MATCH, DataSource
 from arena.replay.read import read
 from arena.replay.render.ways import Ways, pace
@@ -49,15 +48,6 @@ class ReadyReplay:
             return prove(self.course.replay, None, source), ""
         except Refused as error:  # the directory has no log
             return prove(self.course.replay, None, None), str(error)
-
-    @cached_property
-    def played_on(self) -> Mapping[int, int]:
-        """For each seat that a house bot took over, the round (from 1) in which it did."""
-        found: dict[int, int] = {}
-        for step in self.course.steps:
-            if step.made is not None and step.made.forced is Cause.ABSENCE:
-                found.setdefault(step.made.seat, step.round + 1)
-        return found
 
     @cached_property
     def pace(self) -> Sequence[int]:

@@ -10,7 +10,6 @@ from typing import Any
 from arena.analysis.timeline import SeatTimeline
 from arena.analysis.timeline_builder import timelines
 from arena.ladder.think_times import histogram
-from arena.match.effects import Cause
 from arena.processes.launch import give_way
 from arena.processes.parent import connected
 from arena.replay.read import read
@@ -32,18 +31,18 @@ def _record(content: bytes) -> tuple[Any, ...] | None:
     """Return the fields of a `MatchRecord`; None if the replay cannot be read."""
     try:
         replay = read(content)
-        rounds = round_results(Course(replay))
+        course = Course(replay)
+        rounds = round_results(course)
     except (ReplayError, ShowError):
         return None
-    bank = replay.header.policy.bank
-    return rounds, [_pace(seat, bank) for seat in timelines(replay.header, replay.inputs)]
+    bank, played_on = replay.header.policy.bank, course.played_on
+    return rounds, [(*_times(seat, bank), played_on.get(seat.seat)) for seat in timelines(replay.header, replay.inputs)]
 
 
-def _pace(seat: SeatTimeline, bank: int) -> tuple[Any, ...]:
-    """Return the fields of a `SeatPace`. `bank`: microseconds in it at the beginning."""
+def _times(seat: SeatTimeline, bank: int) -> tuple[dict[int, int], float | None]:
+    """Return a histogram of think times, and the share of the bank that was left. `bank`: its microseconds at first."""
     own = [each.spent for each in seat.decisions if each.own and each.sendings]
-    played_on = next((each.round + 1 for each in seat.decisions if each.forced is Cause.ABSENCE), None)
-    return dict(histogram(own)), None if seat.bank is None or not bank or not own else seat.bank / bank, played_on
+    return dict(histogram(own)), None if seat.bank is None or not bank or not own else seat.bank / bank
 
 
 if __name__ == "__main__":

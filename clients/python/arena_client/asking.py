@@ -13,9 +13,8 @@ from arena_client.decision import Decision
 from arena_client.errors import ArgumentError, BadAnswerError
 from arena_client.inbox import Delivery, Inbox
 from arena_client.loops import Loop, loop_here
-from arena_client.network import Network
 from arena_client.options import Options, check_names
-from arena_client.running import new_connection
+from arena_client.running import connected, new_connection
 from arena_client.v1.play_pb2 import PlayRequest
 
 if TYPE_CHECKING:
@@ -116,18 +115,7 @@ async def connect(bot: Bot, address: str | None = None, **options: Unpack[Option
     caller, connection = Caller(bot, options.get("on_error", "raise")), new_connection(bot, address, options)
     loop = loop_here()
     inbox = loop.inbox()
-    with Network() as network:
-        network.soon(lambda: connection.begin(inbox, network))
-        try:
-            yield Decisions(caller, inbox, loop)
-            network.soon(connection.leave)
-            await inbox.ended()
-        except (loop.cancelled, KeyboardInterrupt, SystemExit):
-            network.soon(connection.leave)
-            with loop.shield():
-                await inbox.ended()
-            raise
-        finally:
-            network.soon(connection.end)
-            with loop.shield():
-                await inbox.ended()
+    async with connected(connection, inbox, loop) as network:
+        yield Decisions(caller, inbox, loop)
+        network.soon(connection.leave)
+        await inbox.ended()

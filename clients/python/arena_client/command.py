@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--bot-version", dest="version", metavar="TEXT", help="which version the bot is; each has a rating of its own"
     )
     parser.add_argument("--capacity", type=int, metavar="K", help="how many matches to play at once")
-    parser.add_argument("--matches", type=int, metavar="N", help="stop after so many matches (default: no end)")
+    parser.add_argument("--matches", type=int, metavar="N", help="stop after N matches (default: no end)")
     add_token_options(parser)
     parser.add_argument("--invitation", help="for a server that registers bots by invitation")
     parser.add_argument(

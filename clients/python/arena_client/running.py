@@ -12,8 +12,8 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import copy_context
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Unpack
@@ -24,7 +24,7 @@ from arena_client.caller import Caller
 from arena_client.errors import ArenaError
 from arena_client.inbox import Inbox, ThreadInbox
 from arena_client.loops import AsyncioLoop, Loop, loop_here
-from arena_client.network import Network
+from arena_client.network import Calls, Network
 from arena_client.options import DRAIN_TERMINATED, Options, check_names, drain_seconds
 from arena_client.thinking_watch import ThinkingWatch
 
@@ -56,7 +56,7 @@ async def play(bot: Bot, address: str | None = None, **options: Unpack[Options])
 
 
 def prepared(bot: Bot, address: str | None, options: Options) -> tuple[Caller | AsyncCaller, Connection]:
-    """Return what calls the bot, and its connection."""
+    """Return the caller of the bot's methods, and the bot's connection."""
     on_error = options.get("on_error", "raise")
     caller = Caller(bot, on_error)
     return (AsyncCaller(caller, bot, on_error) if is_async(bot) else caller), new_connection(bot, address, options)
@@ -181,19 +181,28 @@ async def _play(
     answers: Callable[[], Awaitable[None]],
 ) -> None:
     """Connect, and await the answers to everything in the inbox."""
-    with Network() as network:
+    async with connected(connection, inbox, loop) as network:
         watch = ThinkingWatch(caller)
-        network.soon(lambda: connection.begin(inbox, network))
         network.soon(watch.begin)
         try:
             await answers()
+        finally:
+            network.soon(watch.end)
+
+
+@asynccontextmanager
+async def connected(connection: Connection, inbox: Inbox | ThreadInbox, loop: Loop) -> AsyncIterator[Calls]:
+    """Enter a block with a connection. If the block is cancelled, the bot leaves its matches in order."""
+    with Network() as network:
+        network.soon(lambda: connection.begin(inbox, network))
+        try:
+            yield network
         except (loop.cancelled, KeyboardInterrupt, SystemExit):
             network.soon(connection.leave)
             with loop.shield():
                 await inbox.ended()
             raise
         finally:
-            network.soon(watch.end)
             network.soon(connection.end)
             with loop.shield():
                 await inbox.ended()

@@ -58,7 +58,7 @@ def begun(talk: Talk, *matches: int) -> Iterator[play_pb2.PlayResponse]:
 
 
 def answered(talk: Talk, number: int) -> dict[tuple[int, int], int]:
-    """The next answers, so many, by match and decision."""
+    """Return the next answers, `number` of them, by match and decision."""
     answers: dict[tuple[int, int], int] = {}
     while len(answers) < number:
         answers |= {(each.match_id, each.decision_id): each.action for each in talk.next().answers}
@@ -152,7 +152,7 @@ def test_run_and_an_event_loop_exclude_each_other(token_file: Path, loop: str) -
 class Waits(Bot):
     name = "bot"
 
-    """Waits until as many decisions are asked at once as it is told."""
+    """Waits until `together` decisions are open at once."""
 
     def __init__(self, loop: str, together: int, capacity: int = 8) -> None:
         super().__init__(capacity=capacity)
@@ -447,7 +447,7 @@ def test_a_late_answer_of_an_async_decide_goes_to_a_running_match(token_file: Pa
 
 @either
 def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) -> None:
-    """It answers in another order, and not at all what was closed meanwhile; news come through the bot's methods."""
+    """It answers in another order, and gives no answer to a closed decision. The bot's methods get the news."""
     told: list[str] = []
 
     class Hears(Bot):

@@ -35,12 +35,24 @@ def token_file(tmp_path: Path) -> Path:
     return tmp_path / "bot.token"
 
 
+def read_by(program: str, token_file: Path, scripts: list[Script], *, texts: bool = False) -> list[str]:
+    """Play a match with a program, and return the lines that it wrote to the file `seen`, its argument."""
+    seen = token_file.with_name("seen")
+    bot = PipeBot([sys.executable, "-c", program, str(seen)], texts=texts)
+    try:
+        with Peer(scripts) as peer:
+            Playing(bot, peer.address, token_file, matches=1).result()
+    finally:
+        bot.end()
+    return seen.read_text().splitlines()
+
+
 @pytest.mark.process
 def test_a_command_learns_at_once_what_is_closed_and_may_answer_it_all_the_same(
-    token_file: Path, tmp_path: Path
+    token_file: Path,
 ) -> None:
     answered: list[tuple[int, int]] = []
-    seen = tmp_path / "seen"
+    seen = token_file.with_name("seen")
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -58,15 +70,10 @@ def test_a_command_learns_at_once_what_is_closed_and_may_answer_it_all_the_same(
         yield reports(1)
         talk.wait_for_goodbye()
 
-    bot = PipeBot([sys.executable, "-c", COMMAND, str(seen)])
-    try:
-        with Peer([script]) as peer:
-            Playing(bot, peer.address, token_file, matches=1).result()
-    finally:
-        bot.end()
+    written = read_by(COMMAND, token_file, [script])
     assert answered == [(2, 0), (3, 0)], "the answer to the closed decision is passed over"
-    lines = [json.loads(line.replace("'", '"')) for line in seen.read_text().splitlines()]
-    assert lines == [["starts"], ["welcome"], ["decisions"], ["closed"], ["decisions"], ["reports"]]
+    keys = [["starts"], ["welcome"], ["decisions"], ["closed"], ["decisions"], ["reports"]]
+    assert [json.loads(line.replace("'", '"')) for line in written] == keys
 
 
 ANSWERS = """
@@ -83,7 +90,7 @@ COPIES = "import sys; seen = open(sys.argv[1], 'w')\nfor line in sys.stdin: seen
 
 
 @pytest.mark.process
-def test_a_command_reads_a_value_that_the_sdk_does_not_know_as_its_number(token_file: Path, tmp_path: Path) -> None:
+def test_a_command_reads_a_value_that_the_sdk_does_not_know_as_its_number(token_file: Path) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
         yield welcome()
@@ -100,14 +107,8 @@ def test_a_command_reads_a_value_that_the_sdk_does_not_know_as_its_number(token_
         yield reports(2)
         talk.wait_for_goodbye()
 
-    seen = tmp_path / "seen"
-    bot = PipeBot([sys.executable, "-c", COPIES, str(seen)])
-    try:
-        with Peer([script]) as peer:
-            Playing(bot, peer.address, token_file, matches=1).result()
-    finally:
-        bot.end()
-    lines = [json.loads(line) for line in seen.read_text().splitlines()]
+    written = read_by(COPIES, token_file, [script])
+    lines = [json.loads(line) for line in written]
     [notice] = next(line["notices"] for line in lines if "notices" in line)
     [report] = next(line["reports"] for line in lines if "reports" in line)
     assert (notice["kind"], notice["text"], notice["lateMs"]) == (99, "new", 7)
@@ -116,10 +117,8 @@ def test_a_command_reads_a_value_that_the_sdk_does_not_know_as_its_number(token_
 
 @pytest.mark.process
 def test_a_command_reads_the_options_of_its_matches_and_the_limits_again_when_they_change(
-    token_file: Path, tmp_path: Path
+    token_file: Path,
 ) -> None:
-    seen = tmp_path / "seen"
-
     def script(soft_limit_ms: int, number: int) -> Script:
         def plays(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
             talk.next()
@@ -140,19 +139,14 @@ def test_a_command_reads_the_options_of_its_matches_and_the_limits_again_when_th
 
         return plays
 
-    bot = PipeBot([sys.executable, "-c", ANSWERS, str(seen)])
-    try:
-        with Peer([script(500, 1), script(500, 2), script(700, 3)]) as peer:
-            Playing(bot, peer.address, token_file, matches=1).result()
-    finally:
-        bot.end()
-    welcomes = [json.loads(line)["welcome"] for line in seen.read_text().splitlines() if '"welcome"' in line]
+    written = read_by(ANSWERS, token_file, [script(500, 1), script(500, 2), script(700, 3)])
+    welcomes = [json.loads(line)["welcome"] for line in written if '"welcome"' in line]
     assert [each["conduct"]["softLimitMs"] for each in welcomes] == [500, 700]
     assert [each["games"][0]["options"][0]["name"] for each in welcomes] == ["target", "target"]
 
 
 @pytest.mark.process
-def test_a_command_may_read_what_its_seat_sees_as_text(token_file: Path, tmp_path: Path) -> None:
+def test_a_command_may_read_what_its_seat_sees_as_text(token_file: Path) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
         yield welcome()
@@ -170,14 +164,8 @@ def test_a_command_may_read_what_its_seat_sees_as_text(token_file: Path, tmp_pat
         yield reports(1)
         talk.wait_for_goodbye()
 
-    seen = tmp_path / "seen"
-    bot = PipeBot([sys.executable, "-c", ANSWERS, str(seen)], texts=True)
-    try:
-        with Peer([script]) as peer:
-            Playing(bot, peer.address, token_file, matches=1).result()
-    finally:
-        bot.end()
-    lines = [json.loads(line) for line in seen.read_text().splitlines()]
+    written = read_by(ANSWERS, token_file, [script], texts=True)
+    lines = [json.loads(line) for line in written]
     [decision] = next(line["decisions"] for line in lines if "decisions" in line)
     assert "You are seat 1." in decision["text"]
     assert decision["text"].endswith("Your legal actions:\n  0: red 0\n  2: red 2")

@@ -18,14 +18,14 @@ options:
   --game GAME            play this game only; repeatable (default: the bot's own games)
   --bot-version WHICH    each has a rating of its own (default: a digest of the program)
   --capacity N           how many matches to play at once
-  --matches N            stop after so many matches; 0 for no end
+  --matches N            stop after N matches; 0 for no end
   --token TOKEN          the bot's token (default: the one in the token file)
   --token-file FILE      where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)
   --invitation CODE      for a server that registers bots by invitation
   --tls                  connect with TLS
   --tls-roots FILE       connect with TLS and trust the authorities in this PEM file
   --on-error WHAT        raise or continue: what an error in the bot does (default: raise)
-  --give-up-after S      end when the server is gone for so many seconds (default: never)
+  --give-up-after S      end when the server is gone for S seconds (default: never)
   --casual               unrated matches with house bots only, so that a first crash costs nothing
   --challenges           accept challenges: unrated matches whose bots are named
   --challenger BOT       accept challenges with this bot only; repeatable

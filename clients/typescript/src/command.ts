@@ -21,7 +21,7 @@ const HELP = `  --server HOST:PORT       default: ARENA_SERVER in the environmen
   --game GAME              play this game only; repeatable (default: the bot's own games)
   --bot-version TEXT       which version the bot is; each has a rating of its own
   --capacity K             how many matches to play at once
-  --matches N              stop after so many matches (default: no end)
+  --matches N              stop after N matches (default: no end)
   --token TOKEN            the bot's token (default: the one in the token file)
   --token-file FILE        where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)
   --invitation CODE        for a server that registers bots by invitation

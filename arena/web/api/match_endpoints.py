@@ -281,7 +281,7 @@ MATCH_ENDPOINTS: Final = (
     Endpoint(
         "/matches/{match}/analysis",
         "analysis",
-        "The analysis of a match, as far as it has come. A button on the page of the match starts it.",
+        "The analysis of a match so far. A button on its page starts it.",
         AnalysisDocument,
         _analysis,
         (MATCH,),

@@ -51,7 +51,7 @@ class DecisionDocument(TypedDict):
     due_ms: float
     """Instant at which the seat was first asked."""
     sent: list[SendingDocument]
-    """Times at which it was sent to the bot: again after each absence."""
+    """Times at which the decision was sent to the bot: once, and again after each absence."""
     answers: list[AnswerDocument]
     made_ms: float | None
     """Instant at which it was made; null if it was open when the match was broken off."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from urllib.parse import quote
 
 import pytest
@@ -106,7 +107,9 @@ def cells(text: str, bot: str) -> dict[str, str]:
     (row,) = (each for each in body.split("<tr>") if f">{bot}</a>" in each)
 
     def plain(part: str) -> list[str]:
-        return [re.sub("<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", part, re.DOTALL)]
+        return [
+            unescape(re.sub("<[^>]*>", "", cell)).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", part, re.DOTALL)
+        ]
 
     return dict(zip(plain(head), plain(row), strict=True))
 

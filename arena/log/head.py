@@ -56,6 +56,11 @@ def head_text(log: str, size: int, root: bytes) -> bytes:
     return f"arena-log/{log}\n{size}\n{b64encode(root).decode()}\n".encode()
 
 
+def webhook_text(log: str, body: bytes) -> bytes:
+    """Return the text that is signed for a message to a webhook."""
+    return f"arena-webhook/{log}\n".encode() + body
+
+
 def rotation_text(log: str, new_key: bytes) -> bytes:
     """Return the text that a key signs to name its successor."""
     return f"arena-log/{log}\nkey\n{new_key.hex()}\n".encode()

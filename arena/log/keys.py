@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from arena.log.head import LogHead, head_text, log_name, rotation_text
+from arena.log.head import LogHead, head_text, log_name, rotation_text, webhook_text
 from arena.log.leaf import LeafError, LeafKind, decode_leaf, encode_leaf
 
 if TYPE_CHECKING:
@@ -164,19 +164,23 @@ def next_key_leaf(number: int, at: int, keys: LogKeys, old: Signer, new: Signer)
 
 
 class HeadSigner:
-    """A signer of the heads of one log. It can be pickled."""
+    """A signer of the heads of one log, and of messages in its name. It can be pickled."""
 
     def __init__(self, log: str, signer: Signer) -> None:
         """Sign for the log with this name."""
-        self._log: Final = log
+        self.log: Final = log
         self._signer: Final = signer
 
     def __reduce__(self) -> tuple[Callable[[str, Signer], HeadSigner], tuple[str, Signer]]:
-        return _unpickled, (self._log, self._signer)
+        return _unpickled, (self.log, self._signer)
 
     def __call__(self, size: int, root: bytes) -> bytes:
         """Return the signature of a head."""
-        return self._signer.sign(head_text(self._log, size, root))
+        return self._signer.sign(head_text(self.log, size, root))
+
+    def sign_message(self, body: bytes) -> bytes:
+        """Return the signature of a message to a webhook."""
+        return self._signer.sign(webhook_text(self.log, body))
 
 
 def _unpickled(log: str, signer: Signer) -> HeadSigner:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 import trio
@@ -87,8 +87,9 @@ async def open_arena(
         nursery.start_soon(pool.run)
         search_seats = SearchSeats(config.house_search, house.searchers, pool.search)
         matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch, search_seats)
-        accounts = Accounts(store, players, config.limits)
-        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated)
+        post = _webhook(config, store, nursery)
+        accounts = Accounts(store, players, config.limits, post)
+        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post)
         baselines = Baselines(config, store, pool, publisher.replayed)
 
         def rated(header: Header) -> None:
@@ -161,6 +162,17 @@ async def open_arena(
                 await kept_paces.last()
                 await publisher.last()
             nursery.cancel_scope.cancel()
+
+
+def _webhook(config: Config, store: Store, nursery: trio.Nursery) -> Callable[[str, Mapping[str, Any]], None]:
+    """Return the function that sends a message to the webhook, or that does nothing on a server without one."""
+    if config.webhook is None:
+        return lambda kind, fields: None
+    from arena.server.workers.webhook import FILE, Webhook
+
+    webhook = Webhook(config.webhook, config.data / FILE, store.signer)
+    nursery.start_soon(webhook.run)
+    return webhook.post
 
 
 def _tell_of_storage(players: Players, error: StoreError | None) -> None:

@@ -226,6 +226,13 @@ class Config:
             "print it for authors. By default the address at which a request arrives, with the port of --address."
         },
     )
+    webhook: str | None = field(
+        default=None,
+        metadata={
+            "help": "Address that gets signed messages about published ladders and parked bots, as https://HOST/PATH, "
+            "or http://… on this machine."
+        },
+    )
     log_json: bool = field(
         default=False, metadata={"help": "Log as JSON lines; the default if standard error is no terminal."}
     )

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 import trio
 from sqlalchemy import Connection, Engine
 
+from arena.log.keys import HeadSigner
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
 from arena.store.base import leaves as log
@@ -72,6 +73,7 @@ class Store:
         lost: Mapping[int, str],
         files: FilesFound,
         lock: int,
+        signer: HeadSigner,
     ) -> None:
         self.journal: Final = journal
         """The journal of inputs from which running matches are continued."""
@@ -83,6 +85,8 @@ class Store:
         """The condition of the files at this start."""
         self.lock: Final = lock
         """The descriptor of the data directory's lock. Every process that has it open holds the lock."""
+        self.signer: Final = signer
+        """The signer of the log's heads."""
         self.operator_token: Final = operator_token
         """The token that authenticates the operator."""
         self._writer: Final = writer
@@ -159,7 +163,8 @@ async def open_store(
         exposed = close_to_others(directory, database)
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
-            seal = partial(log.seal, sign=open_log(connection, directory, at))
+            signer = open_log(connection, directory, at)
+            seal = partial(log.seal, sign=signer)
         # Create the database before the journal. Then a journal without a database shows that the database was lost.
         with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)
@@ -182,7 +187,7 @@ async def open_store(
             ):
                 token = operator_token(directory)
                 with disposed(database.reading()) as reader:
-                    yield Store(writer, reader, database, token, journal, left.lines, lost, found, lock)
+                    yield Store(writer, reader, database, token, journal, left.lines, lost, found, lock, signer)
 
 
 def _replay_files(database: Database, directory: Path, progress: Callable[[int, int], None]) -> FilesFound:

@@ -56,6 +56,7 @@ OTHERS = {name: another(setting) for name, setting in SETTINGS.items()} | {
     "proxies": "10.0.0.0/8, ::1",
     "web": "[::1]:2",
     "web_origin": "https://arena.example, http://[::1]:2",
+    "webhook": "https://club.example/arena?room=2",
 }
 
 
@@ -303,6 +304,10 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
             "allows all sites, none no site",
         ),
         (("--public-address", "arena.example"), "public_address: 'arena.example' is no address of a server, such as"),
+        (
+            ("--webhook", "http://club.example/"),
+            "webhook: 'http://club.example/' would leave this machine in clear text",
+        ),
         (("--proxies", "10.0.0.1, proxy"), "proxies: 'proxy' does not appear to be an IPv4 or IPv6 network"),
     ],
 )

@@ -539,7 +539,9 @@ def unthreaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def publishing_of(store: AtOnce, fit_client: Fake, **changes: Any) -> publisher.LadderPublisher:
     settings = config(**{"fit_seconds": 10_000.0, **changes})
-    return publisher.LadderPublisher(settings, cast("Store", store), fit_client, lambda game, values: None)
+    return publisher.LadderPublisher(
+        settings, cast("Store", store), fit_client, lambda game, values: None, lambda kind, fields: None
+    )
 
 
 @pytest.mark.usefixtures("unthreaded")

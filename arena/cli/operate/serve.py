@@ -121,6 +121,10 @@ def _check_listening(config: Config) -> None:
             ("public_url", config.public_url, pages_address),
             ("public_address", config.public_address, bot_address),
         ]
+    if config.webhook is not None:
+        from arena.server.workers.webhook import webhook_address
+
+        checks.append(("webhook", config.webhook, webhook_address))
     for name, value, parse in checks:
         try:
             if value is not None:

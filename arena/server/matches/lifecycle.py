@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from arena.ladder.live import RatingChange
+    from arena.log.head import LogEntry
     from arena.match.inputs import Input
     from arena.server.config import Config, Offer
     from arena.server.matches.house import House
@@ -61,8 +62,8 @@ class Observers(NamedTuple):
 
     rated: Callable[[Header], None]
     """Called when a match that moved ratings is stored."""
-    parked: Callable[[Sequence[Bot]], None]
-    """Called with bots that were parked. The store has already recorded it."""
+    parked: Callable[[Sequence[Bot], LogEntry | None], None]
+    """Called with bots that were parked, and the log's entry of the match. The store has already recorded both."""
     played: Callable[[SeatedMatch, ReadyCheck | None, Sequence[RatingChange]], None]
     """Called when a match is over, before its bots are released, with the match, its ready check, and the rating
     changes. The ready check is None if an earlier server began the match. The rating changes are by seat, or empty.
@@ -350,7 +351,7 @@ class MatchLifecycle:
         over, changes, parked, entry = await self._persistence.record(driver.match_id, ended, driver)
         if changes:
             self._observers.rated(driver.header)
-        self._observers.parked(parked)
+        self._observers.parked(parked, entry)
         self._live.over(driver.match_id, over)
         del self._drivers[driver.match_id]
         self._timers.forget(driver)

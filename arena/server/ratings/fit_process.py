@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
 
@@ -22,11 +22,13 @@ from arena.ladder.ladder import Ladder, Quota
 from arena.processes.launch import give_way
 from arena.processes.parent import Parent, connected
 from arena.scheduling.information_gain import MatchValues, match_values
-from arena.server.ratings.fit_client import Request
 from arena.store.base.errors import StoreError
 from arena.store.ladder import publishing, versions
 from arena.store.ladder.fits import Fits
 from arena.store.opening import open_readonly
+
+if TYPE_CHECKING:
+    from arena.server.ratings.fit_client import Request
 
 YIELDING: Final = 10
 """The process's `nice` value, so that matches have precedence."""

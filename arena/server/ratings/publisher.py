@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import structlog
 import trio
@@ -21,7 +21,7 @@ from arena.store.base.errors import StoreError
 from arena.store.ladder import baselines, events, publishing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from sqlalchemy import Connection
 
@@ -61,15 +61,17 @@ class LadderPublisher:
         store: Store,
         fit_client: FitClient | None,
         rated: Callable[[str, MatchValues[int]], None],
+        post: Callable[[str, Mapping[str, Any]], None],
     ) -> None:
         """Publish ladders. Without a fit client, no ladder is ever published, and users see the live ratings.
 
-        `rated` is called with each new ladder's match values.
+        `rated` is called with each new ladder's match values. `post` sends messages to the webhook.
         """
         self._config = config
         self._store = store
         self._fit_client = fit_client
         self._rated = rated
+        self._post = post
         self._news: Counter[str] = Counter()
         self._replays: Counter[str] = Counter()  # number of new baselines by game; they wait for the next fit
         self._through: dict[str, int] = {}
@@ -162,7 +164,7 @@ class LadderPublisher:
         began = trio.current_time()
         try:
             ladder = await self._fit_client.fit(game)
-            await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
+            new = await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
         except (NotFitted, StoreError) as error:
             log.error("ladder not fitted", game=game, error=str(error), retry_in=RETRY)
             self._failed(game, str(error))
@@ -178,6 +180,11 @@ class LadderPublisher:
         self._news, self._replays = +self._news, +self._replays
         self._through[game] = ladder.through
         log.debug("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
+        if new:
+            self._post(
+                "ladder_published",
+                {"ladder": game, "through": ladder.through, "bots": len(ladder.lines), "digest": ladder.digest},
+            )
         await self._tell(game)
         return True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 import trio
@@ -17,8 +17,9 @@ from arena.store.bots import bots
 from arena.store.moderation import moderation, parking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from arena.log.head import LogEntry
     from arena.server.sessions.limits import Limits
     from arena.server.sessions.players import Players
     from arena.store.store import Store
@@ -33,10 +34,14 @@ decided = decisions_log()
 class Accounts:
     """The accounts of a server's bots, connected or not."""
 
-    def __init__(self, store: Store, players: Players, limits: Limits) -> None:
+    def __init__(
+        self, store: Store, players: Players, limits: Limits, post: Callable[[str, Mapping[str, Any]], None]
+    ) -> None:
+        """`post` sends messages to the webhook."""
         self._store = store
         self._players = players
         self._limits = limits
+        self._post = post
         self._registrations = Registrations(limits.registrations_per_address)
         self._changes = 0
         self._authenticated: dict[bytes, bots.Bot] = {}
@@ -163,11 +168,13 @@ class Accounts:
         decided.info("bot un-parked", bot=bot.name)
         return bot
 
-    def park(self, parked: Iterable[bots.Bot]) -> None:
-        """Stop seating bots that the store has parked, and notify them."""
+    def park(self, parked: Iterable[bots.Bot], entry: LogEntry | None = None) -> None:
+        """Stop seating bots that the store has parked, and notify them. `entry`: that of the match that parked them."""
         for bot in parked:
             self._changed()
             log.info("bot parked", bot=bot.name, matches=bot.troubles)
+            leaf = {} if entry is None else {"leaf": entry.leaf.decode()}
+            self._post("bot_parked", {"bot": bot.name, "reason": bot.why_parked, "matches": bot.troubles, **leaf})
             bot_player = self._players.get(bot.id)
             if bot_player is not None:
                 bot_player.parked = True

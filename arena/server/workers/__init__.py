@@ -1,1 +1,1 @@
-"""Worker processes for the choices of house bots and for replays of deals for the luck column."""
+"""Work beside the server's loop: choices of house bots, replays of deals for the luck column, and the webhook."""

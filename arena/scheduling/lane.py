@@ -60,7 +60,8 @@ class Lane(Generic[BotT]):
         """Number of bots that have no room because of slower bots."""
         self._contention: dict[int, Order[BotT]] = {}
         """Orders by information gain, one for each table size."""
-        self._patience = patience
+        self.patience = patience
+        """Seconds for which a bot waits for others."""
         self._draw = draw
         self._round = 0
         self._last_matches: dict[LastMatch | None, int] = {}
@@ -127,7 +128,7 @@ class Lane(Generic[BotT]):
     def _soon(self, now: float, until: float, patient: bool) -> Iterator[Candidate[BotT]]:
         busy = self._busy_patient if patient else self._busy
         yield from busy.heads_between(-inf, -inf)
-        yield from busy.heads_between(now - self._patience, until)
+        yield from busy.heads_between(now - self.patience, until)
 
     def mixing_until(self) -> float:
         """Return the instant until which the waiting bots wait for others if all come from one
@@ -142,12 +143,12 @@ class Lane(Generic[BotT]):
     def patience_ends(self) -> float:
         """Return the instant at which the longest wait exceeds the patience; infinite if no bot waits."""
         candidate = self.by_wait.first()
-        return inf if candidate is None else candidate.waiting.since + self._patience
+        return inf if candidate is None else candidate.waiting.since + self.patience
 
     def next_patience_end(self, now: float) -> float:
         """Return the next instant at which a wait will exceed the patience; infinite if there is none."""
-        for candidate in self.by_wait.heads_between(now - self._patience, inf):
-            if (end := candidate.waiting.since + self._patience) > now:
+        for candidate in self.by_wait.heads_between(now - self.patience, inf):
+            if (end := candidate.waiting.since + self.patience) > now:
                 return end
         return inf
 
@@ -181,7 +182,7 @@ class Lane(Generic[BotT]):
         owners = {candidate.waiting.owner for candidate in chosen}
         for candidate in self.by_wait.heads():
             # Exactly this sum, so that a caller can wait for exactly that instant.
-            if len(chosen) == number or now < candidate.waiting.since + self._patience:
+            if len(chosen) == number or now < candidate.waiting.since + self.patience:
                 break
             if candidate.waiting.owner not in owners and candidate.counts_against(chosen):
                 owners.add(candidate.waiting.owner)

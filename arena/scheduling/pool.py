@@ -101,6 +101,17 @@ class Pool(Generic[BotT]):
         """Number of different owners with a connected bot, waiting or not."""
         return len(self._owners)
 
+    @property
+    def patience(self) -> float:
+        """Seconds for which a bot waits for other bots before house bots fill its table."""
+        return self._patience
+
+    @patience.setter
+    def patience(self, seconds: float) -> None:
+        self._patience = seconds
+        for lane in self._all_lanes():
+            lane.patience = seconds
+
     def has_room(self, bot: BotT) -> bool:
         """Return whether a bot waits here for a match."""
         candidate = self._candidates.get(bot)

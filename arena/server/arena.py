@@ -11,8 +11,7 @@ import trio
 
 from arena.house import HOUSE_BOTS
 from arena.ladder.events import day_of
-from arena.scheduling.pace import PaceRules
-from arena.server.config import quota_in_force
+from arena.server.config import answer_limits, quota_in_force
 from arena.server.matches.figures import MatchFigures
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
@@ -81,7 +80,7 @@ async def open_arena(
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
         timers = Timers()
-        players = Players(timers.watch, PaceRules(config.slow_pace, config.slow_percent / 100))
+        players = Players(timers.watch, config.clock.pace_rules(config.slow_pace, config.slow_percent / 100))
         turns = Turns(store.journal.commit, RETRY, partial(_tell_of_storage, players))
         pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
@@ -310,9 +309,7 @@ class Arena:
             bot.name,
             games,
             config.policy,
-            config.ready_limit,
-            config.offer_limit,
-            config.seat_limit,
+            *answer_limits(config),
             config.park_after,
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,

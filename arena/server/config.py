@@ -16,7 +16,7 @@ from typing import Final, Literal
 from arena.house import LUCK
 from arena.ladder.ladder import Quota
 from arena.match.policy import Policy
-from arena.scheduling.pool import PATIENCE
+from arena.scheduling.clock import LadderClock
 from arena.server.sessions.limits import Limits
 from engine.game import Game, Option
 from engine.registry import GAMES
@@ -92,16 +92,20 @@ class Config:
             "help": "Games whose deals idle house workers replay for the luck column.",
         },
     )
-    patience: float = field(
-        default=PATIENCE,
-        metadata={"unit": "s", "help": "Time that a bot waits for other bots before house bots fill its table."},
+    patience: float | None = field(
+        default=None,
+        metadata={
+            "unit": "s",
+            "help": "Time that a bot waits for other bots before house bots fill its table. By default 2 s. If "
+            "soft_limit is above 1 s, the median length of recent matches, and at least two soft limits.",
+        },
     )
-    slow_pace: float = field(
-        default=0.05,
+    slow_pace: float | None = field(
+        default=None,
         metadata={
             "unit": "s",
             "help": "Mean time owed for a decision above which a bot can count as slow, if it is also twice that of the"
-            " other bot.",
+            " other bot. By default 0.05 s, and three quarters of the time by which soft_limit exceeds 1 s.",
         },
     )
     slow_percent: int = field(
@@ -112,29 +116,31 @@ class Config:
             "help": "The part of its time at tables that a bot may have to spend waiting for much slower ones.",
         },
     )
-    ready_limit: float = field(
-        default=30.0,
+    ready_limit: float | None = field(
+        default=None,
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "Time to answer an invitation; a bot that does not answer pauses before the next.",
+            "help": "Time to answer an invitation; a bot that does not answer pauses before the next. By default 30 s. "
+            "If soft_limit is above 1 s, this and the next two limits are longer by the difference.",
         },
     )
-    offer_limit: float = field(
-        default=2.0,
+    offer_limit: float | None = field(
+        default=None,
         metadata={
             "unit": "s",
             "least": 0.1,
             "help": "Time without an answer after which a seat is offered to another bot or the house, too; the first "
-            "Ready gets it.",
+            "Ready gets it. By default 2 s.",
         },
     )
-    seat_limit: float = field(
-        default=3.0,
+    seat_limit: float | None = field(
+        default=None,
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "Longest wait of a match for a seat; then a house bot gets it, or the match is called off.",
+            "help": "Longest wait of a match for a seat; then a house bot gets it, or the match is called off. By "
+            "default 3 s.",
         },
     )
     matches_per_bot: int = field(
@@ -253,6 +259,11 @@ class Config:
         """The games that the server plays."""
         return tuple(offer.game for offer in self.offers)
 
+    @property
+    def clock(self) -> LadderClock:
+        """The time that a decision may take, by which the scheduler's default durations grow."""
+        return LadderClock(self.policy.soft_limit / 1e6)
+
 
 def quota_in_force(config: Config) -> Quota:
     """Return the server's quota, which limits how many matches between two guests count."""
@@ -263,6 +274,13 @@ def quota_in_force(config: Config) -> Quota:
     if week is None:
         week = OPEN_QUOTA.week * day // OPEN_QUOTA.day
     return Quota(day, week, OPEN_QUOTA.young_days if day or week else 0)
+
+
+def answer_limits(config: Config) -> tuple[float, float, float]:
+    """Return the limits in force for answers to invitations, in seconds: `ready_limit`, `offer_limit`, `seat_limit`."""
+    known = ((config.ready_limit, 30.0), (config.offer_limit, 2.0), (config.seat_limit, 3.0))
+    ready, offer, seat = [config.clock.answer_limit(usual) if own is None else own for own, usual in known]
+    return ready, offer, seat
 
 
 def on_loopback(config: Config) -> bool:

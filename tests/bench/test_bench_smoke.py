@@ -46,6 +46,7 @@ SMALLEST = {
     "bench.studies.reality": "--game sixth_sense --seats 2 --games 10 --duplicates 10 --processes 1",
     "bench.studies.search": "--matches 4",
     "bench.studies.sequential": "--game nullern --seats 2 --sets 40 --runs 4",
+    "bench.studies.slow": "--seeds 1 --tables 20",
     "bench.studies.strength": "--deals 2 --seats 2 --game sixth_sense",
 }
 """By module, arguments with which it takes a few seconds."""

@@ -12,6 +12,7 @@ from arena.local.errors import LocalMatchError
 from arena.local.play.table import NO_STAND_IN, PlayedGame
 from arena.replay.hash_chain import with_chain
 from arena.replay.header import DEALT_BY_MATCH_RUNNER, Header, MatchKind, SeatedBot
+from arena.server.config import answer_limits
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.runtime.wall_clock import now_us
@@ -84,7 +85,7 @@ class Director:
         self._timers = timers
         self._pool = WorkerPool(0, turns)
         self._drivers: set[MatchDriver] = set()
-        ready_limit = self._config.ready_limit
+        ready_limit = answer_limits(self._config)[0]
         self._limits = ReadyLimits(ready_limit, ready_limit, ready_limit)
 
     async def play(self, deal: GivenDeal, players: Sequence[Player], match_id: int) -> DirectedGame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from arena.server.config import answer_limits
 from arena.server.sessions.admission import Admission, Authorization
 from arena.server.sessions.features import held
 from arena.server.sessions.messages import Closed, Reason, Welcome
@@ -54,9 +55,7 @@ async def let_play(
             player.name,
             tuple(games),
             config.policy,
-            config.ready_limit,
-            config.offer_limit,
-            config.seat_limit,
+            *answer_limits(config),
             config.park_after,
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,

@@ -17,6 +17,7 @@ from arena.house import title
 from arena.replay.header import Header, MatchKind, SeatedBot
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
+from arena.server.config import answer_limits
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.house import CannotBeRestored
 from arena.server.matches.persistence import RETRY, Beginnings
@@ -109,7 +110,7 @@ class MatchLifecycle:
         self.changed = trio.Event()
         """Set and replaced by `change`."""
         self._config = config
-        self._ready_limits = ReadyLimits(config.ready_limit, config.offer_limit, config.seat_limit)
+        self._ready_limits = ReadyLimits(*answer_limits(config))
         self._house = house
         self._players = players
         self._persistence = persistence

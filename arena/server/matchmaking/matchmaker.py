@@ -125,6 +125,8 @@ class Matchmaker:
         waits = settle(paces, match.owed, match.tells_paces, now, rules)
         queue = self._queues[match.game]
         queue.played(match.owed)
+        if len(paces) - paces.count(None) > 1:
+            queue.lasted(match.last_match.seconds)
         for player, change in zip(match.players, changes, strict=False):
             for seat, again in change.counts_again:
                 self.spent(match.game, player.bot_id, match.players[seat].bot_id, again)

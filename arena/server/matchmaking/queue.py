@@ -7,12 +7,15 @@ Pairs of bots that have spent their quota are remembered with the first day on w
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from itertools import cycle, islice
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from arena.ladder.events import day_of
 from arena.scheduling.candidate import Waiting
+from arena.scheduling.clock import RECENT
 from arena.scheduling.information_gain import MatchValues
 from arena.scheduling.pool import Pool
 from arena.server.config import quota_in_force
@@ -60,10 +63,13 @@ class Queue:
     def __init__(
         self, offer: Offer, house: Sequence[HousePlayer], config: Config, chance: Shuffler, players: Players
     ) -> None:
+        bounded = quota_in_force(config).bounds
         self.offer = offer
         self.match_values: MatchValues[int] = MatchValues()
         """By bot, counting all its versions as one, how much the ladder gains from its next match."""
-        self.pool: Pool[Player] = Pool(house, chance, config.patience, quota_in_force(config).bounds)
+        self.pool: Pool[Player] = Pool(
+            house, chance, config.clock.patience() if config.patience is None else config.patience, bounded
+        )
         self.spent = SpentPairs()
         """Pairs of bots that have spent their quota. They meet only if no other bot waits."""
         self._players = players
@@ -78,6 +84,10 @@ class Queue:
         they play casual matches."""
         self._decisions: dict[int, float] = {}
         """By table size, the moving mean number of a seat's decisions in a match."""
+        self._clock = config.clock if config.patience is None and config.clock.slow else None
+        """The clock by which patience grows; None if patience is fixed."""
+        self._lengths: deque[float] = deque(maxlen=RECENT)
+        """The lengths of the latest matches between bots in seconds, if patience grows with them."""
 
     @property
     def sizes(self) -> list[int]:
@@ -154,6 +164,12 @@ class Queue:
         own = paces.get(bot_player, 0.0)
         slower = sum([pace for pace in paces.values() if self._pace_rules.much_slower(pace, own)])
         return Expected(decisions * slower, now + decisions * sum(paces.values()))
+
+    def lasted(self, seconds: float) -> None:
+        """Let patience grow with the length of a finished match between bots, if it depends on the clock."""
+        if self._clock is not None:
+            self._lengths.append(seconds)
+            self.pool.patience = self._clock.patience(median(self._lengths))
 
     def played(self, owed: OwedTime) -> None:
         """Update the mean number of decisions by a finished match."""

@@ -21,6 +21,7 @@ COMMANDS: Final = (
     "turns",
     "turns --compiled",
     "ladder",
+    "events",
     "listings",
     "pages",
     "steps",

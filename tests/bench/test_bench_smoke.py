@@ -29,6 +29,7 @@ SMALLEST = {
     "bench.engine": "--repetitions 5 --games 4",
     "bench.play": "--case one --seconds 0.2 --warm-up 0.2 --repetitions 1",
     "bench.growth": "--sources --bots 2 --matches 1000 --seconds 0.5 --warm-up 0.2 --repetitions 1 --runs 2",
+    "bench.events": "--events 4 --bots 6 --matches 40 --processes 1",
     "bench.echo": "--streams 1 --seconds 0.1 --repetitions 1",
     "bench.crawl": "--matches 1000 --seconds 1 --warm-up 0.2 --repetitions 1",
     "bench.listings": "--matches 1000 --runs 1",

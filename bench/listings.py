@@ -102,7 +102,9 @@ def _fill(connection: Connection, matches: int) -> None:
     )
     rating = {"rating": 1500.0, "deviation": 30.0, "matches": SEATS * matches // BOTS, "wins": 0, "rank_sum": 0.0}
     rating |= {"last_change": 0.0}
-    connection.execute(insert(schema.ratings), [rating | {"node": bot, "game": game} for bot in own for game in GAMES])
+    connection.execute(
+        insert(schema.ratings), [rating | {"node": bot, "ladder": game} for bot in own for game in GAMES]
+    )
     numbers = dict.fromkeys(GAMES, 0)
     left = iter(range(1, matches + 1))
     started = _now() - matches * 1000
@@ -121,7 +123,9 @@ def _fill(connection: Connection, matches: int) -> None:
             places = [order.index(seat) + 1 for seat in range(SEATS)]
             numbers[game] += 1
             at = started + number * 1000
-            rows["matches"].append(match_row | {"id": number, "game": game, "started": at - 1000, "ended": at})
+            rows["matches"].append(
+                match_row | {"id": number, "game": game, "ladder": game, "started": at - 1000, "ended": at}
+            )
             rows["seats"] += [
                 changes
                 | {"match_id": number, "seat": seat, "bot_id": bot, "node": bot, "forced": 0}
@@ -129,13 +133,13 @@ def _fill(connection: Connection, matches: int) -> None:
                 for seat, (bot, place) in enumerate(zip(who, places, strict=True))
             ]
             nodes, ranks = ",".join(map(str, who)), "".join(map(str, places))
-            about = {"game": game, "number": numbers[game], "match_id": number, "at": at}
+            about = {"ladder": game, "number": numbers[game], "match_id": number, "at": at}
             rows["events"].append(event_row | about | {"nodes": nodes, "places": ranks})
             rows["replays"].append(replay | {"match_id": number})
         for table, name in (
             (schema.matches, "matches"),
             (schema.match_seats, "seats"),
-            (schema.events, "events"),
+            (schema.rated_results, "events"),
             (schema.replays, "replays"),
         ):
             connection.execute(insert(table), rows[name])

@@ -122,7 +122,7 @@ class QueryServices:
         first = 0
         if place is not None:
             at, first = int(place["published"]), int(place["first"])
-        job = partial(publishing.published_until, game=request.game, at=at)
+        job = partial(publishing.published_until, ladder_id=request.game, at=at)
         ladder = await looked_up(self._arena.store.read(job))
         if place is not None and (ladder.published is None or microseconds(ladder.published) != at):
             raise not_valid("the ladder of this page is no longer stored")
@@ -138,7 +138,7 @@ class QueryServices:
         """Return a bot's rating after each of its latest matches."""
         self._game(request.game)
         limit, before = row_limit(request, HISTORY, LARGEST_HISTORY), page_number(request)
-        job = partial(standings.history, bot=request.bot, game=request.game, limit=limit + 1, before=before)
+        job = partial(standings.history, bot=request.bot, ladder_id=request.game, limit=limit + 1, before=before)
         rows = await looked_up(self._arena.store.read(job))
         further = ""
         if len(rows) > limit:  # The rows are in the order of the results, the pages in that of the matches' numbers.
@@ -155,7 +155,7 @@ class QueryServices:
         """List the versions of a bot in a game, the newest first."""
         self._game(request.game)
         limit, before = row_limit(request), page_number(request)
-        job = partial(version_standings, bot=request.bot, game=request.game, limit=limit + 1, before=before)
+        job = partial(version_standings, bot=request.bot, ladder_id=request.game, limit=limit + 1, before=before)
         rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
         return ladder_pb2.ListVersionsResponse(
             versions=[pack(row, ladder_pb2.VersionEntry) for row in rows],
@@ -171,7 +171,7 @@ class QueryServices:
         if not 1 <= last <= LAST:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"last is 1 to {LAST}, not {last}")
         after = page_offset(request)
-        job = partial(opponents, bot=request.bot, game=request.game, limit=limit + 1, after=after, last=last)
+        job = partial(opponents, bot=request.bot, ladder_id=request.game, limit=limit + 1, after=after, last=last)
         rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
         return ladder_pb2.GetOpponentsResponse(
             opponents=[pack(row, ladder_pb2.OpponentEntry) for row in rows],
@@ -253,7 +253,7 @@ class QueryServices:
 
     async def _of_all_tables(self, game: Game) -> LadderRows:
         """Read the published ladder of a game, with the changes since."""
-        ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
+        ladder = await looked_up(self._arena.store.read(partial(standings.current, ladder_id=game.name)))
         if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
             ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_reason=unfitted.why)
         return ladder
@@ -267,7 +267,7 @@ class QueryServices:
             ladder = await self._arena.publisher.of_tables(game.name, seats)
         except NotFitted as error:
             raise refused(grpc.StatusCode.UNAVAILABLE, "NOT_FITTED", str(error)) from error
-        job = partial(standings.of_tables, game=game.name, seats=seats, ladder=ladder)
+        job = partial(standings.of_tables, ladder_id=game.name, seats=seats, ladder=ladder)
         return replace(await looked_up(self._arena.store.read(job)), published=instant(now_us()))
 
     def _game(self, name: str) -> Game:
@@ -350,7 +350,7 @@ class StatusService:
         )
         status.started.FromMicroseconds(arena.started)
         for name in (game.name for game in arena.config.games):
-            published = await looked_up(arena.store.read(partial(published_at, game=name)))
+            published = await looked_up(arena.store.read(partial(published_at, ladder_id=name)))
             unfitted = arena.publisher.unfitted(name)
             game = status.games.add(
                 game=name,

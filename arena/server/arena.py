@@ -138,7 +138,7 @@ async def open_arena(
         await kept_paces.load()
         quota, today = quota_in_force(config), day_of(now_us())
         for game in config.games if quota.bounds else ():
-            job = partial(pair_days.spent, game=game.name, day=today, quota=quota)
+            job = partial(pair_days.spent, ladder_id=game.name, day=today, quota=quota)
             for one, other, again in await store.read(job):
                 matchmaker.spent(game.name, one, other, again)
         await lifecycle.take_up()

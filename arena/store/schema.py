@@ -1,4 +1,8 @@
-"""The tables. Instants are in microseconds since 1970; secrets are stored only as SHA-256; results are append-only."""
+"""The tables. Instants are in microseconds since 1970; secrets are stored only as SHA-256; results are append-only.
+
+A column `ladder` has a ladder's id, which is the game's name for the first season of the game's default ladder. In
+`invitations`, `bot_ladders`, `paces` and `seasons` it has a ladder's name, which all its seasons share.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0022"
+REVISION: Final = "0023"
 """The newest migration. It identifies the schema that this program reads and writes."""
 OLDEST: Final = "0017"
 """The oldest schema from which migrations lead to the newest one."""
@@ -47,11 +51,11 @@ class AppendOnly(NamedTuple):
 
 
 def next_number(table: Table) -> ColumnElement[int]:
-    """Return an SQL expression for the next number within the game that the parameter `of_game` names.
+    """Return an SQL expression for the next number on the ladder that the parameter `of_ladder` names.
 
     The transaction must hold the write lock.
     """
-    highest = select(func.max(table.c.number)).where(table.c.game == bindparam("of_game")).scalar_subquery()
+    highest = select(func.max(table.c.number)).where(table.c.ladder == bindparam("of_ladder")).scalar_subquery()
     number: ColumnElement[int] = func.coalesce(highest, literal_column("0")) + literal_column("1")
     return number
 
@@ -98,7 +102,26 @@ invitations = Table(
     Column("owner", Text, nullable=False),
     Column("created", Int, nullable=False),
     Column("used_by", Int, ForeignKey("bots.id")),
+    Column("number", Int, nullable=False, server_default="0", comment="1, 2, …"),
+    Column(
+        "ladder", Text, nullable=False, server_default="", comment="ladder that it opens; empty for registration only"
+    ),
+    Column("expires", Int, comment="instant from which it is refused; none if it does not expire"),
+    Column("revoked", Int, comment="instant since which it is; none if it is not"),
+    Index(None, "number", unique=True),
 )
+
+bot_ladders = Table(
+    "bot_ladders",
+    metadata,
+    Column("bot_id", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("ladder", Text, primary_key=True),
+    Column("entered", Int, comment="instant of its entry by invitation; none without one"),
+    Column("troubles", Text, nullable=False, server_default="[]", comment="as in `bots`, of matches of this ladder"),
+    Column("parked", Int, comment="as in `bots`"),
+    Column("forgiven", Int, nullable=False, server_default="0", comment="as in `bots`"),
+)
+"""Entry and parking of bots by ladder. The default ladders of the games share the columns of `bots` for parking."""
 
 bans = Table(
     "bans",
@@ -179,11 +202,13 @@ matches = Table(
     Column(
         "kind",
         Text,
-        CheckConstraint("kind IN ('rated', 'casual', 'challenge')", name="kind"),
+        CheckConstraint("kind IN ('rated', 'casual', 'challenge', 'event')", name="kind"),
         nullable=False,
         server_default="rated",
     ),
+    Column("ladder", Text, nullable=False),
     Index(None, "game", "id"),
+    Index(None, "ladder", "id"),
     Index(None, "state"),
 )
 
@@ -218,7 +243,7 @@ ratings = Table(
     "ratings",
     metadata,
     Column("node", Int, ForeignKey("versions.id"), primary_key=True),
-    Column("game", Text, primary_key=True),
+    Column("ladder", Text, primary_key=True),
     Column("rating", Real, nullable=False),
     Column("deviation", Real, nullable=False),
     Column("matches", Int, nullable=False),
@@ -233,13 +258,14 @@ ratings = Table(
     Column(
         "score_sum", Real, nullable=False, server_default="0", comment="sum over matches of the mean over its seats"
     ),
-    Index(None, "game"),
+    Index(None, "ladder"),
 )
 
 paces = Table(
     "paces",
     metadata,
     Column("bot_id", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("ladder", Text, primary_key=True, comment="empty for the default ladders, which share a pace"),
     Column("pace", Real, nullable=False, comment="mean seconds for which it owes a decision, as of `at`"),
     Column("at", Int, nullable=False),
     Column("balance", Real, nullable=False, comment="seconds that it may wait for much slower ones"),
@@ -248,7 +274,7 @@ paces = Table(
 pair_days = Table(
     "pair_days",
     metadata,
-    Column("game", Text, primary_key=True),
+    Column("ladder", Text, primary_key=True),
     Column("day", Int, primary_key=True, comment="UTC day, in days since 1970"),
     Column("first", Int, ForeignKey("bots.id"), primary_key=True),
     Column("second", Int, ForeignKey("bots.id"), primary_key=True),
@@ -257,11 +283,11 @@ pair_days = Table(
 """Meetings of pairs of bots of different players in the latest weeks, counted for live ratings under a quota of
 pairs."""
 
-events = Table(
-    "events",
+rated_results = Table(
+    "rated_results",
     metadata,
-    Column("game", Text, primary_key=True),
-    Column("number", Int, primary_key=True, comment="1, 2, … within each game"),
+    Column("ladder", Text, primary_key=True),
+    Column("number", Int, primary_key=True, comment="1, 2, … on each ladder"),
     Column("match_id", Int, ForeignKey("matches.id"), nullable=False),
     Column("kind", Text, CheckConstraint("kind IN ('result', 'void')", name="kind"), nullable=False),
     Column("at", Int, nullable=False),
@@ -277,16 +303,15 @@ events = Table(
         comment="one digit per seat, 1 if it moves no opponent's rating; empty if there is no such seat",
     ),
     UniqueConstraint("match_id", "kind"),
-    info={APPEND_ONLY: AppendOnly("number", within="game")},
+    info={APPEND_ONLY: AppendOnly("number", within="ladder")},
 )
 """The events from which ladders are computed. The database refuses to change or delete a row or to skip a number."""
-
 
 baselines = Table(
     "baselines",
     metadata,
-    Column("game", Text, primary_key=True),
-    Column("number", Int, primary_key=True, comment="1, 2, … within each game"),
+    Column("ladder", Text, primary_key=True),
+    Column("number", Int, primary_key=True, comment="1, 2, … on each ladder"),
     Column("match_id", Int, ForeignKey("matches.id"), nullable=False, unique=True),
     Column("house", Text, nullable=False, comment="the bots that replayed, with versions, separated by commas"),
     Column("scores", Text, nullable=False, comment="sums over these bots, by seat, separated by commas"),
@@ -295,7 +320,7 @@ baselines = Table(
 ladders = Table(
     "ladders",
     metadata,
-    Column("game", Text, primary_key=True),
+    Column("ladder", Text, primary_key=True),
     Column("through", Int, nullable=False, comment="number of the last event included"),
     Column("digest", Text, nullable=False, comment="SHA-256 of all figures"),
     Column("at", Int, nullable=False),
@@ -326,10 +351,19 @@ ladders = Table(
     ),
 )
 
+seasons = Table(
+    "seasons",
+    metadata,
+    Column("ladder", Text, primary_key=True),
+    Column("number", Int, primary_key=True, comment="2, 3, …: the first season has no row"),
+    Column("id", Text, nullable=False, unique=True, comment="ladder id of the season"),
+    Column("begun", Int, nullable=False),
+)
+
 standings = Table(
     "standings",
     metadata,
-    Column("game", Text, ForeignKey("ladders.game"), primary_key=True),
+    Column("ladder", Text, ForeignKey("ladders.ladder"), primary_key=True),
     Column("node", Int, ForeignKey("versions.id"), primary_key=True),
     Column("rating", Real, nullable=False),
     Column("error", Real, nullable=False, comment="standard error, without that of the scale"),
@@ -352,12 +386,12 @@ kept_ladders = Table(
     "kept_ladders",
     metadata,
     Column("id", Int, primary_key=True),
-    Column("game", Text, nullable=False),
+    Column("ladder", Text, nullable=False),
     Column("at", Int, nullable=False, comment="when it was published"),
     Column("through", Int, nullable=False),
     Column("digest", Text, nullable=False),
     Column("scale_error", Real, nullable=False),
-    Index("ix_kept_ladders_game_at", "game", "at"),
+    Index("ix_kept_ladders_ladder_at", "ladder", "at"),
 )
 """Published ladders, including the newest. The older they are, the fewer are stored."""
 
@@ -382,7 +416,7 @@ kept_standings = Table(
 flags = Table(
     "flags",
     metadata,
-    Column("game", Text, ForeignKey("ladders.game"), primary_key=True),
+    Column("ladder", Text, ForeignKey("ladders.ladder"), primary_key=True),
     Column("number", Int, primary_key=True, comment="1 for the most certain one"),
     Column(
         "kind",

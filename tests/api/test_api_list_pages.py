@@ -141,7 +141,7 @@ async def fill(rig: Rig) -> None:
 
 def publish_ladder(rig: Rig) -> None:
     ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
-    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=now_us()))
+    rig.store.now(partial(publish, ladder_id=GAME.name, ladder=ladder, at=now_us()))
 
 
 async def ask(rig: Rig, name: str, **fields: Any) -> Any:
@@ -272,7 +272,7 @@ async def test_the_pages_are_of_one_past_ladder_while_it_is_stored(rig: Rig, aut
     assert (rest.published, len(rest.standings)) == (first.published, 2)
     now = now_us()
     ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
-    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=now + 3 * DAY))
+    rig.store.now(partial(publish, ladder_id=GAME.name, ladder=ladder, at=now + 3 * DAY))
     assert await reason(ask(rig, "GetPastLadder", page_token=first.next_page_token)) == NOT_VALID
 
 

@@ -295,7 +295,7 @@ async def test_a_ladder_says_everything_it_knows(rig: Rig, autojump_clock: MockC
     players = rig.bots("ann", "bob")
     rig.finish(rig.begin(players), [5, 3])
     ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
-    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    rig.store.now(partial(publish, ladder_id=GAME.name, ladder=ladder, at=7_000_000))
     answer = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
     assert (answer.through, answer.digest, answer.published.seconds) == (1, ladder.digest, 7)
     first, second = answer.standings
@@ -316,14 +316,14 @@ async def test_a_ladder_tells_luck_where_deals_were_replayed(rig: Rig, autojump_
         match = rig.begin(players)
         rig.finish(match, points)
         ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
-        rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+        rig.store.now(partial(publish, ladder_id=GAME.name, ladder=ladder, at=7_000_000))
         answer = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
         assert [line.luck.matches for line in answer.standings] == [baseline] * 2
         assert [line.HasField("luck") for line in answer.standings] == [baseline > 0] * 2
         assert not any(line.luck.HasField("plain_error") for line in answer.standings)
-        rig.store.now(partial(baselines.add, game=GAME.name, match_id=match, house="house 1", scores=[1, 2]))
+        rig.store.now(partial(baselines.add, ladder_id=GAME.name, match_id=match, house="house 1", scores=[1, 2]))
     ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
-    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    rig.store.now(partial(publish, ladder_id=GAME.name, ladder=ladder, at=7_000_000))
     answer = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
     assert {line.bot: line.luck for line in answer.standings} == {
         "ann": ladder_pb2.Luck(matches=2, plain=4.5, plain_error=0.5, adjusted=4.5, adjusted_error=0.5),
@@ -354,7 +354,7 @@ async def test_a_ladder_of_the_past_is_found_by_its_time(rig: Rig, autojump_cloc
     players = rig.bots("ann", "bob")
     rig.finish(rig.begin(players), [5, 3])
     ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
-    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    rig.store.now(partial(publish, ladder_id=GAME.name, ladder=ladder, at=7_000_000))
     ask = partial(ladder_pb2.GetPastLadderRequest, game=GAME.name)
     for request in (ask(), ask(at=Timestamp(seconds=7)), ask(at=Timestamp(seconds=9))):
         answer = await rig.query_services.GetPastLadder(request, CALL)
@@ -397,7 +397,7 @@ async def test_versions_come_in_pages_the_newest_first(rig: Rig, autojump_clock:
     (entry,) = (await rig.query_services.ListVersions(ask(bot="ANN"), CALL)).versions
     assert (entry.version, entry.matches, entry.shown, entry.HasField("fitted")) == ("", 1, False, False)
     ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
-    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    rig.store.now(partial(publish, ladder_id=GAME.name, ladder=ladder, at=7_000_000))
     (entry,) = (await rig.query_services.ListVersions(ask(bot="ann"), CALL)).versions
     assert (entry.shown, entry.fitted) == (True, ladder.lines[0].rating)
     for request, code in (

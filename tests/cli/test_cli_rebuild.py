@@ -101,10 +101,10 @@ def test_a_figure_that_was_changed_is_named(data: Path) -> None:
 
 def test_a_changed_result_shows(data: Path) -> None:
     with tampering(data) as connection:
-        first = schema.events.c.number == 1
-        places = connection.execute(schema.events.select().where(first)).one().places
+        first = schema.rated_results.c.number == 1
+        places = connection.execute(schema.rated_results.select().where(first)).one().places
         passed_on = places[1:] + places[:1]  # which are places, too, whoever were level
-        connection.execute(update(schema.events).where(first).values(places=passed_on))
+        connection.execute(update(schema.rated_results).where(first).values(places=passed_on))
     told = verdicts(data)["sixth_sense"]
     assert told["published"] != told["recomputed"]
     assert len({difference["bot"] for difference in told["differences"]} - {None}) >= 2
@@ -131,7 +131,7 @@ def test_a_version_that_is_gone_from_the_ladder_shows(data: Path) -> None:
 
 def test_events_that_are_not_sound_are_named(data: Path) -> None:
     with tampering(data) as connection:
-        connection.execute(delete(schema.events).where(schema.events.c.number == 2))
+        connection.execute(delete(schema.rated_results).where(schema.rated_results.c.number == 2))
     for options in (("--verify",), ()):
         result = arena("ladder", "rebuild", *options, "--data", data)
         assert result.exit_code == 1
@@ -143,7 +143,7 @@ def test_events_that_are_not_sound_are_named(data: Path) -> None:
 
 def test_events_that_are_gone_are_noticed_and_the_ladder_kept(data: Path) -> None:
     with tampering(data) as connection:
-        connection.execute(delete(schema.events).where(schema.events.c.number == MATCHES))
+        connection.execute(delete(schema.rated_results).where(schema.rated_results.c.number == MATCHES))
     told = verdicts(data)["sixth_sense"]
     assert told["differences"][-2] | {"node": None} == {
         "node": None,

@@ -350,7 +350,7 @@ def _check_ladder(
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(row.id, row.parent) for row in versions]
     ratings = replayed_since(ladder, entrants, events.read(connection, game))
-    rows = connection.execute(select(schema.ratings).where(schema.ratings.c.game == game)).all()
+    rows = connection.execute(select(schema.ratings).where(schema.ratings.c.ladder == game)).all()
     assert {row.node: live.Rating(row.rating, row.deviation) for row in rows if row.matches} == ratings
     standing = [results[match.match_id] for match in finished if not match.voided]
     counted = Counter(

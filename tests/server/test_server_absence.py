@@ -150,7 +150,7 @@ async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_befor
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].counts == (True, True), "a fifth of the rounds was the house bot's"
     for name in ("ann", "bob"):
-        (moment,) = store.now(partial(history, bot=name, game=GAME.name))
+        (moment,) = store.now(partial(history, bot=name, ladder_id=GAME.name))
         assert moment.deviation < 150
 
 

@@ -108,8 +108,8 @@ async def test_every_match_gets_the_baseline_that_replaying_it_gives(tmp_path: P
             return ladder is not None and ladder.replayed == len(found) == ladder.through
 
         await until(store, published)
-        assert (await store.read(partial(verify, game=NULLERN))).identical
-        lines = await store.read(partial(standings, game=NULLERN))
+        assert (await store.read(partial(verify, ladder_id=NULLERN))).identical
+        lines = await store.read(partial(standings, ladder_id=NULLERN))
         assert [line.luck.matches for line in lines if line.luck] == [len(found)] * 3
 
 

@@ -84,7 +84,7 @@ async def fitted(store: Store, number: int, game: str = GAME.name) -> None:
     """Returns when a ladder of at least so many events is published."""
 
     async def done() -> bool:
-        return await store.read(partial(through, game=game)) >= number
+        return await store.read(partial(through, ladder_id=game)) >= number
 
     await until(done)
 
@@ -109,8 +109,8 @@ async def test_what_an_earlier_server_left_is_fitted_at_once(tmp_path: Path) -> 
         await store.write(partial(played, count=20))
     async with real(tmp_path) as (store, _):
         await fitted(store, 20)
-        ladder = await store.read(partial(as_published, game=GAME.name))
-        assert ladder == await store.read(partial(recomputed, game=GAME.name, through=20))
+        ladder = await store.read(partial(as_published, ladder_id=GAME.name))
+        assert ladder == await store.read(partial(recomputed, ladder_id=GAME.name, through=20))
         assert len(workers(tmp_path)) == 1
     assert workers(tmp_path) == []
 
@@ -126,10 +126,10 @@ async def test_enough_new_results_are_fitted_and_the_rest_at_the_end(
             arena.publisher.recorded(GAME.name)
             if number == 9:
                 await fitted(store, 10)
-        assert await store.read(partial(through, game=GAME.name)) == 10
+        assert await store.read(partial(through, ladder_id=GAME.name)) == 10
     async with open_store(tmp_path, 1) as store:
-        assert await store.read(partial(through, game=GAME.name)) == 14
-        assert (await store.read(partial(verify, game=GAME.name))).identical
+        assert await store.read(partial(through, ladder_id=GAME.name)) == 14
+        assert (await store.read(partial(verify, ladder_id=GAME.name))).identical
 
 
 @pytest.mark.process
@@ -138,8 +138,8 @@ async def test_a_void_result_is_off_the_ladder_at_once(tmp_path: Path) -> None:
         numbers = await store.write(partial(played, count=12))
         await arena.void(numbers[3], "the deal was known")
         await fitted(store, 13)
-        ladder = await store.read(partial(as_published, game=GAME.name))
-        assert ladder == await store.read(partial(recomputed, game=GAME.name, through=13))
+        ladder = await store.read(partial(as_published, ladder_id=GAME.name))
+        assert ladder == await store.read(partial(recomputed, ladder_id=GAME.name, through=13))
         assert (await store.read(partial(matches.get_match, match_id=numbers[3]))).voided == "the deal was known"
         playing = await store.write(partial(matches.begin, game="x", options={}, bots=[bots.BotId(1)], at=1))
         with pytest.raises(NoResult):
@@ -165,7 +165,7 @@ async def test_a_house_bot_that_holds_the_scale_alone_ends_no_server(tmp_path: P
             return len(arena.matchmaker._queues[GAME.name].match_values.known) == 5
 
         await until(told)
-        ladder = await store.read(partial(as_published, game=GAME.name))
+        ladder = await store.read(partial(as_published, ladder_id=GAME.name))
         assert ladder is not None
         assert 1500.0 in [line.rating for line in ladder.lines]
 
@@ -390,7 +390,7 @@ async def test_another_quota_of_pairs_is_another_ladder_of_the_same_results(tmp_
     seen = []
     for quota in (NO_QUOTA, Quota(3, 0, 7), Quota(3, 2, 7), NO_QUOTA):
         async with real(tmp_path, pair_quota=quota.day, pair_week_quota=quota.week) as (store, _):
-            published = partial(as_published, game=GAME.name)
+            published = partial(as_published, ladder_id=GAME.name)
 
             async def done(store: Store = store, published: Any = published, quota: Quota = quota) -> bool:
                 ladder = await store.read(published)
@@ -399,8 +399,8 @@ async def test_another_quota_of_pairs_is_another_ladder_of_the_same_results(tmp_
             await until(done)
             ladder = await store.read(published)
             assert ladder is not None
-            assert ladder == await store.read(partial(recomputed, game=GAME.name, through=20, rule=quota))
-            assert (await store.read(partial(verify, game=GAME.name))).identical
+            assert ladder == await store.read(partial(recomputed, ladder_id=GAME.name, through=20, rule=quota))
+            assert (await store.read(partial(verify, ladder_id=GAME.name))).identical
             seen.append(ladder.digest)
     assert seen[0] == seen[3]
     assert len({*seen}) == 3
@@ -567,7 +567,7 @@ async def test_a_ladder_that_was_published_before_is_not_young(
 ) -> None:
     store, fit_client = AtOnce(), Fake()
     fit_client.through = 500
-    store.now(partial(publish, game=GAME.name, ladder=await fit_client.fit(GAME.name), at=1))
+    store.now(partial(publish, ladder_id=GAME.name, ladder=await fit_client.fit(GAME.name), at=1))
     ladders = publishing_of(store, fit_client, fit_matches=100)
     nursery.start_soon(ladders.run)
     await trio.sleep(1)
@@ -613,7 +613,7 @@ async def test_no_failure_of_a_fit_stops_a_match(
     assert failed[0]["game"] == GAME.name
     assert fit_client.asked[1][0] - fit_client.asked[0][0] <= publisher.RETRY
     assert arena.publisher.unfitted(GAME.name) is None, "it is fitted by now"
-    assert store.now(partial(through, game=GAME.name)) > 0
+    assert store.now(partial(through, ladder_id=GAME.name)) > 0
 
 
 @pytest.mark.usefixtures("unthreaded")

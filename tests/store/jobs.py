@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 
 from arena.ladder import live
 from arena.ladder.events import MatchResult
+from arena.ladder.ladder import NO_QUOTA, Quota
 from arena.ladder.live import Rating, RatingChange
 from arena.replay.hash_chain import PackedReplay
 from arena.store import schema
@@ -39,6 +40,7 @@ def finish(
     at: int = NOW + 1,
     spoilt: Sequence[bool] = (),
     more: bytes = b"",
+    quota: Quota = NO_QUOTA,
 ) -> tuple[RatingChange, ...]:
     """Finish a match; `more` is appended to its replay."""
     scores = [10 - place for place in places]
@@ -51,6 +53,7 @@ def finish(
         counts=[True] * len(places),
         spoilt=spoilt,
         at=at,
+        quota=quota,
         replay=lambda changes: PackedReplay(replay(changes).content + more, None),
     )
 
@@ -97,13 +100,13 @@ def audit(connection: Connection) -> set[int]:
         assert content is not None
         assert content.startswith(replay(changes).content)
         for player, change in dict(zip(players, changes, strict=True)).items():
-            own = steps.setdefault((player, row.game), {})
+            own = steps.setdefault((player, row.ladder), {})
             assert change.before not in own, "two matches moved the same rating"
             own[change.before] = change.after
     ratings = connection.execute(select(schema.ratings)).all()
-    assert {(row.node, row.game) for row in ratings} == steps.keys()
+    assert {(row.node, row.ladder) for row in ratings} == steps.keys()
     for row in ratings:
-        own, at = steps[row.node, row.game], live.NEW
+        own, at = steps[row.node, row.ladder], live.NEW
         for _ in range(row.matches):
             at = own[at]
         assert (at, row.matches) == (Rating(row.rating, row.deviation), len(own))

@@ -140,10 +140,10 @@ async def test_more_leaves_than_are_compared_at_a_time_are_in_order(directory: P
             "UPDATE matches SET state = 'interrupted', ended = 1 WHERE id = 6",
             "how 1 matches ended, the first of",
         ),
-        ("UPDATE events SET counts = '11' WHERE match_id = 3", 'it says [True, False] for "counts"'),
-        ("UPDATE events SET reason = 'x' WHERE kind = 'void'", "it says 'sybils' for \"reason\""),
-        ("DELETE FROM events WHERE kind = 'void'", "the result of match 1 is not void"),
-        ("DELETE FROM events WHERE match_id = 3", "match 3 moved no ratings"),
+        ("UPDATE rated_results SET counts = '11' WHERE match_id = 3", 'it says [True, False] for "counts"'),
+        ("UPDATE rated_results SET reason = 'x' WHERE kind = 'void'", "it says 'sybils' for \"reason\""),
+        ("DELETE FROM rated_results WHERE kind = 'void'", "the result of match 1 is not void"),
+        ("DELETE FROM rated_results WHERE match_id = 3", "match 3 moved no ratings"),
         ("UPDATE bot_events SET reason = 'x' WHERE kind = 'banned'", "it says 'spam' for \"reason\""),
         ("DELETE FROM bot_events WHERE kind = 'banned'", "the list of what the operator did has no such ban there"),
         ("UPDATE replays SET segment = NULL WHERE match_id = 4", "3 replays are pruned, and leaves tell of 2"),
@@ -169,7 +169,7 @@ async def test_more_leaves_than_are_compared_at_a_time_are_in_order(directory: P
 async def test_every_change_behind_the_servers_back_is_found(directory: Path, change: str, words: str) -> None:
     await make(directory)
     with open_to_amend(directory) as connection:
-        for table in ("log", "events", "bot_events"):
+        for table in ("log", "rated_results", "bot_events"):
             for trigger in ("stay", "remain"):
                 connection.execute(text(f"DROP TRIGGER {table}_{trigger}"))
         changed = connection.execute(text(change)).rowcount

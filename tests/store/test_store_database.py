@@ -59,7 +59,7 @@ def test_only_added_rows_are_declared_where_the_tables_are() -> None:
     guarded = {table.name: table.info[schema.APPEND_ONLY] for table in schema.metadata.sorted_tables if table.info}
     assert guarded == {
         "bot_events": schema.AppendOnly("number"),
-        "events": schema.AppendOnly("number", within="game"),
+        "rated_results": schema.AppendOnly("number", within="ladder"),
         "log": schema.AppendOnly("number"),
     }
 

@@ -173,6 +173,7 @@ def _lengthen(connection: Connection, size: int) -> None:
         {
             "id": number,
             "game": GAME,
+            "ladder": GAME,
             "options": "{}",
             "seats": 2,
             "state": "finished",

@@ -45,7 +45,16 @@ def steps(connection: Connection, job: Callable[[Connection], object]) -> int:
 def play(connection: Connection, players: list[bots.BotId], count: int, first: int, game: str = GAME) -> None:
     """Store so many results of two bots, from this number of a match and of an event on."""
     numbers = range(first, first + count)
-    match = {"game": game, "options": "{}", "seats": 2, "state": "finished", "started": NOW, "ended": NOW, "reason": ""}
+    match = {
+        "game": game,
+        "ladder": game,
+        "options": "{}",
+        "seats": 2,
+        "state": "finished",
+        "started": NOW,
+        "ended": NOW,
+        "reason": "",
+    }
     connection.execute(insert(schema.matches), [match | {"id": number} for number in numbers])
     ratings = dict.fromkeys(("rating_before", "deviation_before", "rating_after", "deviation_after"), 1500.0)
     seats = [
@@ -54,8 +63,10 @@ def play(connection: Connection, players: list[bots.BotId], count: int, first: i
         for seat, bot in enumerate(players)
     ]
     connection.execute(insert(schema.match_seats), seats)
-    event = {"game": game, "kind": "result", "at": NOW, "reason": "", "nodes": "1,2", "places": "11", "counts": "11"}
-    connection.execute(insert(schema.events), [event | {"number": number, "match_id": number} for number in numbers])
+    event = {"ladder": game, "kind": "result", "at": NOW, "reason": "", "nodes": "1,2", "places": "11", "counts": "11"}
+    connection.execute(
+        insert(schema.rated_results), [event | {"number": number, "match_id": number} for number in numbers]
+    )
 
 
 def stored(connection: Connection, count: int) -> None:

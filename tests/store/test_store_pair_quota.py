@@ -24,7 +24,7 @@ from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, replay
 from tests.store.recorded import fill, oldest_database
 
-TABLES = ("bots", "names", "versions", "matches", "match_seats", "ratings", "events", "ladders", "standings")
+TABLES = ("bots", "names", "versions", "matches", "match_seats", "ratings", "rated_results", "ladders", "standings")
 """Tables that have had columns since, and how many."""
 
 
@@ -162,7 +162,7 @@ def test_every_game_has_its_days_and_without_a_quota_nothing_is_counted(data: Pa
         assert connection.execute(select(schema.pair_days)).all() == []
         play(connection, players)
         [row] = connection.execute(select(schema.pair_days)).all()
-        assert (row.game, row.day, row.matches) == (GAME, day_of(NOW), 1)
+        assert (row.ladder, row.day, row.matches) == (GAME, day_of(NOW), 1)
 
 
 def test_the_house_has_no_quota(data: Path) -> None:

@@ -38,7 +38,7 @@ def play(connection: Connection, chance: Random, players: list[BotId], count: in
 
 
 def live(connection: Connection) -> dict[Node, Rating]:
-    rows = connection.execute(select(schema.ratings).where(schema.ratings.c.game == GAME))
+    rows = connection.execute(select(schema.ratings).where(schema.ratings.c.ladder == GAME))
     return {row.node: Rating(row.rating, row.deviation) for row in rows}
 
 

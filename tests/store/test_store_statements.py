@@ -14,14 +14,14 @@ from arena.store.base.statements import Statement
 from arena.store.sqlite.engine import create_tables, writing
 
 LADDERS = schema.ladders
-ADD = Statement(insert(LADDERS), "game", "through", "digest", "at", "scale_error", "centre", "spread")
-MOVE = Statement(update(LADDERS).where(LADDERS.c.game == bindparam("of_game")), "through")
-READ = Statement(select(LADDERS.c.game, LADDERS.c.through).order_by(LADDERS.c.game))
+ADD = Statement(insert(LADDERS), "ladder", "through", "digest", "at", "scale_error", "centre", "spread")
+MOVE = Statement(update(LADDERS).where(LADDERS.c.ladder == bindparam("of_ladder")), "through")
+READ = Statement(select(LADDERS.c.ladder, LADDERS.c.through).order_by(LADDERS.c.ladder))
 
 
 def row(game: str) -> dict[str, object]:
     return {
-        "game": game,
+        "ladder": game,
         "through": 1,
         "digest": "a secret",
         "at": 0,
@@ -43,7 +43,7 @@ def test_prepared_statements_are_undone_with_their_transaction(connection: Conne
     ADD.run(connection, row("nullern"))
     connection.commit()
     ADD.run(connection, row("skat"))
-    MOVE.run_all(connection, [{"of_game": "nullern", "through": 2}, {"of_game": "skat", "through": 3}])
+    MOVE.run_all(connection, [{"of_ladder": "nullern", "through": 2}, {"of_ladder": "skat", "through": 3}])
     assert READ.run(connection, {}).fetchall() == [("nullern", 2), ("skat", 3)]
     connection.rollback()
     assert READ.run(connection, {}).fetchall() == [("nullern", 1)]
@@ -58,10 +58,10 @@ def test_prepared_statements_are_in_one_transaction_with_others(connection: Conn
 
 def test_prepared_statements_raise_errors_that_do_not_give_away_their_values(connection: Connection) -> None:
     ADD.run(connection, row("nullern"))
-    with pytest.raises(IntegrityError, match=r"UNIQUE constraint failed: ladders\.game") as caught:
+    with pytest.raises(IntegrityError, match=r"UNIQUE constraint failed: ladders\.ladder") as caught:
         ADD.run(connection, row("nullern"))
     assert "secret" not in str(caught.value)
-    with pytest.raises(IntegrityError, match=r"UNIQUE constraint failed: ladders\.game") as caught:
+    with pytest.raises(IntegrityError, match=r"UNIQUE constraint failed: ladders\.ladder") as caught:
         ADD.run_all(connection, [row("skat"), row("nullern")])
     assert "secret" not in str(caught.value)
 

@@ -11,12 +11,15 @@ from statistics import fmean
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 
 from arena.ladder.ladder import NO_QUOTA
 from arena.replay.read import read
 from arena.replay.verify import verify
 from arena.store import schema
+from arena.store.base.directory import database_of
 from arena.store.base.errors import StoreOlder
+from arena.store.base.migrate import migrate
 from arena.store.ladder.publishing import as_published
 from arena.store.ladder.rebuild import verify as verify_ladder
 from arena.store.ladder.standings import standings
@@ -31,6 +34,8 @@ from tests.store.jobs import NOW, add_bots
 from tests.store.recorded import recorded_directory
 
 RECORDED_GAME = "sixth_sense"
+KEYED = ("ratings", "pair_days", "events", "baselines", "ladders", "standings", "kept_ladders", "flags")
+"""The tables whose key was a game up to the schema 0022."""
 
 
 async def make(directory: Path) -> None:
@@ -77,6 +82,56 @@ async def test_a_directory_of_the_oldest_schema_opens_with_all_that_is_in_it(dir
         for match_id in range(1, 5):
             assert verify(read(matches.get_replay(connection, match_id))).verified
         assert [event.name for event in moderation.list_events(connection)] == ["Bob"]
+
+
+def migrate_to(revision: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Migrate a directory as the program of an older schema did."""
+    database = database_of(directory)
+    with monkeypatch.context() as older:
+        older.setattr("arena.store.base.migrate.REVISION", revision)
+        with database.writing().connect() as connection, connection.begin():
+            migrate(connection, database)
+
+
+async def test_what_was_keyed_by_a_game_is_keyed_by_its_default_ladder(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded_directory(directory)
+    migrate_to("0022", directory, monkeypatch)
+    with closing(sqlite3.connect(directory / "arena.db")) as database, database:
+        database.execute("INSERT INTO invitations VALUES (x'01', 'Ada', 5, NULL), (x'02', 'Bob', 4, NULL)")
+        database.execute("INSERT OR REPLACE INTO paces SELECT id, 0.5, 7, 1.5 FROM bots WHERE name = 'Ada'")
+        before = {table: database.execute(f"SELECT * FROM {table}").fetchall() for table in KEYED}
+        assert before["ratings"]
+        assert before["events"]
+    await make(directory)
+    with closing(sqlite3.connect(directory / "arena.db")) as database:
+        now = {table: "rated_results" if table == "events" else table for table in KEYED}
+        assert {table: database.execute(f"SELECT * FROM {now[table]}").fetchall() for table in KEYED} == before
+        assert all(
+            "ladder" in {row[1] for row in database.execute(f"PRAGMA table_info({now[each]})")} for each in KEYED
+        )
+        assert database.execute("SELECT DISTINCT game, ladder FROM matches").fetchall() == [(RECORDED_GAME,) * 2]
+        found = database.execute("SELECT number, owner, ladder, expires, revoked FROM invitations ORDER BY number")
+        assert found.fetchall() == [(1, "Bob", "", None, None), (2, "Ada", "", None, None)]
+        kept = database.execute("SELECT ladder, pace, at, balance FROM paces WHERE at = 7").fetchall()
+        assert kept == [("", 0.5, 7, 1.5)]
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+    refused = (
+        ("UPDATE matches SET kind = 'party' WHERE id = 1", "CHECK"),
+        ("UPDATE rated_results SET places = '21'", "only added"),
+        ("DELETE FROM rated_results", "only added"),
+        (
+            "INSERT INTO rated_results SELECT ladder, 9, 5, kind, at, '', '', '', '', '' FROM rated_results",
+            "without a gap",
+        ),
+    )
+    for statement, why in refused:
+        with pytest.raises(IntegrityError, match=why), open_to_amend(directory) as connection:
+            connection.execute(text(statement))
+    with open_to_amend(directory) as connection:
+        connection.execute(text("UPDATE matches SET kind = 'event' WHERE id = 1"))
 
 
 @contextmanager

@@ -132,13 +132,13 @@ def test_the_database_itself_refuses_to_change_the_list(data: Path) -> None:
     with open_to_amend(data) as connection:
         match_id = begin(connection, add_bots(connection, "Ada", "Bob"))
         finish(connection, match_id, [1, 2])
-    row = {"game": GAME, "match_id": match_id, "kind": "void", "at": 0, "reason": "", "nodes": "", "places": ""}
+    row = {"ladder": GAME, "match_id": match_id, "kind": "void", "at": 0, "reason": "", "nodes": "", "places": ""}
     for statement, why in (
-        (update(schema.events).values(places="21"), "only added"),
-        (delete(schema.events), "only added"),
-        (insert(schema.events).values(**row, number=3, counts=""), "without a gap"),
-        (insert(schema.events).values(**row, number=1, counts="").prefix_with("OR REPLACE"), "without a gap"),
-        (insert(schema.events).values(**{**row, "kind": "result"}, number=2, counts=""), "UNIQUE"),
+        (update(schema.rated_results).values(places="21"), "only added"),
+        (delete(schema.rated_results), "only added"),
+        (insert(schema.rated_results).values(**row, number=3, counts=""), "without a gap"),
+        (insert(schema.rated_results).values(**row, number=1, counts="").prefix_with("OR REPLACE"), "without a gap"),
+        (insert(schema.rated_results).values(**{**row, "kind": "result"}, number=2, counts=""), "UNIQUE"),
     ):
         with pytest.raises(IntegrityError, match=why), open_to_amend(data) as connection:
             connection.execute(statement)

@@ -115,7 +115,9 @@ class LadderPublisher:
             self._news.update(news)
             self._replays.update(replays)
             for game in self._config.games:
-                if (ladder := await self._store.read(partial(publishing.as_published, game=game.name))) is not None:
+                if (
+                    ladder := await self._store.read(partial(publishing.as_published, ladder_id=game.name))
+                ) is not None:
                     self._through[game.name] = ladder.through
                     await self._tell(game.name)
         except StoreError as error:
@@ -164,7 +166,7 @@ class LadderPublisher:
         began = trio.current_time()
         try:
             ladder = await self._fit_client.fit(game)
-            new = await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
+            new = await self._store.write(partial(publishing.publish, ladder_id=game, ladder=ladder, at=now_us()))
         except (NotFitted, StoreError) as error:
             log.error("ladder not fitted", game=game, error=str(error), retry_in=RETRY)
             self._failed(game, str(error))

@@ -92,7 +92,7 @@ class Baselines:
 
     async def _left(self, game: str) -> tuple[int, ...]:
         try:
-            return await self._store.read(partial(baselines.missing, game=game, most=MOST_WAITING))
+            return await self._store.read(partial(baselines.missing, ladder_id=game, most=MOST_WAITING))
         except StoreError as error:
             log.error("the deals to replay cannot be read", game=game, error=str(error))
             return ()
@@ -123,7 +123,7 @@ class Baselines:
             return
         job = partial(
             baselines.add,
-            game=game,
+            ladder_id=game,
             match_id=deals.match_id,
             house=", ".join(map(title, bots)),
             scores=[int(total) for total in totals],  # whole numbers, since each bot replays once

@@ -11,8 +11,10 @@ from arena.store import schema
 from arena.store.base.statements import Statement
 
 _PACES: Final = schema.paces.c
-_FORGET: Final = Statement(delete(schema.paces).where(_PACES.bot_id == bindparam("of_bot")))
-_KEEP: Final = Statement(insert(schema.paces), "bot_id", "pace", "at", "balance")
+_FORGET: Final = Statement(
+    delete(schema.paces).where(_PACES.bot_id == bindparam("of_bot"), _PACES.ladder == bindparam("of_ladder"))
+)
+_KEEP: Final = Statement(insert(schema.paces), "bot_id", "ladder", "pace", "at", "balance")
 
 
 class KeptPace(NamedTuple):
@@ -27,13 +29,17 @@ class KeptPace(NamedTuple):
     """Number of seconds for which the bot may wait for much slower bots, minus the cost of its current matches."""
 
 
-def keep(connection: Connection, paces: Sequence[tuple[int, float, int, float]]) -> None:
-    """Store paces, replacing those of the same bots."""
+def keep(connection: Connection, paces: Sequence[tuple[int, float, int, float]], ladder: str = "") -> None:
+    """Store paces on the ladder with this name, replacing those of the same bots.
+
+    The default ladders of the games share one pace, under an empty name.
+    """
     for bot_id, pace, at, balance in paces:
-        _FORGET.run(connection, {"of_bot": bot_id})
-        _KEEP.run(connection, {"bot_id": bot_id, "pace": pace, "at": at, "balance": balance})
+        _FORGET.run(connection, {"of_bot": bot_id, "of_ladder": ladder})
+        _KEEP.run(connection, {"bot_id": bot_id, "ladder": ladder, "pace": pace, "at": at, "balance": balance})
 
 
-def kept(connection: Connection) -> tuple[KeptPace, ...]:
-    """Return the paces of all bots."""
-    return tuple(KeptPace(*row) for row in connection.execute(select(*_PACES)))
+def kept(connection: Connection, ladder: str = "") -> tuple[KeptPace, ...]:
+    """Return the paces of all bots on the ladder with this name."""
+    query = select(_PACES.bot_id, _PACES.pace, _PACES.at, _PACES.balance).where(_PACES.ladder == ladder)
+    return tuple(KeptPace(*row) for row in connection.execute(query))

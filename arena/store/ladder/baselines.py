@@ -1,5 +1,5 @@
 """Baselines: the scores of house bots that replayed the deals of rated matches. Append-only, numbered within each
-game."""
+ladder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from arena.store.ladder.events import flags_of, nodes_of
 AT_ONCE: Final = 10_000
 """Number of rows fetched from the database in one batch."""
 _BASELINES: Final = schema.baselines.c
-_EVENTS: Final = schema.events.c
+_EVENTS: Final = schema.rated_results.c
 _SEATS: Final = schema.match_seats.c
 # Built once at import, as in `matches`. The insert statement itself computes the next number.
 _ADD: Final = insert(schema.baselines).inline().values(number=schema.next_number(schema.baselines))
@@ -25,30 +25,30 @@ _READ: Final = (
     select(_BASELINES.number, _BASELINES.match_id, _BASELINES.house, _BASELINES.scores.label("baselines"))
     .add_columns(schema.matches.c.seats, schema.matches.c.options, _EVENTS.nodes, _EVENTS.counts, _SEATS.score)
     .join_from(schema.baselines, schema.matches)
-    .join(schema.events, (_EVENTS.match_id == _BASELINES.match_id) & (_EVENTS.kind == "result"))
+    .join(schema.rated_results, (_EVENTS.match_id == _BASELINES.match_id) & (_EVENTS.kind == "result"))
     .join(schema.match_seats, _SEATS.match_id == _BASELINES.match_id)
-    .where(_BASELINES.game == bindparam("of_game"), _BASELINES.number > bindparam("after"))
+    .where(_BASELINES.ladder == bindparam("of_ladder"), _BASELINES.number > bindparam("after"))
     .order_by(_BASELINES.number, _SEATS.seat)
 )
 
 
-def add(connection: Connection, game: str, match_id: int, house: str, scores: Sequence[int]) -> None:
+def add(connection: Connection, ladder_id: str, match_id: int, house: str, scores: Sequence[int]) -> None:
     """Store the baseline of a rated match.
 
     `house`: the names of the bots that replayed the match's deals. `scores`: the sums of their scores, by seat.
     """
-    row = {"game": game, "match_id": match_id, "house": house, "scores": ",".join(map(str, scores))}
-    connection.execute(_ADD, row | {"of_game": game})
+    row = {"ladder": ladder_id, "match_id": match_id, "house": house, "scores": ",".join(map(str, scores))}
+    connection.execute(_ADD, row | {"of_ladder": ladder_id})
 
 
-def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[ReplayedMatch]:
-    """Yield a game's matches with baselines, in order of the baselines' numbers: above `after`, up to `through` if
+def read(connection: Connection, ladder_id: str, after: int = 0, through: int | None = None) -> Iterator[ReplayedMatch]:
+    """Yield a ladder's matches with baselines, in order of the baselines' numbers: above `after`, up to `through` if
     given.
 
     The baselines of a match are sums over the bots that replayed it.
     """
     query = _READ if through is None else _READ.where(_BASELINES.number <= literal(through))
-    rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
+    rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_ladder": ladder_id, "after": after})
     for number, group in groupby(rows, attrgetter("number")):
         seats = list(group)
         row = seats[0]
@@ -63,26 +63,26 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
         )
 
 
-def newest(connection: Connection, game: str) -> int:
-    """Return the number of the newest baseline of a game; 0 if it has none."""
-    return connection.scalar(select(func.max(_BASELINES.number)).where(_BASELINES.game == game)) or 0
+def newest(connection: Connection, ladder_id: str) -> int:
+    """Return the number of the newest baseline of a ladder; 0 if it has none."""
+    return connection.scalar(select(func.max(_BASELINES.number)).where(_BASELINES.ladder == ladder_id)) or 0
 
 
-def missing(connection: Connection, game: str, most: int) -> tuple[int, ...]:
-    """Return up to `most` matches of a game that have a result but no baseline: the newest ones, oldest first.
+def missing(connection: Connection, ladder_id: str, most: int) -> tuple[int, ...]:
+    """Return up to `most` matches of a ladder that have a result but no baseline: the newest ones, oldest first.
 
     Only results after the last match with a baseline count, because an earlier match that was skipped never gets one.
     """
     last = connection.scalar(
         select(_EVENTS.number)
-        .join_from(schema.baselines, schema.events, _EVENTS.match_id == _BASELINES.match_id)
-        .where(_BASELINES.game == game, _EVENTS.kind == "result")
+        .join_from(schema.baselines, schema.rated_results, _EVENTS.match_id == _BASELINES.match_id)
+        .where(_BASELINES.ladder == ladder_id, _EVENTS.kind == "result")
         .order_by(_BASELINES.number.desc())
         .limit(1)
     )
     query = (
         select(_EVENTS.match_id)
-        .where(_EVENTS.game == game, _EVENTS.kind == "result", _EVENTS.number > (last or 0))
+        .where(_EVENTS.ladder == ladder_id, _EVENTS.kind == "result", _EVENTS.number > (last or 0))
         .where(_EVENTS.match_id.not_in(select(_BASELINES.match_id).where(_BASELINES.match_id == _EVENTS.match_id)))
         .order_by(_EVENTS.number.desc())
         .limit(most)

@@ -17,23 +17,23 @@ LONGEST_REASON: Final = 200
 """Maximum number of characters in a reason."""
 AT_ONCE: Final = 10_000
 """Number of rows fetched from the database in one batch."""
-_COLUMNS: Final = schema.events.c
+_COLUMNS: Final = schema.rated_results.c
 # The insert statement itself computes the next number.
 _ADD: Final = Statement(
-    insert(schema.events).inline().values(number=schema.next_number(schema.events)),
+    insert(schema.rated_results).inline().values(number=schema.next_number(schema.rated_results)),
     *(column.name for column in _COLUMNS if column is not _COLUMNS.number),
 )
 _READ: Final = (
     select(_COLUMNS.number, _COLUMNS.match_id, _COLUMNS.kind, _COLUMNS.reason)
     .add_columns(_COLUMNS.nodes, _COLUMNS.places, _COLUMNS.counts, _COLUMNS.spoilt, _COLUMNS.at)
-    .where(_COLUMNS.game == bindparam("of_game"), _COLUMNS.number > bindparam("after"))
+    .where(_COLUMNS.ladder == bindparam("of_ladder"), _COLUMNS.number > bindparam("after"))
     .order_by(_COLUMNS.number)
 )
 
 
 def add_result(
     connection: Connection,
-    game: str,
+    ladder_id: str,
     match_id: int,
     nodes: Sequence[Node],
     places: Sequence[int],
@@ -42,24 +42,26 @@ def add_result(
     at: int,
 ) -> None:
     """Store the result of a rated match, by seat. `counts` and `spoilt` are those of `MatchResult`."""
-    _add(connection, game, match_id, "result", at, "", nodes, places, counts, spoilt)
+    _add(connection, ladder_id, match_id, "result", at, "", nodes, places, counts, spoilt)
 
 
 def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
-    """Store that the result of a match is void, for a reason of 1 to 200 printable characters; return its game.
+    """Store that the result of a match is void, for a reason of 1 to 200 printable characters; return its ladder's id.
 
     Raises: UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
     check_reason(reason)
-    kinds = {row.kind: row for row in connection.execute(select(schema.events).where(_COLUMNS.match_id == match_id))}
+    kinds = {
+        row.kind: row for row in connection.execute(select(schema.rated_results).where(_COLUMNS.match_id == match_id))
+    }
     if "void" in kinds:
         raise ResultVoid(match_id, kinds["void"].reason)
     if "result" not in kinds:
         state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match_id))
         raise UnknownMatch(match_id) if state is None else NoResult(match_id, state)
-    game = str(kinds["result"].game)
-    _add(connection, game, match_id, "void", at, reason, (), (), (), ())
-    return game
+    ladder_id = str(kinds["result"].ladder)
+    _add(connection, ladder_id, match_id, "void", at, reason, (), (), (), ())
+    return ladder_id
 
 
 def check_reason(reason: str) -> None:
@@ -68,10 +70,10 @@ def check_reason(reason: str) -> None:
         raise ReasonNotAllowed(reason, LONGEST_REASON)
 
 
-def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[Event]:
-    """Yield the events of a game in order of their numbers: above `after`, up to `through` if given."""
+def read(connection: Connection, ladder_id: str, after: int = 0, through: int | None = None) -> Iterator[Event]:
+    """Yield the events of a ladder in order of their numbers: above `after`, up to `through` if given."""
     query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
-    rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
+    rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_ladder": ladder_id, "after": after})
     for number, match_id, kind, reason, nodes, places, counts, spoilt, at in rows:
         if kind == "void":
             yield Void(number, match_id, reason)
@@ -80,16 +82,16 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
             yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), *flags, day_of(at))
 
 
-def voided(connection: Connection, game: str, after: int, through: int) -> frozenset[int]:
+def voided(connection: Connection, ladder_id: str, after: int, through: int) -> frozenset[int]:
     """Return the matches whose results were voided by events with numbers above `after`, up to `through`."""
-    found = select(_COLUMNS.match_id).where(_COLUMNS.game == game, _COLUMNS.kind == "void")
+    found = select(_COLUMNS.match_id).where(_COLUMNS.ladder == ladder_id, _COLUMNS.kind == "void")
     return frozenset(connection.scalars(found.where(_COLUMNS.number > after, _COLUMNS.number <= through)))
 
 
 def result_of(connection: Connection, match_id: int) -> MatchResult:
     """Return the result of a match, which must have one."""
     row = connection.execute(
-        select(schema.events).where(_COLUMNS.match_id == match_id, _COLUMNS.kind == "result")
+        select(schema.rated_results).where(_COLUMNS.match_id == match_id, _COLUMNS.kind == "result")
     ).one()
     flags = flags_of(row.counts), flags_of(row.spoilt)
     return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), *flags, day_of(row.at))
@@ -97,22 +99,22 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
 
 def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
     """Return a bot's matches above `after` whose results were stored at the time `since` or later and are not void."""
-    seats, void = schema.match_seats.c, schema.events.alias("void")
+    seats, void = schema.match_seats.c, schema.rated_results.alias("void")
     gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
-    query = select(seats.match_id).distinct().join(schema.events, _COLUMNS.match_id == seats.match_id)
+    query = select(seats.match_id).distinct().join(schema.rated_results, _COLUMNS.match_id == seats.match_id)
     query = query.where(seats.bot_id == bot_id, seats.match_id > after, _COLUMNS.kind == "result")
     query = query.where(_COLUMNS.at >= since, ~gone).order_by(seats.match_id)
     return connection.scalars(query.limit(limit)).all()
 
 
-def games(connection: Connection) -> Sequence[str]:
-    """Return the names of the games that have events."""
-    return connection.scalars(select(_COLUMNS.game).distinct()).all()
+def ladders(connection: Connection) -> Sequence[str]:
+    """Return the ids of the ladders that have events."""
+    return connection.scalars(select(_COLUMNS.ladder).distinct()).all()
 
 
-def newest(connection: Connection, game: str) -> int:
-    """Return the number of the newest event of a game; 0 if it has none."""
-    return connection.scalar(select(func.max(_COLUMNS.number)).where(_COLUMNS.game == game)) or 0
+def newest(connection: Connection, ladder_id: str) -> int:
+    """Return the number of the newest event of a ladder; 0 if it has none."""
+    return connection.scalar(select(func.max(_COLUMNS.number)).where(_COLUMNS.ladder == ladder_id)) or 0
 
 
 def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
@@ -123,7 +125,7 @@ def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, 
 
 def _add(
     connection: Connection,
-    game: str,
+    ladder_id: str,
     match_id: int,
     kind: str,
     at: int,
@@ -133,7 +135,7 @@ def _add(
     counts: Sequence[bool],
     spoilt: Sequence[bool],
 ) -> None:
-    row = {"game": game, "of_game": game, "match_id": match_id, "kind": kind, "at": at, "reason": reason}
+    row = {"ladder": ladder_id, "of_ladder": ladder_id, "match_id": match_id, "kind": kind, "at": at, "reason": reason}
     by_seat = {
         "nodes": ",".join(map(str, nodes)),
         "places": "".join(map(str, places)),

@@ -28,72 +28,74 @@ class Fits:
         self._rule = rule
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
-        """By game: the number of the last event read, the matches that were void by then, and the luck columns without
-        these matches.
+        """By ladder id: the number of the last event read, the matches that were void by then, and the luck columns
+        without these matches.
         """
 
     def read(self, connection: Connection) -> None:
-        """Read the events of all games, so that the next call of `ladder` has little left to read.
+        """Read the events of all ladders, so that the next call of `ladder` has little left to read.
 
         Raises: LadderError.
         """
-        for game in events.games(connection):
-            fitted = self._read(connection, game)
-            self._replayed(connection, game, fitted.through)
+        for ladder_id in events.ladders(connection):
+            fitted = self._read(connection, ladder_id)
+            self._replayed(connection, ladder_id, fitted.through)
 
-    def ladder(self, connection: Connection, game: str, seats: int = 0) -> Ladder:
-        """Return the ladder of a game after its last event. With `seats`, use only results at tables of that size.
+    def ladder(self, connection: Connection, ladder_id: str, seats: int = 0) -> Ladder:
+        """Return the ladder after its last event. With `seats`, use only results at tables of that size.
 
         The ladder of all tables includes flags, and the luck figures up to the last baseline.
 
         Raises:
             LadderError: The list of events is invalid; the next call then reads it from its beginning.
         """
-        fitted = self._read(connection, game)
+        fitted = self._read(connection, ladder_id)
         columns = fitted.columns()
         if not seats:
             quota = _quota(connection, self._rule)
             made = fitted.ladder(_entrants(connection, columns), quota)
-            luck = self._replayed(connection, game, made.through)
+            luck = self._replayed(connection, ladder_id, made.through)
             standing_out = flags(under_quota(columns, quota), made, versions.guests(connection))
             return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
         few = columns.with_seats(seats)
         return ladder(_entrants(connection, few), few, _quota(connection, self._rule))
 
-    def _read(self, connection: Connection, game: str) -> FittedLadder:
-        """Return the fitted ladder of a game with all its events added."""
-        fitted = self._fitted.pop(game, None)
-        if fitted is None or events.newest(connection, game) - fitted.through > MANY:
-            fitted = FittedLadder(events.read(connection, game))
+    def _read(self, connection: Connection, ladder_id: str) -> FittedLadder:
+        """Return the fitted ladder with all its events added."""
+        fitted = self._fitted.pop(ladder_id, None)
+        if fitted is None or events.newest(connection, ladder_id) - fitted.through > MANY:
+            fitted = FittedLadder(events.read(connection, ladder_id))
         else:
-            for event in events.read(connection, game, after=fitted.through):
+            for event in events.read(connection, ladder_id, after=fitted.through):
                 fitted.take(event)
-        self._fitted[game] = fitted
+        self._fitted[ladder_id] = fitted
         return fitted
 
-    def _replayed(self, connection: Connection, game: str, through: int) -> LuckColumns:
-        """Return the luck columns of a game up to its last baseline, without matches that are void by the event
+    def _replayed(self, connection: Connection, ladder_id: str, through: int) -> LuckColumns:
+        """Return the luck columns of a ladder up to its last baseline, without matches that are void by the event
         `through`."""
-        seen, voids, luck = self._luck.pop(game, (0, frozenset[int](), LuckColumns()))
-        if more := events.voided(connection, game, seen, through):
+        seen, voids, luck = self._luck.pop(ladder_id, (0, frozenset[int](), LuckColumns()))
+        if more := events.voided(connection, ladder_id, seen, through):
             voids, luck = voids | more, LuckColumns()  # start again, because a match cannot be subtracted from the sums
-        for match in baselines.read(connection, game, after=luck.through):
+        for match in baselines.read(connection, ladder_id, after=luck.through):
             luck.take(match, void=match.match_id in voids)
-        self._luck[game] = through, voids, luck
+        self._luck[ladder_id] = through, voids, luck
         return luck
 
 
-def recomputed(connection: Connection, game: str, through: int, replayed: int = 0, rule: Quota = NO_QUOTA) -> Ladder:
-    """Compute the ladder of a game from its events up to a given event, with luck figures up to a given baseline.
+def recomputed(
+    connection: Connection, ladder_id: str, through: int, replayed: int = 0, rule: Quota = NO_QUOTA
+) -> Ladder:
+    """Compute the ladder from its events up to a given event, with luck figures up to a given baseline.
 
     `through` and `replayed` are the numbers of that event and that baseline; `rule` is the quota of the ladder.
 
     Raises:
         LadderError: The list is invalid.
     """
-    columns = Columns.of(events.read(connection, game, through=through))
-    voids, luck = events.voided(connection, game, 0, through), LuckColumns()
-    for match in baselines.read(connection, game, through=replayed):
+    columns = Columns.of(events.read(connection, ladder_id, through=through))
+    voids, luck = events.voided(connection, ladder_id, 0, through), LuckColumns()
+    for match in baselines.read(connection, ladder_id, through=replayed):
         luck.take(match, void=match.match_id in voids)
     quota = _quota(connection, rule)
     made = ladder(_entrants(connection, columns), columns, quota)

@@ -12,27 +12,27 @@ from arena.store.base.rows import MatchState, OpponentRow
 from arena.store.bots import bots
 
 LAST: Final = 1000
-"""Maximum number of results of a game that are summed up."""
+"""Maximum number of results of a ladder that are summed up."""
 LOOKED_AT: Final = 20_000
-"""Number of a bot's newest matches, over all games, in which matches of one game are searched."""
+"""Number of a bot's newest matches, over all ladders, in which matches of one ladder are searched."""
 
 
 def opponents(
-    connection: Connection, bot: str, game: str, limit: int = 50, after: int = 0, last: int = LAST
+    connection: Connection, bot: str, ladder_id: str, limit: int = 50, after: int = 0, last: int = LAST
 ) -> tuple[OpponentRow, ...]:
     """Return a bot's results by opponent, the most frequent first: at most `limit` opponents, after the first `after`.
 
-    The results are from the bot's `last` newest matches of the game that count. Raises: UnknownBot.
+    The results are from the bot's `last` newest matches of the ladder that count. Raises: UnknownBot.
     """
     number = bots.known(connection, bot).id
     own, other = schema.match_seats.alias("own"), schema.match_seats.alias("other")
-    match, void = schema.matches.c, schema.events.c
+    match, void = schema.matches.c, schema.rated_results.c
     played = select(schema.match_seats.c.match_id).where(schema.match_seats.c.bot_id == number).distinct()
     played = played.order_by(schema.match_seats.c.match_id.desc()).limit(LOOKED_AT)
     looked = played.subquery("looked")
     voided = exists().where(void.match_id == match.id, void.kind == "void")
     newest = select(match.id).join_from(looked, schema.matches, match.id == looked.c.match_id)
-    newest = newest.where(match.game == game, match.state == MatchState.FINISHED.value, ~voided)
+    newest = newest.where(match.ladder == ladder_id, match.state == MatchState.FINISHED.value, ~voided)
     recent = newest.order_by(match.id.desc()).limit(last).subquery("recent")
     halves = case((own.c.place < other.c.place, 2), (own.c.place == other.c.place, 1), else_=0)
     times, sums = func.count().label("times"), func.sum(halves).label("halves")

@@ -34,13 +34,13 @@ _GUESTS: Final = Statement(
     .where(_SEATS.match_id == bindparam("of_match"), schema.bots.c.house == literal_column("0"))
     .order_by(_SEATS.seat)
 )
-_OF_A_PAIR: Final = tuple(_DAYS[name] == bindparam(f"of_{name}") for name in ("game", "first", "second"))
+_OF_A_PAIR: Final = tuple(_DAYS[name] == bindparam(f"of_{name}") for name in ("ladder", "first", "second"))
 _OF_ONE: Final = (*_OF_A_PAIR, _DAYS.day == bindparam("of_day"))
 _OF_A_WEEK: Final = tuple(f"day_{number}" for number in range(WEEK_DAYS))
 _MET: Final = Statement(
     select(_DAYS.day, _DAYS.matches).where(*_OF_A_PAIR, _DAYS.day.in_([bindparam(name) for name in _OF_A_WEEK]))
 )
-_MEET: Final = Statement(insert(schema.pair_days), "game", "day", "first", "second", "matches")
+_MEET: Final = Statement(insert(schema.pair_days), "ladder", "day", "first", "second", "matches")
 _MEET_AGAIN: Final = Statement(update(schema.pair_days).where(*_OF_ONE), "matches")
 
 
@@ -55,47 +55,47 @@ class Counted(NamedTuple):
     """
 
 
-def count(connection: Connection, game: str, match_id: int, at: int, quota: Quota) -> Counted:
+def count(connection: Connection, ladder_id: str, match_id: int, at: int, quota: Quota) -> Counted:
     """Count a match whose result is stored at the time `at`, in microseconds since 1970."""
     beyond: set[SeatPair] = set()
     again: dict[SeatPair, int] = {}
     day = day_of(at)
     for pair, seats in _pairs(_GUESTS.run(connection, {"of_match": match_id}).fetchall()).items():
-        met = _met(connection, game, day, pair)
+        met = _met(connection, ladder_id, day, pair)
         beyond |= {*seats} if _again(met, day, quota) is not None else set()
         matches = met.get(day, 0) + 1
-        _set(connection, game, day, pair, met, matches)
+        _set(connection, ladder_id, day, pair, met, matches)
         if (free := _again({**met, day: matches}, day, quota)) is not None:
             again |= dict.fromkeys(seats, free)
     return Counted(frozenset(beyond), again)
 
 
-def spent(connection: Connection, game: str, day: int, quota: Quota) -> list[tuple[int, int, int]]:
+def spent(connection: Connection, ladder_id: str, day: int, quota: Quota) -> list[tuple[int, int, int]]:
     """Return the pairs of bots that have spent their quota on a day, with the first day on which their results count
     again.
     """
     weeks: dict[BotPair, dict[int, int]] = {}
-    rows = select(_DAYS.first, _DAYS.second, _DAYS.day, _DAYS.matches).where(_DAYS.game == game)
+    rows = select(_DAYS.first, _DAYS.second, _DAYS.day, _DAYS.matches).where(_DAYS.ladder == ladder_id)
     for first, second, when, matches in connection.execute(rows.where(_DAYS.day.in_(week_of(day)))):
         weeks.setdefault((first, second), {})[when] = matches
     found = ((pair, _again(met, day, quota)) for pair, met in weeks.items())
     return [(*pair, again) for pair, again in found if again is not None]
 
 
-def take_back(connection: Connection, game: str, result: MatchResult) -> None:
+def take_back(connection: Connection, ladder_id: str, result: MatchResult) -> None:
     """Subtract a match whose result is void. Matches that were beyond the quota stay so until the next fit."""
     for pair in _pairs(_GUESTS.run(connection, {"of_match": result.match_id}).fetchall()):
-        met = _met(connection, game, result.day, pair)
-        _set(connection, game, result.day, pair, met, max(0, met.get(result.day, 0) - 1))
+        met = _met(connection, ladder_id, result.day, pair)
+        _set(connection, ladder_id, result.day, pair, met, max(0, met.get(result.day, 0) - 1))
 
 
-def forget(connection: Connection, game: str, before: int) -> None:
+def forget(connection: Connection, ladder_id: str, before: int) -> None:
     """Delete the weeks before the one that contains the day `before`."""
-    connection.execute(delete(schema.pair_days).where(_DAYS.game == game, _DAYS.day < week_of(before).start))
+    connection.execute(delete(schema.pair_days).where(_DAYS.ladder == ladder_id, _DAYS.day < week_of(before).start))
 
 
 def counted_again(
-    connection: Connection, game: str, later: Sequence[Event], quota: Quota
+    connection: Connection, ladder_id: str, later: Sequence[Event], quota: Quota
 ) -> Callable[[MatchResult], frozenset[SeatPair]]:
     """Return a function that returns a result's pairs of seats beyond the quota.
 
@@ -118,7 +118,7 @@ def counted_again(
     weeks: dict[tuple[int, BotPair], dict[int, int]] = {}
     for (day, pair), matches in since.items():
         monday = week_of(day).start
-        met = weeks.setdefault((monday, pair), _met(connection, game, day, pair))
+        met = weeks.setdefault((monday, pair), _met(connection, ladder_id, day, pair))
         met[day] = max(0, met.get(day, 0) - matches)
 
     def beyond(result: MatchResult) -> frozenset[SeatPair]:
@@ -151,20 +151,22 @@ def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
     return day + 1 if 0 < quota.day <= met.get(day, 0) else None
 
 
-def _met(connection: Connection, game: str, day: int, pair: BotPair) -> dict[int, int]:
+def _met(connection: Connection, ladder_id: str, day: int, pair: BotPair) -> dict[int, int]:
     """Return the number of matches of a pair in the week of a day, by day."""
     days = dict(zip(_OF_A_WEEK, week_of(day), strict=True))
-    return dict(_MET.run(connection, {**_key(game, pair), **days}).fetchall())
+    return dict(_MET.run(connection, {**_key(ladder_id, pair), **days}).fetchall())
 
 
-def _set(connection: Connection, game: str, day: int, pair: BotPair, before: Mapping[int, int], matches: int) -> None:
+def _set(
+    connection: Connection, ladder_id: str, day: int, pair: BotPair, before: Mapping[int, int], matches: int
+) -> None:
     """Store the number of matches of a pair on a day. `before`: the numbers already stored for that week."""
     if day in before:
-        _MEET_AGAIN.run(connection, {**_key(game, pair), "of_day": day, "matches": matches})
+        _MEET_AGAIN.run(connection, {**_key(ladder_id, pair), "of_day": day, "matches": matches})
     elif matches:
         first, second = pair
-        _MEET.run(connection, {"game": game, "day": day, "first": first, "second": second, "matches": matches})
+        _MEET.run(connection, {"ladder": ladder_id, "day": day, "first": first, "second": second, "matches": matches})
 
 
-def _key(game: str, pair: BotPair) -> dict[str, object]:
-    return {"of_game": game, "of_first": pair[0], "of_second": pair[1]}
+def _key(ladder_id: str, pair: BotPair) -> dict[str, object]:
+    return {"of_ladder": ladder_id, "of_first": pair[0], "of_second": pair[1]}

@@ -1,4 +1,4 @@
-"""The published ladders: the result of the last fit for each game, stored bit for bit, and past ladders.
+"""The published ladders: the result of the last fit for each ladder, stored bit for bit, and past ladders.
 
 Past ladders are thinned out. All ladders of the last day stay, then one per hour for a month, and then one per day:
 always the last of its hour or day, in UTC.
@@ -33,19 +33,25 @@ _KEPT_LINES: Final = schema.kept_standings.c
 _FIGURES: Final = tuple(column.name for column in _KEPT_LINES if column.name != "ladder_id")
 
 
-def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
+def publish(connection: Connection, ladder_id: str, ladder: Ladder, at: int) -> bool:
     """Publish a ladder, store it, and rebase the live ratings on it.
 
     Return False if a later ladder is already published.
 
     Results after the ladder's last event are applied to the live ratings again.
     """
-    if through(connection, game) > ladder.through:
+    if through(connection, ladder_id) > ladder.through:
         return False
-    connection.execute(delete(schema.standings).where(_LINES.game == game))
-    connection.execute(delete(schema.flags).where(_FLAGS.game == game))
-    connection.execute(delete(schema.ladders).where(schema.ladders.c.game == game))
-    row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
+    connection.execute(delete(schema.standings).where(_LINES.ladder == ladder_id))
+    connection.execute(delete(schema.flags).where(_FLAGS.ladder == ladder_id))
+    connection.execute(delete(schema.ladders).where(schema.ladders.c.ladder == ladder_id))
+    row = {
+        "ladder": ladder_id,
+        "through": ladder.through,
+        "digest": ladder.digest,
+        "at": at,
+        "replayed": ladder.replayed,
+    }
     row |= {"pair_quota": ladder.quota.day, "pair_week_quota": ladder.quota.week}
     row |= {"pair_young_days": ladder.quota.young_days}
     connection.execute(insert(schema.ladders).values(row | ladder.field._asdict()))
@@ -53,37 +59,37 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     luck = {each.node: _luck(each) for each in ladder.luck}
     unranked, unknown = dict.fromkeys(_SHOWN), dict.fromkeys(("replayed", *_LUCK_FIGURES))
     rows = [
-        {"game": game, **figure._asdict()} | lines.get(figure.node, unranked) | luck.get(figure.node, unknown)
+        {"ladder": ladder_id, **figure._asdict()} | lines.get(figure.node, unranked) | luck.get(figure.node, unknown)
         for figure in ladder.figures
     ]
     if rows:
         connection.execute(insert(schema.standings), rows)
     standing_out = [
-        {"game": game, "number": number, **flag._asdict(), "kind": flag.kind.value}
+        {"ladder": ladder_id, "number": number, **flag._asdict(), "kind": flag.kind.value}
         for number, flag in enumerate(ladder.flags, start=1)
     ]
     if standing_out:
         connection.execute(insert(schema.flags), standing_out)
-    keep(connection, game, ladder, at)
-    _restart_live_ratings(connection, game, ladder)
-    pair_days.forget(connection, game, before=day_of(at) - 1)
+    keep(connection, ladder_id, ladder, at)
+    _restart_live_ratings(connection, ladder_id, ladder)
+    pair_days.forget(connection, ladder_id, before=day_of(at) - 1)
     return True
 
 
-def published_at(connection: Connection, game: str) -> int | None:
-    """Return the time at which a game's ladder was published, in microseconds since 1970; None before the first fit."""
-    at: int | None = connection.scalar(select(schema.ladders.c.at).where(schema.ladders.c.game == game))
+def published_at(connection: Connection, ladder_id: str) -> int | None:
+    """Return the time at which the ladder was published, in microseconds since 1970; None before the first fit."""
+    at: int | None = connection.scalar(select(schema.ladders.c.at).where(schema.ladders.c.ladder == ladder_id))
     return at
 
 
-def through(connection: Connection, game: str) -> int:
-    """Return the number of the last event in the published ladder of a game; 0 before the first fit."""
-    return connection.scalar(select(schema.ladders.c.through).where(schema.ladders.c.game == game)) or 0
+def through(connection: Connection, ladder_id: str) -> int:
+    """Return the number of the last event in the published ladder; 0 before the first fit."""
+    return connection.scalar(select(schema.ladders.c.through).where(schema.ladders.c.ladder == ladder_id)) or 0
 
 
-def quota(connection: Connection, game: str) -> Quota:
-    """Return the quota under which the published ladder of a game was fitted."""
-    row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
+def quota(connection: Connection, ladder_id: str) -> Quota:
+    """Return the quota under which the published ladder was fitted."""
+    row = connection.execute(select(schema.ladders).where(schema.ladders.c.ladder == ladder_id)).one_or_none()
     return NO_QUOTA if row is None else _quota(row)
 
 
@@ -91,17 +97,17 @@ def _quota(row: Row[Any]) -> Quota:
     return Quota(row.pair_quota, row.pair_week_quota, row.pair_young_days)
 
 
-def replayed(connection: Connection, game: str) -> int:
-    """Return the number of the last baseline in the published ladder of a game; 0 if it has none."""
-    return connection.scalar(select(schema.ladders.c.replayed).where(schema.ladders.c.game == game)) or 0
+def replayed(connection: Connection, ladder_id: str) -> int:
+    """Return the number of the last baseline in the published ladder; 0 if it has none."""
+    return connection.scalar(select(schema.ladders.c.replayed).where(schema.ladders.c.ladder == ladder_id)) or 0
 
 
-def as_published(connection: Connection, game: str) -> Ladder | None:
-    """Return the published ladder of a game; None before the first fit."""
-    row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
+def as_published(connection: Connection, ladder_id: str) -> Ladder | None:
+    """Return the published ladder; None before the first fit."""
+    row = connection.execute(select(schema.ladders).where(schema.ladders.c.ladder == ladder_id)).one_or_none()
     if row is None:
         return None
-    found = connection.execute(select(schema.standings).where(_LINES.game == game).order_by(_LINES.node)).all()
+    found = connection.execute(select(schema.standings).where(_LINES.ladder == ladder_id).order_by(_LINES.node)).all()
     lines = [
         LadderLine(
             Node(line.node),
@@ -135,7 +141,9 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
         row.replayed,
         tuple(
             Flag(FlagKind(each.kind), Node(each.node), each.other, each.matches, each.size, each.errors)
-            for each in connection.execute(select(schema.flags).where(_FLAGS.game == game).order_by(_FLAGS.number))
+            for each in connection.execute(
+                select(schema.flags).where(_FLAGS.ladder == ladder_id).order_by(_FLAGS.number)
+            )
         ),
         _quota(row),
     )
@@ -145,42 +153,42 @@ def _luck(luck: LuckFigures) -> dict[str, float | None]:
     return {"replayed": luck.matches, **{name: getattr(luck, name) for name in _LUCK_FIGURES}}
 
 
-def _restart_live_ratings(connection: Connection, game: str, ladder: Ladder) -> None:
+def _restart_live_ratings(connection: Connection, ladder_id: str, ladder: Ladder) -> None:
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(Node(row.id), row.parent) for row in versions]
-    later = tuple(events.read(connection, game, after=ladder.through))
-    beyond = pair_days.counted_again(connection, game, later, ladder.quota)
+    later = tuple(events.read(connection, ladder_id, after=ladder.through))
+    beyond = pair_days.counted_again(connection, ladder_id, later, ladder.quota)
     ratings = replayed_since(ladder, entrants, later, beyond)
-    rated = connection.scalars(select(_RATINGS.node).where(_RATINGS.game == game)).all()
-    move = update(schema.ratings).where(_RATINGS.game == game, _RATINGS.node == bindparam("of_node"))
+    rated = connection.scalars(select(_RATINGS.node).where(_RATINGS.ladder == ladder_id)).all()
+    move = update(schema.ratings).where(_RATINGS.ladder == ladder_id, _RATINGS.node == bindparam("of_node"))
     seated = {node: ratings.get(node, start(None)) for node in rated}
     rows = [{"of_node": node, "rating": each.value, "deviation": each.deviation} for node, each in seated.items()]
     if rows:
         connection.execute(move, rows)
 
 
-def keep(connection: Connection, game: str, ladder: Ladder, at: int) -> None:
+def keep(connection: Connection, ladder_id: str, ladder: Ladder, at: int) -> None:
     """Store a ladder published at the time `at`, unless it equals the previous ladder.
 
     Delete ladders that are too old.
     """
-    newest = select(_LADDERS.digest).where(_LADDERS.game == game).order_by(_LADDERS.id.desc()).limit(1)
+    newest = select(_LADDERS.digest).where(_LADDERS.ladder == ladder_id).order_by(_LADDERS.id.desc()).limit(1)
     if connection.scalar(newest) != ladder.digest:
-        row = {"game": game, "at": at, "through": ladder.through, "digest": ladder.digest}
+        row = {"ladder": ladder_id, "at": at, "through": ladder.through, "digest": ladder.digest}
         row["scale_error"] = ladder.field.scale_error
         kept = connection.execute(insert(schema.kept_ladders).values(row).returning(_LADDERS.id)).scalar_one()
         lines = [{"ladder_id": kept, **{name: getattr(line, name) for name in _FIGURES}} for line in ladder.lines]
         if lines:
             connection.execute(insert(schema.kept_standings), lines)
-    _thin(connection, game, at)
+    _thin(connection, ladder_id, at)
 
 
-def published_until(connection: Connection, game: str, at: int) -> PastLadder:
-    """Return a game's last stored ladder that was published at or before the time `at`, in microseconds since 1970."""
-    until = select(schema.kept_ladders).where(_LADDERS.game == game, _LADDERS.at <= at)
+def published_until(connection: Connection, ladder_id: str, at: int) -> PastLadder:
+    """Return the last stored ladder that was published at or before the time `at`, in microseconds since 1970."""
+    until = select(schema.kept_ladders).where(_LADDERS.ladder == ladder_id, _LADDERS.at <= at)
     row = connection.execute(until.order_by(_LADDERS.at.desc(), _LADDERS.id.desc()).limit(1)).one_or_none()
     if row is None:
-        return PastLadder(game, None, None, "", None, ())
+        return PastLadder(ladder_id, None, None, "", None, ())
     lines, version, bot = schema.kept_standings, schema.versions.c, schema.bots.c
     query = select(lines, version.version, bot.name, bot.owner, bot.house, bot.hidden)
     query = query.select_from(lines.join(schema.versions).join(schema.bots)).where(_KEPT_LINES.ladder_id == row.id)
@@ -203,17 +211,17 @@ def published_until(connection: Connection, game: str, at: int) -> PastLadder:
         )
         for line in connection.execute(query.order_by(_KEPT_LINES.rank, _KEPT_LINES.node))
     )
-    return PastLadder(game, instant(row.at), row.through, row.digest, row.scale_error, tuple(standings))
+    return PastLadder(ladder_id, instant(row.at), row.through, row.digest, row.scale_error, tuple(standings))
 
 
-def _thin(connection: Connection, game: str, now: int) -> None:
+def _thin(connection: Connection, ladder_id: str, now: int) -> None:
     """Delete old ladders that were followed by another within the same hour or day."""
     later = schema.kept_ladders.alias("later")
     gone = list[int]()
     for oldest, newest, length in ((now - DAY - MONTH, now - DAY, HOUR), (0, now - MONTH, DAY)):
         end = (_LADDERS.at // length + 1) * length
-        same = select(later.c.id).where(later.c.game == game, later.c.at > _LADDERS.at, later.c.at < end)
-        old = (_LADDERS.game == game) & (_LADDERS.at >= oldest) & (_LADDERS.at < newest)
+        same = select(later.c.id).where(later.c.ladder == ladder_id, later.c.at > _LADDERS.at, later.c.at < end)
+        old = (_LADDERS.ladder == ladder_id) & (_LADDERS.at >= oldest) & (_LADDERS.at < newest)
         gone += connection.scalars(select(_LADDERS.id).where(old, same.exists()))
     if gone:
         connection.execute(delete(schema.kept_standings).where(_KEPT_LINES.ladder_id.in_(gone)))

@@ -1,4 +1,4 @@
-"""The table `ratings`: live rating and totals of every version, by game. The arithmetic is in `arena.ladder`."""
+"""The table `ratings`: live rating and totals of every version, by ladder. The arithmetic is in `arena.ladder`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING_COUNTED: Final = Counted()
 
 
 class _Row(NamedTuple):
-    """Live rating and totals of a version in a game; fields are named like the columns."""
+    """Live rating and totals of a version on a ladder; fields are named like the columns."""
 
     rating: float
     deviation: float
@@ -42,16 +42,16 @@ class _Row(NamedTuple):
 
 
 _COLUMNS: Final = schema.ratings.c
-_OF_ONE: Final = (_COLUMNS.node == bindparam("of_node"), _COLUMNS.game == bindparam("of_game"))
+_OF_ONE: Final = (_COLUMNS.node == bindparam("of_node"), _COLUMNS.ladder == bindparam("of_ladder"))
 _PARENT: Final = select(schema.versions.c.parent).where(schema.versions.c.id == bindparam("of_node"))
 _KNOWN: Final = Statement(select(*(_COLUMNS[name] for name in _Row._fields)).where(*_OF_ONE))
-_ENTER: Final = Statement(insert(schema.ratings), "node", "game", *_Row._fields)
+_ENTER: Final = Statement(insert(schema.ratings), "node", "ladder", *_Row._fields)
 _MOVE: Final = Statement(update(schema.ratings).where(*_OF_ONE), *_Row._fields)
 
 
 def rate(
     connection: Connection,
-    game: str,
+    ladder_id: str,
     nodes: Sequence[Node],
     places: Sequence[int],
     scores: Sequence[int],
@@ -69,8 +69,8 @@ def rate(
     are the means over its seats. Its decisions and think times are added from `thinking`, if given. `counted`: the
     pairs of seats that a quota affects.
     """
-    rows = _rows(connection, game, nodes)
-    before = tuple(_rating(rows[node]) if node in rows else initial(connection, game, node) for node in nodes)
+    rows = _rows(connection, ladder_id, nodes)
+    before = tuple(_rating(rows[node]) if node in rows else initial(connection, ladder_id, node) for node in nodes)
     after = live.update(before, places, nodes, counts, spoilt, counted.beyond)
     seats = range(len(nodes))
     beyond = [tuple(sorted(sum(pair) - seat for pair in counted.beyond if seat in pair)) for seat in seats]
@@ -95,16 +95,16 @@ def rate(
             "score_sum": (row.score_sum if row else 0.0) + _points(node, nodes, scores),
         }
         if row:
-            _MOVE.run(connection, {"of_node": node, "of_game": game, **values})
+            _MOVE.run(connection, {"of_node": node, "of_ladder": ladder_id, **values})
         else:
-            _ENTER.run(connection, {"node": node, "game": game, **values})
+            _ENTER.run(connection, {"node": node, "ladder": ladder_id, **values})
     return changes
 
 
-def take_back(connection: Connection, game: str, result: MatchResult, scores: Sequence[int]) -> None:
+def take_back(connection: Connection, ladder_id: str, result: MatchResult, scores: Sequence[int]) -> None:
     """Subtract a void match from the totals. The next fit corrects the ratings themselves."""
     nodes, places, counts = result.nodes, result.places, result.counts
-    rows = _rows(connection, game, nodes)
+    rows = _rows(connection, ladder_id, nodes)
     for node in {node for node, does in zip(nodes, counts, strict=True) if does}:
         own = [seat for seat, sitter in enumerate(nodes) if sitter == node]
         row = rows[node]
@@ -114,21 +114,21 @@ def take_back(connection: Connection, game: str, result: MatchResult, scores: Se
             rank_sum=row.rank_sum - _rank(own, places),
             score_sum=row.score_sum - _points(node, nodes, scores),
         )
-        _MOVE.run(connection, {"of_node": node, "of_game": game, **less._asdict()})
+        _MOVE.run(connection, {"of_node": node, "of_ladder": ladder_id, **less._asdict()})
 
 
-def initial(connection: Connection, game: str, node: Node) -> Rating:
-    """Return the initial live rating of a version in a game, derived from its nearest ancestor that is rated there."""
+def initial(connection: Connection, ladder_id: str, node: Node) -> Rating:
+    """Return the initial live rating of a version on a ladder, derived from its nearest ancestor rated there."""
     ancestor: Node | None = node
     while (ancestor := connection.scalar(_PARENT, {"of_node": ancestor})) is not None:
-        if (row := _rows(connection, game, [ancestor]).get(ancestor)) is not None:
+        if (row := _rows(connection, ladder_id, [ancestor]).get(ancestor)) is not None:
             return live.start(_rating(row))
     return live.start(None)
 
 
-def _rows(connection: Connection, game: str, nodes: Sequence[Node]) -> Mapping[Node, _Row]:
+def _rows(connection: Connection, ladder_id: str, nodes: Sequence[Node]) -> Mapping[Node, _Row]:
     """Return the existing rows of the given versions, by node."""
-    found = {node: _KNOWN.run(connection, {"of_game": game, "of_node": node}).fetchone() for node in set(nodes)}
+    found = {node: _KNOWN.run(connection, {"of_ladder": ladder_id, "of_node": node}).fetchone() for node in set(nodes)}
     return {node: _Row(*row) for node, row in found.items() if row is not None}
 
 

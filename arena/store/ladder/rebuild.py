@@ -64,17 +64,19 @@ class LadderVerdict:
         return tuple(dict.fromkeys(each.node for each in self.differences if each.node is not None))
 
 
-def verify(connection: Connection, game: str) -> LadderVerdict:
-    """Compare the published ladder of a game with its events. Raises: LadderError: The list of events is invalid."""
-    found = as_published(connection, game)
+def verify(connection: Connection, ladder_id: str) -> LadderVerdict:
+    """Compare the published ladder with its events. Raises: LadderError: The list of events is invalid."""
+    found = as_published(connection, ladder_id)
     if found is None:
-        return LadderVerdict(game, 0, "", recomputed(connection, game, 0).digest, ())
-    made = recomputed(connection, game, found.through, found.replayed, found.quota)
-    return LadderVerdict(game, found.through, found.digest, made.digest, tuple(_differences(connection, found, made)))
+        return LadderVerdict(ladder_id, 0, "", recomputed(connection, ladder_id, 0).digest, ())
+    made = recomputed(connection, ladder_id, found.through, found.replayed, found.quota)
+    return LadderVerdict(
+        ladder_id, found.through, found.digest, made.digest, tuple(_differences(connection, found, made))
+    )
 
 
-def rebuild(connection: Connection, game: str, at: int) -> LadderVerdict:
-    """Recompute and publish the ladder of a game. Return how the previously published ladder compares with its events.
+def rebuild(connection: Connection, ladder_id: str, at: int) -> LadderVerdict:
+    """Recompute and publish the ladder. Return how the previously published ladder compares with its events.
 
     The quota is that of the published ladder, because only the server's settings can change it.
 
@@ -82,11 +84,13 @@ def rebuild(connection: Connection, game: str, at: int) -> LadderVerdict:
         LadderError: The list of events is invalid.
         EventsGone: The published ladder has later events than the list.
     """
-    before = verify(connection, game)
-    newest = events.newest(connection, game)
-    made = recomputed(connection, game, newest, baselines.newest(connection, game), quota(connection, game))
-    if not publish(connection, game, made, at):
-        raise EventsGone(game, before.through, newest)
+    before = verify(connection, ladder_id)
+    newest = events.newest(connection, ladder_id)
+    made = recomputed(
+        connection, ladder_id, newest, baselines.newest(connection, ladder_id), quota(connection, ladder_id)
+    )
+    if not publish(connection, ladder_id, made, at):
+        raise EventsGone(ladder_id, before.through, newest)
     return before
 
 

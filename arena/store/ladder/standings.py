@@ -24,32 +24,32 @@ MIN_ERROR: Final = 1e-6
 """Smallest standard error used in a division, in Elo: far below any real error."""
 
 
-def current(connection: Connection, game: str) -> LadderRows:
-    """Return the current ladder of a game."""
-    row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
+def current(connection: Connection, ladder_id: str) -> LadderRows:
+    """Return the current ladder."""
+    row = connection.execute(select(schema.ladders).where(schema.ladders.c.ladder == ladder_id)).one_or_none()
     return LadderRows(
-        game=game,
+        game=ladder_id,
         seats=0,
-        standings=standings(connection, game),
+        standings=standings(connection, ladder_id),
         through=None if row is None else row.through,
         digest="" if row is None else row.digest,
         published=None if row is None else instant(row.at),
         scale_error=None if row is None else row.scale_error,
-        flags=standing_out(connection, game),
+        flags=standing_out(connection, ladder_id),
         pair_quota=0 if row is None else row.pair_quota,
         pair_week_quota=0 if row is None else row.pair_week_quota,
         pair_young_days=0 if row is None else row.pair_young_days,
     )
 
 
-def standings(connection: Connection, game: str) -> tuple[LadderRow, ...]:
-    """Return a row for every bot with a match that counts in a game, best first.
+def standings(connection: Connection, ladder_id: str) -> tuple[LadderRow, ...]:
+    """Return a row for every bot with a match that counts on a ladder, best first.
 
     Between fits, the published rating moves with the live rating, by a change reduced by the fit's shrinkage. If the
     fit lacks a bot, its live rating is shrunk towards the same average. Before the first fit, live ratings are shown
     unchanged.
     """
-    ladder, rows = as_published(connection, game), _rows(connection, game)
+    ladder, rows = as_published(connection, ladder_id), _rows(connection, ladder_id)
     luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
     lines = [line for line in (ladder.lines if ladder else ()) if line.node in rows and line.matches]
     names = {rows[line.node].name for line in lines}
@@ -59,13 +59,13 @@ def standings(connection: Connection, game: str) -> tuple[LadderRow, ...]:
     return _ranked(fitted, [_unfitted(row, field) for row in newest.values()])
 
 
-def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> LadderRows:
+def of_tables(connection: Connection, ladder_id: str, seats: int, ladder: Ladder) -> LadderRows:
     """Return the rows of a ladder fitted to tables of one size; `ladder` gives ranks, ratings and match counts."""
-    rows = _rows(connection, game)
+    rows = _rows(connection, ladder_id)
     known = [line for line in ladder.lines if line.node in rows]
     shown = _fitted(rows, known)
     return LadderRows(
-        game=game,
+        game=ladder_id,
         seats=seats,
         standings=tuple(replace(shown[line.node], matches=line.matches) for line in known),
         through=ladder.through,
@@ -79,18 +79,18 @@ def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> 
 
 
 def history(
-    connection: Connection, bot: str, game: str, limit: int = 1000, before: int | None = None
+    connection: Connection, bot: str, ladder_id: str, limit: int = 1000, before: int | None = None
 ) -> tuple[RatedRow, ...]:
-    """Return the last `limit` rated matches of a bot in a game, in the order in which they were rated.
+    """Return the last `limit` rated matches of a bot on a ladder, in the order in which they were rated.
 
     The last matches are those with the highest numbers; with `before`, only smaller numbers. Raises: UnknownBot.
     """
-    seats, result, void = schema.match_seats, schema.events.alias("result"), schema.events.alias("void")
+    seats, result, void = schema.match_seats, schema.rated_results.alias("result"), schema.rated_results.alias("void")
     # This query follows the index of the bot's own seats, so its cost depends on the page and not on the length of the
     # history. All seats of a bot in a match have the same ratings, so its first seat is enough.
     own = select(seats.c.match_id, func.min(seats.c.seat).label("seat"), result.c.at, result.c.number)
     own = own.join(result, and_(result.c.match_id == seats.c.match_id, result.c.kind == "result"))
-    own = own.where(seats.c.bot_id == bots.known(connection, bot).id, result.c.game == game)
+    own = own.where(seats.c.bot_id == bots.known(connection, bot).id, result.c.ladder == ladder_id)
     if before is not None:
         own = own.where(seats.c.match_id < before)
     page = own.group_by(seats.c.match_id).order_by(seats.c.match_id.desc()).limit(limit).subquery("page")
@@ -109,12 +109,12 @@ def history(
     )
 
 
-def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
-    """Return live rating, totals and bot of every version with a match in a game, by node."""
+def _rows(connection: Connection, ladder_id: str) -> dict[Node, Row[Any]]:
+    """Return live rating, totals and bot of every version with a match on a ladder, by node."""
     rating, version, bot = schema.ratings, schema.versions.c, schema.bots.c
     query = select(rating, version.version, bot.name, bot.owner, bot.house, bot.hidden, bot.deleted)
     query = query.select_from(rating.join(schema.versions).join(schema.bots))
-    rows = connection.execute(query.where(rating.c.game == game, rating.c.matches > 0).order_by(rating.c.node))
+    rows = connection.execute(query.where(rating.c.ladder == ladder_id, rating.c.matches > 0).order_by(rating.c.node))
     return {row.node: row for row in rows}
 
 
@@ -218,8 +218,8 @@ def _luck(figures: LuckFigures) -> LuckRow:
     return LuckRow(figures.matches, figures.plain, figures.plain_error, figures.adjusted, figures.adjusted_error)
 
 
-def standing_out(connection: Connection, game: str) -> tuple[FlagRow, ...]:
-    """Return the flags of a game's last fit, the most certain first, without the owners of hidden and deleted bots."""
+def standing_out(connection: Connection, ladder_id: str) -> tuple[FlagRow, ...]:
+    """Return the flags of the last fit, the most certain first, without the owners of hidden and deleted bots."""
     flag, bot, other = schema.flags.c, schema.bots.alias("bot"), schema.bots.alias("other")
     own, its = schema.versions.alias("own"), schema.versions.alias("its")
     joined = schema.flags.join(own, own.c.id == flag.node).join(bot, bot.c.id == own.c.bot_id)
@@ -227,7 +227,7 @@ def standing_out(connection: Connection, game: str) -> tuple[FlagRow, ...]:
     query = select(flag.kind, flag.matches, flag.size, flag.errors, own.c.version, bot.c.name, bot.c.owner)
     query = query.add_columns(bot.c.hidden, other.c.name.label("other"), other.c.owner.label("other_owner"))
     query = query.add_columns(other.c.hidden.label("other_hidden")).select_from(joined)
-    rows = connection.execute(query.where(flag.game == game).order_by(flag.number))
+    rows = connection.execute(query.where(flag.ladder == ladder_id).order_by(flag.number))
     return tuple(
         FlagRow(
             kind=FlagKind(row.kind),

@@ -29,9 +29,9 @@ MOST: Final = 200
 
 
 def version_standings(
-    connection: Connection, bot: str, game: str, limit: int = 1000, before: int | None = None
+    connection: Connection, bot: str, ladder_id: str, limit: int = 1000, before: int | None = None
 ) -> tuple[VersionRow, ...]:
-    """Return the last `limit` versions of a bot with a result that counts in a game, the newest first.
+    """Return the last `limit` versions of a bot with a result that counts on a ladder, the newest first.
 
     With `before`, only those with smaller numbers. Raises: UnknownBot.
     """
@@ -41,20 +41,20 @@ def version_standings(
     query = query.add_columns(
         fitted.c.rating.label("fitted"), fitted.c.error, fitted.c.rank, flag.c.size.label("changed")
     )
-    joined = schema.versions.join(rating, and_(rating.c.node == version.id, rating.c.game == game))
-    joined = joined.outerjoin(fitted, and_(fitted.c.node == version.id, fitted.c.game == game))
-    change = and_(flag.c.node == version.id, flag.c.game == game, flag.c.kind == FlagKind.CHANGE.value)
+    joined = schema.versions.join(rating, and_(rating.c.node == version.id, rating.c.ladder == ladder_id))
+    joined = joined.outerjoin(fitted, and_(fitted.c.node == version.id, fitted.c.ladder == ladder_id))
+    change = and_(flag.c.node == version.id, flag.c.ladder == ladder_id, flag.c.kind == FlagKind.CHANGE.value)
     query = query.select_from(joined.outerjoin(flag, change)).where(
         version.bot_id == bots.known(connection, bot).id, rating.c.matches > 0
     )
     if before is not None:
         query = query.where(version.id < before)
     found: Sequence[Any] = connection.execute(query.order_by(version.id.desc()).limit(limit + 1)).all()
-    gains = _learned(_differences(connection, game))
+    gains = _learned(_differences(connection, ladder_id))
     return tuple(_compared(gains, *pair) for pair in zip(found[:limit], [*found[1:], None], strict=False))
 
 
-def _differences(connection: Connection, game: str) -> tuple[tuple[float, float], ...]:
+def _differences(connection: Connection, ladder_id: str) -> tuple[tuple[float, float], ...]:
     """Return the newest differences between successive versions on the published ladder, with their errors."""
     version, fitted = schema.versions.c, schema.standings.c
 
@@ -65,7 +65,7 @@ def _differences(connection: Connection, game: str) -> tuple[tuple[float, float]
     figures = version.id, fitted.rating, fitted.error, before(fitted.rating).label("rating_before")
     pairs = select(*figures, before(fitted.error).label("error_before"), age)
     pairs = pairs.select_from(schema.versions.join(schema.standings, fitted.node == version.id))
-    found = pairs.where(fitted.game == game).subquery().c
+    found = pairs.where(fitted.ladder == ladder_id).subquery().c
     query = select(found.rating - found.rating_before, found.error, found.error_before)
     query = query.where(found.rating_before.is_not(None), found.age <= MOST_OF_A_BOT)
     rows = connection.execute(query.order_by(found.id.desc()).limit(MOST))

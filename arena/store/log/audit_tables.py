@@ -130,14 +130,14 @@ class TablesAudit:
     def finish(self) -> None:
         """Find events in the tables that no leaf records."""
         count, made = select(func.count()), self._made
-        matches, happened, kept = schema.matches.c, schema.events.c, schema.replays.c
+        matches, happened, kept = schema.matches.c, schema.rated_results.c, schema.replays.c
         over = matches.state != MatchState.PLAYING.value
         ended = self._connection.scalar(count.select_from(schema.matches).where(over)) or 0
         if ended != len(self._told):
             found = self._connection.scalars(select(matches.id).where(over).order_by(matches.id))
             missing = [number for number in found if number not in self._told]
             made.fault(None, f"no leaf tells how {len(missing)} matches ended, the first of them {missing[:5]}")
-        voids = self._connection.scalar(count.select_from(schema.events).where(happened.kind == "void")) or 0
+        voids = self._connection.scalar(count.select_from(schema.rated_results).where(happened.kind == "void")) or 0
         if voids != len(self._voided):
             made.fault(None, f"{voids} results are void, and leaves tell of {len(self._voided)}")
         if (left := sum(1 for _ in self._bot_events)) > 0:
@@ -198,7 +198,9 @@ class TablesAudit:
             self._made.fault(number, f"the result of match {leaf['match']} is not void")
             return
         self._voided.add(leaf["match"])
-        self._expect(number, leaf, {"at": void.at, "game": void.game, "reason": void.reason})
+        match = self._ended.matches.get(leaf["match"])
+        game = None if match is None else match[1]
+        self._expect(number, leaf, {"at": void.at, "game": game, "reason": void.reason})
 
     def _compare_event(self, number: int, kind: LeafKind, leaf: Mapping[str, Any]) -> None:
         event = next(self._bot_events, None)

@@ -13,7 +13,7 @@ from arena.store.base.statements import Statement
 
 _NUMBER: Final = schema.matches.c.id
 _SEAT: Final = schema.match_seats.c
-_EVENT: Final = schema.events.c
+_EVENT: Final = schema.rated_results.c
 _MATCHES: Final = Statement(
     select(_NUMBER, schema.matches.c.game, schema.matches.c.state, schema.matches.c.ended, schema.matches.c.reason)
     .where(bindparam("first") <= _NUMBER, bindparam("last") >= _NUMBER)
@@ -24,7 +24,7 @@ _SEATS: Final = Statement(
     .order_by(_SEAT.match_id, _SEAT.seat)
 )
 _EVENTS: Final = Statement(
-    select(_EVENT.match_id, _EVENT.kind, _EVENT.at, _EVENT.game, _EVENT.reason, _EVENT.counts)
+    select(_EVENT.match_id, _EVENT.kind, _EVENT.at, _EVENT.reason, _EVENT.counts)
     .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
 )  # fmt: skip
 _GAP: Final = 100
@@ -35,7 +35,6 @@ class VoidEvent(NamedTuple):
     """An event that voids a result."""
 
     at: int
-    game: str
     reason: str
 
 
@@ -71,9 +70,9 @@ class EndedMatches:
         seats = self.seats
         for row in _SEATS.run(self._connection, between).fetchall():
             seats[row[0]].append(row)
-        for number, kind, at, game, reason, counts in _EVENTS.run(self._connection, between).fetchall():
+        for number, kind, at, reason, counts in _EVENTS.run(self._connection, between).fetchall():
             if kind == "void":
-                self.voids[number] = VoidEvent(at, game, reason)
+                self.voids[number] = VoidEvent(at, reason)
             else:
                 self.counts[number] = counts
 

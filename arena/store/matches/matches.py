@@ -30,10 +30,12 @@ MatchId = NewType("MatchId", int)
 _COLUMNS: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
 _BEGIN: Final = Statement(
-    insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason", "kind"
+    insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason", "kind", "ladder"
 )
 _SEAT: Final = Statement(insert(schema.match_seats), "match_id", "seat", "bot_id", "node", "forced")
-_GAME_AND_STATE: Final = Statement(select(_COLUMNS.game, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match")))
+_KEYS_AND_STATE: Final = Statement(
+    select(_COLUMNS.game, _COLUMNS.ladder, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match"))
+)
 _SEATED: Final = Statement(select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat))
 _RESULT: Final = Statement(
     update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
@@ -57,15 +59,17 @@ def begin(
     match_id: int | None = None,
     said: Sequence[str] | None = None,
     kind: MatchKind = MatchKind.RATED,
+    ladder_id: str = "",
 ) -> MatchId:
     """Store the start of a match, with its bots by seat, and return its number. A bot may have several seats.
 
     `match_id` is by default the next free number. `said`: the versions that the bots report, by seat. A version is
-    stored with its first match.
+    stored with its first match. `ladder_id` is by default the game's default ladder.
     """
     match_id = MatchId(newest(connection) + 1 if match_id is None else match_id)
     row = {"id": match_id, "game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots)}
     row |= {"state": MatchState.PLAYING.value, "started": at, "reason": "", "kind": kind.value}
+    row["ladder"] = ladder_id or game
     _BEGIN.run(connection, row)
     nodes = versions.seat(connection, tuple(zip(bots, said or [""] * len(bots), strict=True)), at)
     seats = [
@@ -105,15 +109,15 @@ def finish(
         UnknownMatch, MatchNotPlaying: The match cannot be finished.
         ValueError: The result does not fit the seats.
     """
-    game, state = _game_and_state(connection, match_id)
+    game, ladder_id, state = _keys_and_state(connection, match_id)
     if state is not MatchState.PLAYING:
         raise MatchNotPlaying(match_id, state.value)
     nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
     changes: tuple[RatingChange, ...] = ()
     if kind is MatchKind.RATED:
-        counted = pair_days.count(connection, game, match_id, at, quota) if quota.bounds else pair_days.Counted()
-        changes = ratings.rate(connection, game, nodes, places, scores, counts, at, spoilt, thinking, counted)
-        events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
+        counted = pair_days.count(connection, ladder_id, match_id, at, quota) if quota.bounds else pair_days.Counted()
+        changes = ratings.rate(connection, ladder_id, nodes, places, scores, counts, at, spoilt, thinking, counted)
+        events.add_result(connection, ladder_id, match_id, nodes, places, counts, spoilt, at)
     content, text = replay(changes)
     leaf = LeafKind.RATED if kind is MatchKind.RATED else LeafKind.CASUAL
     number = log.append_result(connection, leaf, at, match_id, game, places, counts, scores, text)
@@ -143,17 +147,18 @@ def finish(
 
 
 def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
-    """Void the result of a match, keeping the match and its replay; return its game.
+    """Void the result of a match, keeping the match and its replay; return the id of its ladder.
 
     Raises: UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
-    game = events.add_void(connection, match_id, reason, at)
+    ladder_id = events.add_void(connection, match_id, reason, at)
+    game, _, _ = _keys_and_state(connection, match_id)
     log.append(connection, LeafKind.VOID, at, match=match_id, game=game, reason=reason)
     result = events.result_of(connection, match_id)
     scores = connection.scalars(select(_SEATS.score).where(_SEATS.match_id == match_id).order_by(_SEATS.seat)).all()
-    ratings.take_back(connection, game, result, scores)
-    pair_days.take_back(connection, game, result)
-    return game
+    ratings.take_back(connection, ladder_id, result, scores)
+    pair_days.take_back(connection, ladder_id, result)
+    return ladder_id
 
 
 def void_results(
@@ -161,8 +166,8 @@ def void_results(
 ) -> dict[int, str]:
     """Void the results of a bot that were stored at the time `since` or later and still count.
 
-    Return the game of each match whose result is now void, by match number. `limit`: the maximum number of matches.
-    `after`: a match number; only later matches are voided. Raises: UnknownBot, ReasonNotAllowed.
+    Return the ladder id of each match whose result is now void, by match number. `limit`: the maximum number of
+    matches. `after`: a match number; only later matches are voided. Raises: UnknownBot, ReasonNotAllowed.
     """
     events.check_reason(reason)
     counting = events.counting(connection, known(connection, bot).id, since, after, limit)
@@ -172,7 +177,7 @@ def void_results(
 def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str, at: int) -> None:
     """Mark matches as interrupted, without a result. Matches that are already over do not change."""
     for match_id in match_ids:
-        game, state = _game_and_state(connection, match_id)
+        game, _, state = _keys_and_state(connection, match_id)
         if state is not MatchState.PLAYING:
             continue
         change = update(schema.matches).where(_COLUMNS.id == match_id)
@@ -240,19 +245,19 @@ def get_match(connection: Connection, match_id: int) -> MatchRow:
 
 def get_replay(connection: Connection, match_id: int) -> bytes:
     """Return the replay file of a finished match. Raises: UnknownMatch, NoReplay, ReplayPruned, ReplayDamaged."""
-    _, state = _game_and_state(connection, match_id)
+    *_, state = _keys_and_state(connection, match_id)
     content = replays.content(connection, match_id)
     if content is None:
         raise NoReplay(match_id, state.value)
     return with_chain(content)
 
 
-def _game_and_state(connection: Connection, match_id: int) -> tuple[str, MatchState]:
-    row = _GAME_AND_STATE.run(connection, {"of_match": match_id}).fetchone()
+def _keys_and_state(connection: Connection, match_id: int) -> tuple[str, str, MatchState]:
+    row = _KEYS_AND_STATE.run(connection, {"of_match": match_id}).fetchone()
     if row is None:
         raise UnknownMatch(match_id)
-    game, state = row
-    return game, MatchState(state)
+    game, ladder_id, state = row
+    return game, ladder_id, MatchState(state)
 
 
 def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:

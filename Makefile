@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-long check format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-long check check-types check-rest format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -43,7 +43,7 @@ test: .venv/.ready ## Every test
 # What says exactly how the games go: every line of it is run by its own tests.
 RULES := engine,arena/match
 UNCOVERED := engine/version.py,engine/adapters/*
-MEASURED := tests/engine tests/match tests/conformance tests/test_library.py
+MEASURED := tests/conformance tests/engine tests/match tests/test_library.py
 coverage: .venv/.ready ## The tests of rules and matches, and that they run every line and branch of them
 	@$(BIN)/coverage erase
 	$(BIN)/coverage run --source=$(RULES) -m pytest $(PARALLEL) $(MEASURED)
@@ -66,11 +66,14 @@ test-quick: .venv/.ready ## The tests that need no process, no socket and little
 test-long: .venv/.ready ## The tests that take minutes, too
 	$(BIN)/pytest --long
 
-check: .venv/.ready .venv-proto/.ready ## Lock, format, lint, types, layers, settings, prose, protocol lint and drift
+check: ## Lock, format, lint, types, layers, settings, prose, protocol lint and drift
+	@$(MAKE) --jobs=2 check-rest check-types
+check-types: .venv/.ready
+	$(BIN)/mypy
+check-rest: .venv/.ready .venv-proto/.ready
 	$(UV) lock --check $(PUBLIC)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 clients/python
 	$(BIN)/lint-imports
 	$(BIN)/python tools/structure.py

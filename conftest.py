@@ -36,15 +36,20 @@ ROOT = Path(__file__).parent
 COMPILED = str(ROOT / "build" / "compiled")
 OF_THE_WHOLE = ("conformance", "end_to_end", "test_library.py", "tools/test_tools_compile.py")
 """Tests that also run compiled, although no module of theirs is: they go through modules that are."""
-LONG_WHEN_COMPILED = frozenset(
-    f"test_e2e_{name}.py"
-    for name in (
-        "backup", "casual", "data_directory", "floods", "fuzz", "ladder", "luck", "matches", "moderation", "parking",
-        "protocol_page", "proxies", "sdk", "search", "secrets_in_logs", "start", "starving", "stop", "tokens",
-        "untrusted_memory", "upgrade",
-    )
-)  # fmt: skip
-"""Files that run compiled with --long only: few of their seconds are spent on the way of a decision."""
+LONG_WHEN_COMPILED = {
+    "api": ("list_pages", "proto_comments", "query_services", "reasons", "rows", "watching"),
+    "end_to_end": (
+        "backup", "casual", "data_directory", "floods", "fuzz", "ladder", "luck", "matches", "misbehaviour",
+        "missed_reports", "moderation", "parking", "protocol_page", "proxies", "sdk", "search", "secrets_in_logs",
+        "start", "starving", "stop", "thinking", "tls", "tokens", "untrusted_memory", "upgrade", "writer_process",
+    ),
+    "store": (
+        "audit", "baselines", "bots", "database", "flags", "kept_ladders", "log", "match_search", "matches",
+        "moderation", "opponents", "pages", "pair_quota", "parking", "publishing", "ratings", "replay_files", "schema",
+        "statements", "tokens", "version_standings", "versions", "writer", "writer_process",
+    ),
+}  # fmt: skip
+"""By folder, files that run compiled with --long only: few of their seconds are spent on the way of a decision."""
 
 os.environ["ARENA_BUILD"] = "sources"  # what is under test is what was asked for
 # Here, since the next conftest.py may import what is compiled; by the environment, since the processes that share the
@@ -82,7 +87,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("process")
         if item.path.parent.name in UNMEASURED:
             item.add_marker("unmeasured")
-        if config.getoption("--compiled") and item.path.name in LONG_WHEN_COMPILED:
+        room, subject = item.path.parent.name, item.path.stem.split("_", 2)[-1]
+        if config.getoption("--compiled") and subject in LONG_WHEN_COMPILED.get(room, ()):
             item.add_marker("long")
         if config.getoption("--compiled") and (marker := item.get_closest_marker("sources_only")):
             (reason,) = marker.args

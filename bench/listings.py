@@ -1,6 +1,6 @@
 """Time of the listing commands on a data directory with a million matches.
 
-    python -m bench.listings [--matches 1000000] [--data DIR] [--json]
+    python -m bench.listings [--matches 1000000] [--command "ladder" …] [--data DIR] [--json]
 
 First a data directory is generated, in a minute or two. With `--data` it stays, and is reused if it exists. It has no
 replays. A server runs on it and has fitted both ladders before anything is timed. Each command runs as a user would run
@@ -206,10 +206,13 @@ def _now() -> int:
 @click.option("--matches", default=MATCHES, show_default=True, type=click.IntRange(1_000))
 @click.option("--runs", default=5, show_default=True, type=click.IntRange(1))
 @click.option(
+    "--command", "chosen", type=click.Choice([*commands()]), multiple=True, help="What to measure; repeatable."
+)
+@click.option(
     "--data", type=click.Path(path_type=Path), help="Data directory to create and keep, or to reuse if it exists."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def main(matches: int, runs: int, data: Path | None, as_json: bool) -> None:
+def main(matches: int, runs: int, chosen: tuple[str, ...], data: Path | None, as_json: bool) -> None:
     """Measure, and exit with 1 if a bar is missed with a million matches."""
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory() as temporary:
@@ -220,8 +223,8 @@ def main(matches: int, runs: int, data: Path | None, as_json: bool) -> None:
         progress.print("Waiting for the server's first fits …")
         with server(directory) as address:
             found = {}
-            for command, bar in commands().items():
-                found[command] = timed(command, address, runs, bar)
+            for command in chosen or commands():
+                found[command] = timed(command, address, runs, commands()[command])
                 progress.print(f"arena {command}: {found[command].median:.2f} s")
     if as_json:
         rows = {name: timing._asdict() | {"reached": timing.reached} for name, timing in found.items()}

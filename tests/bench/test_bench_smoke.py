@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ SMALLEST = {
     "bench.events": "--events 4 --bots 6 --matches 40 --processes 1",
     "bench.echo": "--streams 1 --seconds 0.1 --repetitions 1",
     "bench.crawl": "--matches 1000 --seconds 1 --warm-up 0.2 --repetitions 1",
-    "bench.listings": "--matches 1000 --runs 1",
+    "bench.listings": "--matches 1000 --runs 1 --command ladder --command 'bots show bot-7'",
     "bench.local": "--repetitions 1 --games 1 --sets 1",
     "bench.local_commands": "--repetitions 1 --sets 1",
     "bench.pages": "--matches 1000 --runs 2",
@@ -61,7 +62,7 @@ def run(module: str) -> Any:
     """What the module prints with its smallest arguments; coverage, which would slow it down, does not follow."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     ran = subprocess.run(
-        [sys.executable, "-m", module, *SMALLEST[module].split(), "--json"],
+        [sys.executable, "-m", module, *shlex.split(SMALLEST[module]), "--json"],
         check=False,
         capture_output=True,
         text=True,

@@ -26,7 +26,7 @@ from tests.crash.crash_judge import Move, Witness, course_of, journal_of, questi
 from tests.end_to_end.e2e_rig import audit
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds after which a trial gives up; only ever reached when it fails."""
 TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nullern:3", "nullern:5")
 SLOWNESS = 1_000_000

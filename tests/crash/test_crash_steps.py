@@ -53,7 +53,7 @@ DEATHS = (
 
 
 def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None:
-    with trial(directory, chosen) as it:
+    with trial(directory, chosen, capacity=4) as it:
         it.come()
         for step, time in AT_REGISTRATION:
             print(f"{step} ({time})")

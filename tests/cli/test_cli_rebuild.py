@@ -39,7 +39,7 @@ def data(ended: Path, tmp_path: Path) -> Path:
 def tampering(data: Path) -> Iterator[Connection]:
     """Changes that the database refuses as long as it guards its list."""
     with open_to_amend(data) as connection:
-        for guard in ("events_stay", "events_remain"):
+        for guard in ("rated_results_stay", "rated_results_remain"):
             connection.exec_driver_sql(f"DROP TRIGGER {guard}")
         yield connection
 

@@ -6,12 +6,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, insert, select
 
 from arena.ladder.ladder import Quota
 from arena.store import schema
+from arena.store.base.errors import (
+    EntryRefused,
+    InvitationRefused,
+    NoSuchInvitation,
+    NoSuchSeason,
+    NothingToChange,
+    NotParked,
+)
+from arena.store.bots import bots, entry, paces
 from arena.store.bots.bots import BotId
-from arena.store.ladder import baselines, events
+from arena.store.ladder import baselines, events, seasons
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.opponents import opponents
 from arena.store.ladder.publishing import publish
@@ -19,6 +29,8 @@ from arena.store.ladder.rebuild import verify
 from arena.store.ladder.standings import history, standings
 from arena.store.ladder.version_standings import version_standings
 from arena.store.matches import matches
+from arena.store.matches.search import MatchFilter, search
+from arena.store.moderation import parking
 from arena.store.opening import open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, finish
 
@@ -45,6 +57,10 @@ def stored(connection: Connection, ladder_id: str) -> dict[str, Sequence[Any]]:
     found["live"] = standings(connection, ladder_id)
     found["voided"] = sorted(events.voided(connection, ladder_id, 0, 100))
     found["missing"] = baselines.missing(connection, ladder_id, 9)
+    for seats in (0, 2):  # without and with another condition
+        wanted = MatchFilter(ladder_id=ladder_id, seats=seats)
+        found[f"search {seats}"] = search(connection, wanted).matches
+        assert len(found[f"search {seats}"]) == len(found["matches"])
     return found
 
 
@@ -81,3 +97,98 @@ def test_what_is_stored_for_a_ladder_leaves_the_others_alone(data: Path) -> None
 def test_every_table_with_a_ladder_is_looked_at() -> None:
     found = {table.name for table in schema.metadata.tables.values() if "ladder" in table.c}
     assert found == {table.name for table in (*KEYED, *NAMED)}
+
+
+def test_a_season_is_a_new_id_under_the_old_name(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        assert seasons.list_seasons(connection, "slow") == (("slow", 1, "slow", None),)
+        assert seasons.begin(connection, "slow", NOW) == ("slow", 2, "slow/2", NOW)
+        assert seasons.begin(connection, GAME, NOW).id == f"{GAME}/2"
+        assert seasons.begin(connection, "slow", NOW + 1) == seasons.current(connection, "slow")
+        assert [seasons.find(connection, "slow", number).id for number in (1, 2, 3)] == ["slow", "slow/2", "slow/3"]
+        assert {seasons.name_of(each) for each in ("slow", "slow/2")} == {"slow"}
+        for number in (0, 4):
+            with pytest.raises(NoSuchSeason, match=f"no season {number}; its seasons are numbered from 1 to 3"):
+                seasons.find(connection, "slow", number)
+
+
+def test_parking_and_paces_of_a_ladder_leave_the_others_alone(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ann, bob = add_bots(connection, "ann", "bob")
+        for ladder in ("slow", "closed", ""):
+            played = [matches.begin(connection, GAME, {}, [ann, bob], NOW, ladder_id=ladder) for _ in range(2)]
+            assert parking.count(connection, played[0], [True, True], 2, NOW, ladder) == ()
+            [parked] = parking.count(connection, played[1], [True, False], 2, NOW + 1, ladder)
+            assert (parked.name, parked.troubles, parked.parked) == ("ann", tuple(played), NOW + 1)
+            assert parking.count(connection, played[1], [True, False], 1, NOW + 2, ladder) == (), "it is parked already"
+        assert [bot.parked for bot in (bots.find(connection, "ann"), bots.find(connection, "bob"))] == [NOW + 1, None]
+        assert parking.unpark(connection, "ann", "slow").parked is None
+        with pytest.raises(NotParked):
+            parking.unpark(connection, "ann", "slow")
+        assert parking.count(connection, played[1], [True, None], 1, NOW, "slow") == (), "the match is forgiven"
+        assert [parking.parked_on(connection, ladder) for ladder in ("slow", "closed")] == [{}, {ann: NOW + 1}]
+        assert bots.find(connection, "ann").parked == NOW + 1
+        for ladder, pace in (("", 0.5), ("slow", 20.0), ("slow", 30.0)):
+            paces.keep(connection, [(ann, pace, NOW, 1.0)], ladder)
+        assert [[kept.pace for kept in paces.kept(connection, ladder)] for ladder in ("", "slow", "closed")] == [
+            [0.5],
+            [30.0],
+            [],
+        ]
+
+
+def test_invitations_of_a_class_are_listed_revoked_and_expire(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        single = bots.invite(connection, "Class-2", NOW)
+        made = entry.invite_many(connection, "class-", 3, NOW, "slow", expires=NOW + 9)
+        assert [owner for owner, _ in made] == ["class-1", "class-3", "class-4"]
+        (_, first), (_, second), (_, third) = made
+        ann = bots.register(connection, "ann", "", NOW, first).bot
+        entry.revoke(connection, 3, NOW + 5)
+        refused = {
+            second: "class-3's invitation was revoked",
+            first: "was used already",
+            third: "expired on 2023-11-14",
+        }
+        for code, why in refused.items():
+            with pytest.raises(InvitationRefused, match=why):
+                bots.register(connection, "bob", "", NOW + 9, code)
+        with pytest.raises(NoSuchInvitation, match="no invitation 9"):
+            entry.revoke(connection, 9, NOW)
+        with pytest.raises(InvitationRefused, match="invitation 2 was used already"):
+            entry.revoke(connection, 2, NOW)
+        with pytest.raises(NothingToChange, match="invitation 3 is revoked"):
+            entry.revoke(connection, 3, NOW)
+        assert entry.list_invitations(connection) == (
+            (1, "Class-2", "", NOW, None, None, ""),
+            (2, "class-1", "slow", NOW, NOW + 9, None, "ann"),
+            (3, "class-3", "slow", NOW, NOW + 9, NOW + 5, ""),
+            (4, "class-4", "slow", NOW, NOW + 9, None, ""),
+        )
+        assert [each.number for each in entry.list_invitations(connection, limit=2, after=1)] == [2, 3]
+        assert ann.owner == "class-1"
+        entry.may_enter(connection, ann, "slow", entry.INVITED)
+        bob = bots.register(connection, "bob", "", NOW, single).bot
+        with pytest.raises(EntryRefused, match="bob may not enter the ladder slow: it is by invitation"):
+            entry.may_enter(connection, bob, "slow", entry.INVITED)
+        assert entry.join(connection, "bob", "slow", third, NOW + 8) == bob
+        entry.may_enter(connection, bob, "slow", entry.INVITED)
+
+
+def test_entry_is_open_by_invitation_or_for_listed_owners(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        add_bots(connection, "ann")
+        ann = bots.find(connection, "ann")
+        (house,) = bots.ensure_house_bots(connection, ["house-careful"], NOW)
+        entry.may_enter(connection, ann, "slow")
+        entry.may_enter(connection, ann, "slow", ["Bob", "ANN"])
+        entry.may_enter(connection, house, "slow", entry.INVITED)
+        with pytest.raises(EntryRefused, match="its owner, ann, is not listed"):
+            entry.may_enter(connection, ann, "slow", ["Bob"])
+        other, plain = bots.invite(connection, "bob", NOW, "closed"), bots.invite(connection, "bob", NOW)
+        for code, why in ((other, "for the ladder closed"), (plain, "for registration"), ("x", "no such invitation")):
+            with pytest.raises(InvitationRefused, match=why):
+                entry.join(connection, "ann", "slow", code, NOW)
+        entry.join(connection, "ann", "closed", other, NOW)
+        with pytest.raises(NothingToChange, match="ann is on the ladder closed"):
+            entry.join(connection, "ann", "closed", bots.invite(connection, "bob", NOW, "closed"), NOW)

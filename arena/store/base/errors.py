@@ -263,7 +263,33 @@ class NothingToChange(Refused):
 
 
 class InvitationRefused(Refused):
-    """The invitation is missing, unknown or already used."""
+    """The invitation is missing, unknown, already used, expired or revoked, or for something else."""
+
+
+class NoSuchInvitation(Refused):
+    """No invitation has this number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"there is no invitation {number}; list the invitations for their numbers")
+        self.number = number
+
+
+class EntryRefused(Refused):
+    """The bot may not enter the ladder."""
+
+    def __init__(self, bot: str, ladder: str, remedy: str) -> None:
+        super().__init__(f"{bot} may not enter the ladder {ladder}: {remedy}")
+        self.bot = bot
+        self.ladder = ladder
+
+
+class NoSuchSeason(Refused):
+    """The ladder has no season with this number."""
+
+    def __init__(self, ladder: str, number: int, newest: int) -> None:
+        super().__init__(f"the ladder {ladder} has no season {number}; its seasons are numbered from 1 to {newest}")
+        self.ladder = ladder
+        self.number = number
 
 
 class UnknownToken(Refused):

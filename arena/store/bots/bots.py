@@ -107,7 +107,7 @@ def register(
     if by_invitation and not invitation:
         raise InvitationRefused("registration here is by invitation; ask the server's operator for one")
     if invitation:
-        owner = _invited_by(connection, invitation)
+        owner = invited(connection, invitation, at).owner
     if (taken_by := holder(connection, name)) is not None:
         raise NameTaken(name, taken_by.name)
     owner = owner or name
@@ -117,21 +117,58 @@ def register(
     token = token or _new_token()
     bot = _add(connection, name, owner, at, token_hash=secret_hash(token))
     if invitation:
-        invited = schema.invitations.c.code_hash == secret_hash(invitation)
-        connection.execute(update(schema.invitations).where(invited).values(used_by=bot.id))
+        use(connection, invitation, bot.id, at)
     return Registered(bot, token)
 
 
-def invite(connection: Connection, owner: str, at: int) -> str:
+def invite(connection: Connection, owner: str, at: int, ladder: str = "", expires: int | None = None) -> str:
     """Return the code of a new invitation for one bot of this owner; only its hash is stored.
+
+    With `ladder`, a name, the bot may also enter that ladder. The code is refused from the time `expires` on.
 
     Raises: NameNotAllowed, OwnerBanned.
     """
     check_name(owner)
     _require_welcome(connection, owner)
     code = f"invitation_{token_urlsafe(24)}"
-    connection.execute(insert(schema.invitations).values(code_hash=secret_hash(code), owner=owner, created=at))
+    number = (connection.scalar(select(func.max(schema.invitations.c.number))) or 0) + 1
+    row = {"code_hash": secret_hash(code), "owner": owner, "created": at, "number": number}
+    connection.execute(insert(schema.invitations).values(row | {"ladder": ladder, "expires": expires}))
     return code
+
+
+def invited(connection: Connection, code: str, at: int) -> Row[Any]:
+    """Return the row of an invitation that can be used at the time `at`. Raises: InvitationRefused."""
+    query = select(schema.invitations).where(schema.invitations.c.code_hash == secret_hash(code))
+    row = connection.execute(query).one_or_none()
+    ask = "ask the server's operator for another"
+    if row is None:
+        raise InvitationRefused(f"there is no such invitation; check it, or {ask}")
+    if row.used_by is not None:
+        raise InvitationRefused(f"{row.owner}'s invitation was used already; {ask}")
+    if row.revoked is not None:
+        raise InvitationRefused(f"{row.owner}'s invitation was revoked; {ask}")
+    if row.expires is not None and at >= row.expires:
+        raise InvitationRefused(f"{row.owner}'s invitation expired on {instant(row.expires):%Y-%m-%d}; {ask}")
+    return row
+
+
+def use(connection: Connection, code: str, bot_id: BotId, at: int) -> None:
+    """Store that a bot has used an invitation, and its entry to the invitation's ladder. Raises: InvitationRefused."""
+    ladder = invited(connection, code, at).ladder
+    own = schema.invitations.c.code_hash == secret_hash(code)
+    connection.execute(update(schema.invitations).where(own).values(used_by=bot_id))
+    if ladder:
+        by_ladder(connection, bot_id, ladder, entered=at)
+
+
+def by_ladder(connection: Connection, bot_id: int, ladder: str, **columns: object) -> None:
+    """Set columns of a bot's row for a ladder in `bot_ladders`; add the row if there is none."""
+    own = schema.bot_ladders.c
+    change = update(schema.bot_ladders).where(own.bot_id == bot_id, own.ladder == ladder).values(columns)
+    if not connection.execute(change).rowcount:
+        row = {"bot_id": bot_id, "ladder": ladder, **columns}
+        connection.execute(insert(schema.bot_ladders).values(row))
 
 
 def authenticate(connection: Connection, token: str) -> Bot:
@@ -293,19 +330,6 @@ def _bot_count(connection: Connection, owner: str) -> int:
     """Return the number of bots of an owner, ignoring case."""
     same = func.lower(schema.bots.c.owner) == owner.lower()
     return connection.scalar(select(func.count()).where(same)) or 0
-
-
-def _invited_by(connection: Connection, code: str) -> str:
-    """Return the owner that an unused invitation names. Raises: InvitationRefused."""
-    invitations = schema.invitations.c
-    row = connection.execute(
-        select(invitations.owner, invitations.used_by).where(invitations.code_hash == secret_hash(code))
-    ).one_or_none()
-    if row is None:
-        raise InvitationRefused("there is no such invitation; check it, or ask the server's operator for another")
-    if row.used_by is not None:
-        raise InvitationRefused(f"{row.owner}'s invitation was used already; ask the server's operator for another")
-    return str(row.owner)
 
 
 def check_name(name: str) -> None:

@@ -209,9 +209,15 @@ def started(connection: Connection, match_id: int) -> int:
 
 
 def list_matches(
-    connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+    connection: Connection,
+    *,
+    game: str = "",
+    bot: str = "",
+    limit: int = 50,
+    before: int | None = None,
+    ladder_id: str = "",
 ) -> tuple[MatchRow, ...]:
-    """Return the newest matches, newest first: those of a game, of a bot (by a present or former name), and with
+    """Return the newest matches, newest first: those of a game, a ladder, a bot (by a present or former name), and with
     numbers below `before`, if given.
     """
     columns = schema.matches.c
@@ -223,6 +229,8 @@ def list_matches(
         query = query.join(schema.match_seats, number == columns.id).where(_SEATS.bot_id == named).group_by(number)
     if game:
         query = query.where(columns.game == game)
+    if ladder_id:
+        query = query.where(columns.ladder == ladder_id)
     if before is not None:
         query = query.where(number < before)
     query = query.order_by(number.desc()).limit(limit)

@@ -47,6 +47,7 @@ class MatchFilter:
     lost: bool = False
     """True to select matches in which `bot` came last; a tie of all seats does not count."""
     state: MatchState | None = None
+    ladder_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,10 @@ def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before:
 
     Raises: NoSuchSearch.
     """
-    if wanted == MatchFilter(game=wanted.game, bot=wanted.bot):
-        found = list_matches(connection, game=wanted.game, bot=wanted.bot, limit=limit, before=before)
+    if wanted == MatchFilter(game=wanted.game, bot=wanted.bot, ladder_id=wanted.ladder_id):
+        found = list_matches(
+            connection, game=wanted.game, bot=wanted.bot, limit=limit, before=before, ladder_id=wanted.ladder_id
+        )
         return MatchPage(found, found[-1].match_id if len(found) == limit else None)
     if not wanted.bot and (wanted.opponent or wanted.faults or wanted.lost):
         asked = "an opponent" if wanted.opponent else "faults" if wanted.faults else "lost matches"
@@ -96,6 +99,8 @@ def _looked_at(bot: int | None, wanted: MatchFilter, least: int, before: int | N
         number, query = _MATCHES.id, select(_MATCHES.id.label("id"))
         if wanted.state is not None:
             query = query.where(_MATCHES.state == wanted.state.value)
+        elif wanted.ladder_id:
+            query = query.where(_MATCHES.ladder == wanted.ladder_id)
         elif wanted.game:
             query = query.where(_MATCHES.game == wanted.game)
     else:
@@ -111,6 +116,8 @@ def _conditions(wanted: MatchFilter, bot: int | None, opponent: int | None) -> l
     conditions: list[ColumnElement[bool]] = []
     if wanted.game:
         conditions.append(_tested(_MATCHES.game) == wanted.game)
+    if wanted.ladder_id:
+        conditions.append(_tested(_MATCHES.ladder) == wanted.ladder_id)
     if wanted.state is not None:
         conditions.append(_tested(_MATCHES.state) == wanted.state.value)
     if wanted.seats:

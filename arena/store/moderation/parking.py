@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, literal_column, select, update
+from sqlalchemy import Connection, and_, bindparam, func, literal_column, select, update
 
 from arena.store import schema
 from arena.store.base.errors import NotParked
@@ -27,39 +28,79 @@ _COUNTED: Final = Statement(
     .where(_BOTS.parked.is_(None), _BOTS.deleted.is_(None), _BOTS.house == literal_column("0"))
     .order_by(_SEATS.seat)
 )
+_OWN: Final = schema.bot_ladders.c
+_COUNTED_ON: Final = Statement(
+    select(_SEATS.seat, _BOTS.id, _BOTS.name, func.coalesce(_OWN.troubles, literal_column("'[]'")))
+    .select_from(
+        schema.match_seats.join(schema.bots).outerjoin(
+            schema.bot_ladders, and_(_OWN.bot_id == _BOTS.id, _OWN.ladder == bindparam("of_ladder"))
+        )
+    )
+    .where(_SEATS.match_id == bindparam("of_match"))
+    .where(func.coalesce(_OWN.forgiven, literal_column("0")) < bindparam("of_match"))
+    .where(_OWN.parked.is_(None), _BOTS.deleted.is_(None), _BOTS.house == literal_column("0"))
+    .order_by(_SEATS.seat)
+)
+"""As `_COUNTED`, on a ladder that is not the default one of its game."""
 
 
 def count(
-    connection: Connection, match_id: int, troubled: Sequence[bool | None], limit: int, at: int
+    connection: Connection, match_id: int, troubled: Sequence[bool | None], limit: int, at: int, ladder: str = ""
 ) -> tuple[Bot, ...]:
     """Count a finished match for the parking of its bots; return the bots that are now parked.
 
     Call this function in the transaction that stores the result. `troubled`: by seat, whether the match was troubled;
     None if it neither counts nor resets the count. A bot is parked after `limit` troubled matches in a row. Any other
     match resets its count. Matches that end while a bot is parked, or that began before it was last un-parked, do not
-    count.
+    count. `ladder`: name of the ladder; empty for the default ladders of the games, which are counted together.
     """
     parked = []
-    for seat, bot, name, before in _COUNTED.run(connection, {"of_match": match_id}).fetchall():
+    of_match = {"of_match": match_id}
+    cursor = (
+        _COUNTED_ON.run(connection, of_match | {"of_ladder": ladder}) if ladder else _COUNTED.run(connection, of_match)
+    )
+    for seat, bot, name, before in cursor.fetchall():
         if troubled[seat] is None or (not troubled[seat] and before == "[]"):
             continue  # The usual case: nothing to write.
         troubles = [*json.loads(before), match_id] if troubled[seat] else []
         since = at if len(troubles) >= limit else None
-        change = update(schema.bots).where(_BOTS.id == bot)
-        connection.execute(change.values(troubles=json.dumps(troubles), parked=since))
+        _change(connection, bot, ladder, troubles=json.dumps(troubles), parked=since)
         if since is not None:
-            parked.append(bots.find(connection, name))
+            parked.append(find(connection, name, ladder))
     return tuple(parked)
 
 
-def unpark(connection: Connection, name: str) -> Bot:
-    """Un-park a bot: it gets seats again, and earlier matches no longer count.
+def find(connection: Connection, name: str, ladder: str) -> Bot:
+    """Return a bot with its troubles and parking on a ladder. Raises: UnknownBot, OfTheHouse, BotDeleted."""
+    bot = bots.find(connection, name)
+    if not ladder:
+        return bot
+    own = select(_OWN.troubles, _OWN.parked, _OWN.forgiven).where(_OWN.bot_id == bot.id, _OWN.ladder == ladder)
+    row = connection.execute(own).one_or_none()
+    troubles, since, forgiven = ("[]", None, 0) if row is None else row
+    return replace(bot, troubles=tuple(json.loads(troubles)), parked=since, forgiven=forgiven)
+
+
+def parked_on(connection: Connection, ladder: str) -> dict[int, int]:
+    """Return the times since which bots are parked on a ladder that is no default one, by bot."""
+    query = select(_OWN.bot_id, _OWN.parked).where(_OWN.ladder == ladder, _OWN.parked.is_not(None))
+    return {row.bot_id: row.parked for row in connection.execute(query)}
+
+
+def unpark(connection: Connection, name: str, ladder: str = "") -> Bot:
+    """Un-park a bot on a ladder, as in `count`: it gets seats again, and earlier matches no longer count.
 
     Raises: UnknownBot, OfTheHouse, BotDeleted, NotParked.
     """
-    bot = bots.find(connection, name)
+    bot = find(connection, name, ladder)
     if bot.parked is None:
         raise NotParked(bot.name)
-    change = update(schema.bots).where(schema.bots.c.id == bot.id)
-    connection.execute(change.values(troubles="[]", parked=None, forgiven=matches.newest(connection)))
-    return bots.find(connection, name)
+    _change(connection, bot.id, ladder, troubles="[]", parked=None, forgiven=matches.newest(connection))
+    return find(connection, name, ladder)
+
+
+def _change(connection: Connection, bot_id: int, ladder: str, **columns: object) -> None:
+    if ladder:
+        bots.by_ladder(connection, bot_id, ladder, **columns)
+    else:
+        connection.execute(update(schema.bots).where(_BOTS.id == bot_id).values(columns))

@@ -13,10 +13,8 @@ from google.protobuf.message import DecodeError
 
 from arena import build
 from arena.api.answer_decoder import read_answers
-from arena.api.catalog import encode_catalog
-from arena.api.game_codecs import ROUNDS, VIEWS
+from arena.api.game_codecs import ROUNDS, VIEWS, any_encoder, encode_catalog, in_any
 from arena.log.head import LogEntry, LogHead, LogState
-from arena.protobuf.any_messages import any_encoder, in_any
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (

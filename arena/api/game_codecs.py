@@ -1,20 +1,31 @@
-"""The codecs of the games' views and round reports: `VIEWS` and `ROUNDS` list the games.
+"""The codecs of the games' views, round reports and catalogues: `VIEWS` and `ROUNDS` list the games.
 
 6th Sense and Nullern have fields of their own in `Decision` and `RoundReport`. The messages of every other game are in
-the field `other`, and the game's catalogue describes them. So a new game changes neither play.proto nor a client.
+the field `other`, an `Any`, and the game's catalogue describes them for readers without their code. So a new game
+changes neither play.proto nor a client.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from arena_client.v1 import game_pb2
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message import Message
 
 from arena.api import nullern, sixth_sense
-from engine.game import RoundReport, SeatView
+from arena.protobuf.fields import FieldPrefix
+from engine.game import RoundReport, SeatView, option_text
 from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
+
+if TYPE_CHECKING:
+    from engine.game import Game
+
+_VALUE = FieldPrefix(AnyMessage, "value")
 
 
 class GameCodec(NamedTuple):
@@ -45,3 +56,67 @@ def other_messages(game: str) -> tuple[type[Message], type[Message]] | None:
     kinds = [codec.other for codec in (*VIEWS.values(), *ROUNDS.values()) if codec.game == game]
     view, record = kinds if len(kinds) == 2 else (None, None)
     return None if view is None or record is None else (view, record)
+
+
+@cache
+def encode_catalog(game: Game) -> game_pb2.GameCatalog:
+    """Encode the catalogue of a game. The message is cached and shared: do not change it."""
+    catalog = game_pb2.GameCatalog(
+        name=game.name,
+        title=game.title,
+        min_seats=game.seats[0],
+        max_seats=game.seats[-1],
+        colours=game.colours,
+        cards=[game_pb2.Card(name=card.name, colour=card.colour, values=card.values) for card in game.cards],
+        actions=[
+            game_pb2.Action(
+                name=action.name, kind=action.kind, card=action.card, value=action.value, place=action.place
+            )
+            for action in game.actions
+        ],
+        options=[
+            game_pb2.GameOption(
+                name=option.name, default_value=option_text(option.default), description=option.description
+            )
+            for option in game.options
+        ],
+    )
+    if (kinds := other_messages(game.name)) is not None:
+        catalog.descriptors = described(*kinds)
+        catalog.view_type, catalog.record_type = [kind.DESCRIPTOR.full_name for kind in kinds]
+    return catalog
+
+
+def in_any(message: Message) -> AnyMessage:
+    """Return an `Any` that holds a message."""
+    packed = AnyMessage()
+    packed.Pack(message)
+    return packed
+
+
+def any_encoder(kind: type[Message], encode: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    """Return a function that serializes an `Any`; `encode` serializes the message of this type that it holds."""
+    begin = in_any(kind()).SerializeToString()
+
+    def encoded(value: Any) -> bytes:
+        content = encode(value)
+        return begin + _VALUE.of(len(content)) + content
+
+    return encoded
+
+
+def described(*kinds: type[Message]) -> bytes:
+    """Return a serialized `FileDescriptorSet` of all that these messages consist of, each file after its imports."""
+    files: dict[str, Any] = {}
+
+    def add(file: Any) -> None:
+        for imported in file.dependencies:
+            add(imported)
+        files.setdefault(file.name, file)
+
+    for kind in kinds:
+        add(kind.DESCRIPTOR.file)
+    found = FileDescriptorSet()
+    for file in files.values():
+        file.CopyToProto(found.file.add())
+    return found.SerializeToString()

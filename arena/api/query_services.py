@@ -10,8 +10,8 @@ import grpc
 from arena_client.v1 import game_pb2, ladder_pb2, log_pb2, matches_pb2, status_pb2
 
 from arena import build
-from arena.api.catalog import encode_catalog
 from arena.api.codec import encode_entry, encode_report, encode_state
+from arena.api.game_codecs import encode_catalog
 from arena.api.list_pages import (
     LARGEST_PAGE,
     PagedLadders,

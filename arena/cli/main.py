@@ -18,12 +18,12 @@ GROUPS: Final = {
     "Watch and read": {
         "demo": ("arena.cli.demo.verb", "Watch bots play for twenty seconds: begin here."),
         "ladder": ("arena.cli.ladder.verbs", "Show the ladder."),
-        "matches": ("arena.cli.ladder.matches", "List matches."),
+        "matches": ("arena.cli.ladder.verbs:matches_command", "List matches."),
         "replay": ("arena.cli.replay.verbs", "List, show, verify, compare and export replays."),
         "why": ("arena.cli.replay.why", "Show why a bot lost time, moves, its seat or the game."),
         "web": ("arena.cli.operate.web", "Show ladder, matches and replays in a browser."),
         "games": ("arena.cli.games", "List the games, their options and sizes."),
-        "rules": ("arena.cli.rules", "Read the rules of a game."),
+        "rules": ("arena.cli.games:rules_command", "Read the rules of a game."),
     },
     "Write a bot": {
         "new": ("arena.cli.workbench.new", "Create a bot: a project that plays, with its test."),
@@ -36,14 +36,16 @@ GROUPS: Final = {
         "serve": ("arena.cli.operate.serve", "Run a server."),
         "drain": ("arena.cli.operate.drain", "Stop a server after its running matches."),
         "backup": ("arena.cli.operate.backup", "Copy a data directory, beside a running server."),
-        "restore": ("arena.cli.operate.restore", "Create a data directory from a backup."),
+        "restore": ("arena.cli.operate.backup:restore_command", "Create a data directory from a backup."),
         "store": ("arena.cli.operate.store", "Show the disk space that a data directory uses."),
         "prune": ("arena.cli.operate.prune", "Remove old replays."),
         "log": ("arena.cli.operate.log", "Show and audit the log of results, change its key."),
         "cert": ("arena.cli.operate.cert", "Make a certificate for development."),
     },
 }
-"""Verbs grouped by the people who use them, each with its module and its line in the help."""
+"""Verbs grouped by the people who use them, each with its module and its line in the help. `:` precedes the name of the
+function unless it is `command`.
+"""
 VERBS: Final = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
 
@@ -58,11 +60,12 @@ class LazyGroup(click.Group):
         """Return the verbs, in the order of the help."""
         return list(VERBS)
 
-    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+    def get_command(self, __: click.Context, name: str) -> click.Command | None:
         """Import and return the command of a verb."""
         if name not in VERBS:
             return None
-        command = import_module(VERBS[name][0]).command
+        module, _, function = VERBS[name][0].partition(":")
+        command: object = getattr(import_module(module), function or "command")
         assert isinstance(command, click.Command)
         return command
 

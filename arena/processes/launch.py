@@ -1,21 +1,25 @@
 """Running a module of this program as another process: command line, environment, priority.
 
 `BlockingHelper` starts one for a thread that has no event loop and blocks until messages arrive.
+`forked` forks a helper from this process, which inherits its open files.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, NoReturn
 
 from arena.processes.frames import BlockingChannel
+from arena.processes.parent import Parent
 
 OWN_GROUP: Final = 0
 """Value of `process_group`: Ctrl-C in a terminal reaches only the parent, which then ends its helpers in order."""
@@ -85,3 +89,54 @@ class BlockingHelper(BlockingChannel):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.line.close()
+
+
+class ForkedHelper(NamedTuple):
+    """A forked helper process, as its parent sees it."""
+
+    pid: int
+    line: socket.socket
+    """The parent's socket, for a `Channel` once an event loop runs."""
+
+
+@contextmanager
+def forked(work: Callable[[Parent], None]) -> Iterator[ForkedHelper | None]:
+    """Fork a helper process that runs `work`; leaving the block waits for it to end.
+
+    Yields None if the system cannot fork.
+    Enter the block while this process has only one thread and no event loop. `work` must return when the parent closes
+    its socket. It may first finish what it has received, and so outlive a parent that was killed.
+    """
+    if not hasattr(os, "fork"):
+        yield None
+        return
+    ours, theirs = socket.socketpair()
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        ours.close()
+        _run(work, theirs)
+    theirs.close()
+    try:
+        yield ForkedHelper(pid, ours)
+    finally:
+        ours.close()
+        os.waitpid(pid, 0)
+
+
+def _run(work: Callable[[Parent], None], line: socket.socket) -> NoReturn:
+    """Run `work` and exit, so that the child never returns to the parent's code."""
+    status = 1
+    try:
+        gc.freeze()  # The garbage collector need not scan the parent's objects.
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)  # The parent handles them and ends this process.
+        work(Parent(line))
+        status = 0
+    except ConnectionError:
+        status = 0  # The parent has ended, so no answer is awaited.
+    except BaseException:  # noqa: BLE001 - nothing may propagate into the parent's code
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)

@@ -21,7 +21,7 @@ from arena.web.api.endpoint import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
-from arena.web.pages import bots, elsewhere, feeds, ladders, match_tabs, matches, opponents
+from arena.web.pages import bots, elsewhere, feeds, ladders, match_tabs, matches
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.documentation import Documentation, documentation
@@ -54,7 +54,7 @@ ROUTES: Final = (
     Route("/bots", bots.bots),
     Route("/bots/{name}", bots.bot, methods=["GET"]),
     Route("/bots/{name}", bots.analyse, methods=["POST"]),
-    Route("/bots/{name}/opponents", opponents.opponents),
+    Route("/bots/{name}/opponents", bots.opponents),
     Route("/bots/{name}/feed.atom", feeds.of_bot),
     Route("/ladder/{game}/feed.atom", feeds.of_ladder),
     Route("/decisions.atom", feeds.of_decisions),

@@ -21,8 +21,8 @@ from arena_client.samples.counter_bot import CounterBot
 from arena_client.samples.rule_bot import RuleBot
 from arena_client.v1.play_pb2 import PlayResponse
 
-from arena.api.catalog import encode_catalog
 from arena.api.codec import encode
+from arena.api.game_codecs import encode_catalog
 from arena.house import HOUSE_BOTS
 from arena.match.effects import Ask
 from arena.server.sessions.messages import Outgoing, Question

@@ -9,7 +9,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 
-from arena.protobuf.any_messages import any_encoder, described, in_any
+from arena.api.game_codecs import any_encoder, described, in_any
 
 
 @pytest.mark.parametrize("size", [0, 1, 127, 128, 5000])

@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 from arena import build
 from arena.api import codec
 from arena.api.codec import MOST_AT_ONCE, decode, decode_hello, encode
-from arena.api.game_codecs import ROUNDS, VIEWS
+from arena.api.game_codecs import ROUNDS, VIEWS, in_any
 from arena.match.effects import Ask
 from arena.match.policy import Policy
-from arena.protobuf.any_messages import in_any
 from arena.protobuf.fields import tag, varint
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (

@@ -11,7 +11,7 @@ import pytest
 from arena_client.v1 import nullern_pb2
 
 from arena.api import nullern
-from arena.api.catalog import encode_catalog
+from arena.api.game_codecs import encode_catalog
 from engine.deal import SeededDecks
 from engine.game import OVER
 from engine.registry import GAMES

@@ -18,7 +18,7 @@ from trio.testing import MockClock
 
 import engine
 from arena.api.bot_service import BotService
-from arena.api.catalog import encode_catalog
+from arena.api.game_codecs import encode_catalog
 from arena.api.list_pages import PAGE
 from arena.api.operator_service import OperatorService
 from arena.api.query_services import CHUNK

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from arena.cli.rules import language_of
+from arena.cli.games import language_of
 from arena.rules import LANGUAGES, rules_of, rulings
 from engine.registry import GAMES
 from tests.cli.cli_rig import arena, plain, shown, terminal

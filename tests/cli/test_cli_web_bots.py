@@ -32,7 +32,7 @@ from arena.store.matches import matches
 from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
 from arena.web.answers.addresses import Addresses
-from arena.web.pages import bots, opponents
+from arena.web.pages import bots
 from arena.web.reading.bot_records import BotRecords
 from arena.web.reading.reader import FreshRows, Reader
 from arena.web.reading.reviews import MOST_OF_ADDRESS
@@ -241,7 +241,7 @@ def test_all_opponents_are_on_pages_of_their_own(data: Path, monkeypatch: pytest
     pages = pages_of(data)
     assert "/opponents?game" not in pages.get("/bots/bot-0").text, "the bot's own page has all two"
     monkeypatch.setattr(bots, "OPPONENTS", 1)
-    monkeypatch.setattr(opponents, "LISTED", 1)
+    monkeypatch.setattr(bots, "ALL_LISTED", 1)
     link = re.search(r'<a href="([^"]*)">all opponents</a>', unescape(pages.get("/bots/bot-0").text))
     assert link
     first = pages.get(link[1]).text

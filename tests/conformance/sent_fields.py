@@ -8,7 +8,7 @@ from arena_client.descriptors import pool_of, unpacked
 from arena_client.v1 import play_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from arena.api.catalog import encode_catalog
+from arena.api.game_codecs import encode_catalog
 from engine.game import Game
 
 RENAMED = {"hand_size": "cards_each"}

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from arena_client.v1 import game_pb2, play_pb2
 
-from arena.api.catalog import encode_catalog
 from arena.api.codec import encode
-from arena.api.game_codecs import VIEWS
+from arena.api.game_codecs import VIEWS, encode_catalog
 from arena.match.effects import Ask
 from arena.server.sessions.messages import Outgoing, Question, RoundOver
 from engine.game import OVER, Game, State, option_text

@@ -16,7 +16,7 @@ import pytest
 from arena_client import Catalog, Decision, SixthSenseView
 from arena_client.v1.game_pb2 import GameCatalog
 
-from arena.api.catalog import encode_catalog
+from arena.api.game_codecs import encode_catalog
 from arena.api.sixth_sense import encode_view
 from engine.adapters.seeds import SeedError
 from engine.adapters.vector_env import MaskError

@@ -18,8 +18,7 @@ from typing import Any, Final
 import pytest
 
 from arena.local.check.checks import CHECKS, connections, with_needs
-from arena.local.check.stage import A_MATCH, START, open_stage
-from arena.local.check.verdict import Fault, Verdict
+from arena.local.check.stage import A_MATCH, START, Fault, Verdict, open_stage
 from tests.bots.nonconforming import FAULTS
 from tests.cli.cli_rig import ARENA, PATIENCE, arena
 from tests.local.boxes import needs_boxes

@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 import os, sys
 from arena.processes.frames import Frames, packed
-from arena.processes.fork import forked
+from arena.processes.launch import forked
 
 def work(parent):
     if sys.argv[1] == "fault":
@@ -49,7 +49,7 @@ def test_a_forked_helper_works_and_is_gone_after_the_block(case: str) -> None:
 
 
 def test_there_is_none_where_nothing_can_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    from arena.processes.fork import forked
+    from arena.processes.launch import forked
 
     monkeypatch.delattr(os, "fork")
     with forked(lambda parent: None) as helper:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.analysis.timeline_words import duration
+from arena.analysis.timeline_document import duration
 from arena.cli.ladder.table import flags_table
 from arena.cli.terminal.fitted_table import framed
 from arena.cli.terminal.tables import bot_name

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
-from arena.cli.bots.challenge import command as challenge
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot, takes_data, takes_source
+from arena.cli.data_source import (
+    LARGEST_MATCH,
+    LARGEST_PAGE,
+    chosen_games,
+    known_bot,
+    takes_data,
+    takes_server,
+    takes_source,
+)
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.queries.profile import BotProfile
 from arena.store.base.rows import BotEventRow, BotRow, OpponentRow
@@ -26,9 +34,6 @@ MOST_MATCHES: Final = 100_000
 @click.group(epilog="Example: arena bots list")
 def command() -> None:
     """List bots, challenge, invite, change tokens, un-park, moderate."""
-
-
-command.add_command(challenge, "challenge")
 
 
 @command.command("list", epilog="Example: arena bots list --server 127.0.0.1:50051")
@@ -428,3 +433,34 @@ def _print_done(document: dict[str, object], words: str, as_json: bool) -> None:
         print_json(document)
     else:
         click.echo(words)
+
+
+@command.command(epilog="Example: arena bots challenge bert --game nullern --token-file ./anna.token")
+@click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True)
+@click.option("--game", metavar="NAME", required=True, help="The game to play.")
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    required=True,
+    help="The file with the token of the bot that challenges.",
+)
+@takes_server
+@json_option
+def challenge(opponents: tuple[str, ...], game: str, token_file: Path, place: DataPlace, as_json: bool) -> None:
+    """Have a bot challenge others to an unrated match of these bots only.
+
+    All of them must be connected, take challenges (--challenges, or challenges=True) and accept this one. House bots
+    always accept, and may be named several times. The command waits up to half a minute for all of them to have room,
+    and returns when the match begins.
+
+    \b
+    JSON: {"match", "game", "opponents"}
+    """
+    with place.reached_server() as server:
+        [game] = chosen_games(server.games(), game)
+        match_id = server.challenge(opponents, game, token_file.read_text().strip())
+    if as_json:
+        print_json({"match": match_id, "game": game, "opponents": opponents})
+    else:
+        click.echo(f"Match {match_id} begins. Once it is over: arena replay show {match_id}{place.typed}")

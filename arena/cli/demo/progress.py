@@ -27,7 +27,7 @@ from arena.analysis.verdict import prove, verified
 from arena.cli.data_source import DataPlace
 from arena.cli.ladder.table import ladder_table
 from arena.cli.replay.source import finished
-from arena.cli.replay.verify_report import drawn_verdict
+from arena.cli.replay.verbs import drawn_verdict
 from arena.queries.directory import open_directory
 from arena.replay.read import read
 from arena.replay.render.show import part_name, show_part

@@ -1,18 +1,23 @@
-"""`arena ladder`: show the ladder or a bot's rating history, make results void, rebuild the ladder."""
+"""`arena ladder`: show the ladder or a bot's rating history, make results void, rebuild the ladder.
+
+`arena matches`: list matches.
+"""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import islice
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from arena.cli.authorization import AuthorizedChange
-from arena.cli.data_source import LARGEST_MATCH, chosen_games, takes_data, takes_source
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot, takes_data, takes_source
 from arena.cli.ladder.rebuild import rebuild
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
-from arena.store.base.rows import LadderRows, PastLadder, RatedRow, VersionRow
+from arena.store.base.rows import LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -261,3 +266,61 @@ def _print_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_jso
             )
         else:
             console.print(f"{bot} has no rated match of {name} yet.", soft_wrap=True)
+
+
+@click.command(epilog="Example: arena matches --bot counter --limit 5 --before 100")
+@click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
+@click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, LARGEST_PAGE),
+    default=20,
+    show_default=True,
+    help="Maximum number of matches to list.",
+)
+@click.option(
+    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
+)
+@click.option("--lost", "only_lost", is_flag=True, help="With --bot: only those that it finished and did not win.")
+@takes_source
+@json_rows(MatchRow)
+def matches_command(
+    game: str, bot: str, limit: int, before: int | None, only_lost: bool, place: DataPlace, as_json: bool
+) -> None:
+    """List matches, newest first.
+
+    \b
+    JSON: {"matches": [MatchRow]}
+    State is playing, finished or interrupted; the result's fields are null until there is
+    a result. Kind is rated, casual or challenge. Voided is the reason why a result is void,
+    empty if it counts.
+    """
+    if only_lost and not bot:
+        raise click.UsageError("--lost needs a bot that lost: name it with --bot")
+    with place.open() as source:
+        chosen_games(source.games(), game)
+        if only_lost:
+            from arena.queries.profile import lost
+
+            found = (row for row in source.all_matches(game, bot, before) if lost(row, bot))
+            rows = tuple(islice(found, limit))
+        else:
+            rows = source.matches(game=game, bot=bot, limit=limit, before=before)
+        if bot and not rows:
+            known_bot(source, bot)
+    if as_json:
+        print_json({"matches": rows})
+        return
+    from arena.cli.terminal.tables import matches_table
+
+    console = screen()
+    if not rows:
+        console.print("No such match.")
+        return
+    console.print(matches_table("Matches", rows))
+    if len(rows) == limit:
+        chosen = "".join(
+            [f" --game {quote(game)}" if game else "", f" --bot {quote(bot)}" if bot else "", " --lost" * only_lost]
+        )
+        hint = f"Older ones: arena matches{chosen} --before {rows[-1].match_id}{place.typed}"
+        console.print(hint, style="dim", soft_wrap=True)

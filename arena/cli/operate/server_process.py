@@ -1,4 +1,5 @@
 """The server process: sets up logging, signals and a Unix socket, and connects store, arena and transport.
+It reports the state of the server to systemd.
 
 Besides its address, every server listens at this socket, for programs that can read the data directory.
 """
@@ -26,7 +27,6 @@ import trio
 
 from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
-from arena.cli.operate.systemd import keep_informed, long_work, state_of
 from arena.cli.operate.web_process import show_pages
 from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.arena import open_arena
@@ -58,6 +58,10 @@ NOTHING_LOST: Final = (
     "the server again"
 )
 """Message of a server that ends because of a full disk: nothing is lost, and how to continue."""
+NOTIFIES_EVERY: Final = 10.0
+"""Number of seconds between two messages to systemd if no watchdog waits for them."""
+MORE_TIME: Final = 30.0
+"""Number of additional seconds that each message about long work requests of systemd."""
 log = structlog.get_logger("arena")
 
 
@@ -270,3 +274,54 @@ def _credentials(config: Config) -> ssl.SSLContext | None:
         reason = error.reason or str(error)
         both = f"{config.tls_cert} and {config.tls_key}"
         raise click.ClickException(f"{both} are no certificate and its private key: {reason}") from None
+
+
+def notify(**state: object) -> None:
+    """Send variables such as `READY=1` to the service manager, as sd_notify(3) describes.
+
+    Do nothing if there is none, or if it does not read.
+    """
+    if path := os.environ.get("NOTIFY_SOCKET"):
+        message = "\n".join(f"{name}={value}" for name, value in state.items())
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending:
+            sending.setblocking(False)
+            try:
+                sending.connect(f"\0{path[1:]}" if path.startswith("@") else path)
+                sending.send(message.encode())
+            except OSError:
+                return
+
+
+def long_work(status: str) -> None:
+    """Report the long work of a start or a stop to the service manager, and request more time than the unit's limit."""
+    notify(STATUS=status, EXTEND_TIMEOUT_USEC=round(MORE_TIME * 1e6))
+
+
+def state_of(arena: Arena) -> str:
+    """Return the numbers of bots and matches as a phrase."""
+    return f"{len(arena.players.sessions())} bots connected, {arena.playing} matches running"
+
+
+async def keep_informed(arena: Arena) -> None:
+    """Declare the server ready, then answer the watchdog and show the server's state until cancelled.
+
+    The messages come from the loop that plays the matches. If the loop stands still, they stop and the watchdog
+    restarts the server.
+    """
+    notify(READY=1)
+    every = NOTIFIES_EVERY
+    if os.environ.get("WATCHDOG_PID") in (None, str(os.getpid())):
+        every = min(every, int(os.environ.get("WATCHDOG_USEC", "0")) / 2e6 or every)
+    try:
+        while True:
+            stopping = arena.stopping.is_set()
+            state = state_of(arena)
+            if stopping:
+                long_work(f"stops after its matches: {state}")
+            else:
+                notify(STATUS=state)
+            notify(WATCHDOG=1)
+            with trio.move_on_after(every):
+                await (trio.sleep_forever() if stopping else arena.stopping.wait())
+    finally:
+        notify(STOPPING=1)

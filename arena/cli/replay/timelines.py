@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.analysis.timeline import Blame, Decision, Event, EventKind, SeatTimeline
-from arena.analysis.timeline_words import LOST, duration, instant, notices
+from arena.analysis.timeline_document import LOST, duration, instant, notices
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.tables import bot_name
 from arena.match.effects import Cause

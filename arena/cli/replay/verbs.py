@@ -18,7 +18,12 @@ from arena.cli.replay.source import finished, is_match, read_replay, replay_cont
 from arena.cli.terminal.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
+    from arena.analysis.verdict import Proofs
     from arena.cli.data_source import DataPlace
+    from arena.replay.replay import Replay
+    from arena.replay.verify import ReplayDifference, ReplayVerdict
 
 
 @click.group(epilog="Example: arena replay show 17 --data ./arena-data")
@@ -184,8 +189,6 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     if as_json:
         print_json(verdict_document(replay, verdict, proofs))
     else:
-        from arena.cli.replay.verify_report import drawn_verdict
-
         screen().print(drawn_verdict(replay, verdict, proofs), soft_wrap=True)
     context.exit(0 if verdict.verified and not proofs.problem else 1)
 
@@ -218,3 +221,33 @@ def export(match_id: int, output: Path | None, place: DataPlace) -> None:
 command.add_command(ask)
 command.add_command(dataset)
 command.add_command(diff)
+
+
+def drawn_verdict(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> Text:
+    """Draw the checks that were made and those that were not, or the first line that differs."""
+    from rich.text import Text
+
+    from arena.analysis.verdict import checked, unchecked
+
+    if verdict.difference is not None:
+        return _drawn_difference(verdict.source, verdict.difference)
+    if proofs.problem:
+        return Text.assemble(("REFUSED", "bold red"), f" {verdict.source}: {proofs.problem}")
+    receipt, log = proofs.receipt, proofs.log
+    words = "is consistent in itself." if receipt is None and log is None else "is what was played."
+    text = Text.assemble(("OK", "bold green"), f" {verdict.source} {words}")
+    for line in checked(replay, verdict, proofs):
+        text.append_text(Text.assemble("\n  ", ("✔", "green"), f" {line}"))
+    for line in unchecked(replay, proofs):
+        text.append_text(Text.assemble("\n  ", ("–", "yellow"), f" {line}"))
+    return text
+
+
+def _drawn_difference(source: str, difference: ReplayDifference) -> Text:
+    from rich.text import Text
+
+    text = Text.assemble(("DIFFERS", "bold red"), f" {source}, line {difference.line}: {difference.text}")
+    for what, line in (("expected", difference.expected), ("found", difference.found)):
+        if line is not None:
+            text.append_text(Text.assemble("\n  ", (f"{what:<9}", "dim"), line))
+    return text

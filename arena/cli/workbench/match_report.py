@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from arena.analysis.timeline_words import duration
+from arena.analysis.timeline_document import duration
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.plot import Point, plot
 from arena.local.match.comparison import Comparison, Measure, within

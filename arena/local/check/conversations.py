@@ -16,12 +16,11 @@ import trio
 from arena_client.v1 import play_pb2
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
-from arena.api.catalog import encode_catalog
 from arena.api.codec import encode_view
+from arena.api.game_codecs import encode_catalog
 from arena.api.statuses import refused
 from arena.local.check.check import CONNECTED, Check
-from arena.local.check.stage import START
-from arena.local.check.verdict import Fault
+from arena.local.check.stage import START, Fault
 from arena.local.errors import LocalMatchError
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.registry import GAMES

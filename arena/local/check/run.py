@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.local.check.check import Check
-from arena.local.check.stage import Stage, open_stage
-from arena.local.check.verdict import Doubt, Fault, NotAsked, Verdict
+from arena.local.check.stage import Doubt, Fault, NotAsked, Stage, Verdict, open_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,8 +13,8 @@ import trio
 from arena_client.v1 import bots_pb2, bots_pb2_grpc, game_pb2, game_pb2_grpc, log_pb2_grpc, play_pb2_grpc
 from grpc_health.v1 import health_pb2_grpc
 
-from arena.api.catalog import encode_catalog
 from arena.api.codec import PROTOBUF, decode_hello
+from arena.api.game_codecs import encode_catalog
 from arena.api.play_service import STATUS
 from arena.api.server import NAMES, SERVICES
 from arena.api.statuses import ERROR_DOMAIN, refused

@@ -1,9 +1,13 @@
-"""The harness of a check: the bot's program, its server, and functions that wait for the bot's actions."""
+"""The harness of a check: the bot's program, its server, and functions that wait for the bot's actions.
+
+The verdicts of a check, and the exceptions that express them, are here as well.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -11,7 +15,6 @@ from arena_client.v1 import play_pb2
 
 from arena.local.check.match import Puppet
 from arena.local.check.server import CheckServer
-from arena.local.check.verdict import Fault
 from arena.local.check.wire import LOOPBACK, Relay
 from arena.local.sandbox.sandbox import run_command
 from arena.local.server.host import new_token
@@ -295,3 +298,26 @@ class Stage:
     def puppet(self) -> Puppet:
         """Return another bot, which the check controls."""
         return Puppet(self.absentee(), self.server.turns)
+
+
+class Verdict(Enum):
+    """The verdict of a check."""
+
+    PASS = "pass"  # noqa: S105 - no password
+    WARN = "warn"
+    """The bot works, but its behaviour costs it something."""
+    FAIL = "fail"
+    SKIP = "skip"
+    """The check was not made."""
+
+
+class Fault(Exception):  # noqa: N818 - the name says what is the matter
+    """Raised by a check if the bot's behaviour costs it matches. The message describes the behaviour."""
+
+
+class Doubt(Exception):  # noqa: N818 - the name says what is the matter
+    """Raised by a check if a server accepts the bot's behaviour, but the bot should behave differently."""
+
+
+class NotAsked(Exception):  # noqa: N818 - the name says what is the matter
+    """Raised by a check that cannot be made with this bot."""

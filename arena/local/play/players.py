@@ -89,8 +89,8 @@ class LocalClientPlayer:
         from arena_client.v1.game_pb2 import GameCatalog
         from arena_client.v1.play_pb2 import PlayResponse, Welcome
 
-        from arena.api.catalog import encode_catalog
         from arena.api.codec import PROTOBUF
+        from arena.api.game_codecs import encode_catalog
 
         self.bot = bot
         self.name = bot.name or type(bot).__name__

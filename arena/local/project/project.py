@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from arena_client.v1.play_pb2 import PlayResponse, Welcome
 from google.protobuf.json_format import MessageToDict
 
-from arena.api.catalog import encode_catalog
 from arena.api.codec import PROTOBUF
+from arena.api.game_codecs import encode_catalog
 from arena.house import HOUSE_BOTS
 from arena.local.errors import ProjectRefused
 from arena.local.play.players import LocalHousePlayer

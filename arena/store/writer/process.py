@@ -20,8 +20,8 @@ from sqlalchemy import Connection
 
 from arena.processes.calls import Calls, HelperEnded
 from arena.processes.channel import Channel
-from arena.processes.fork import ForkedHelper, forked
 from arena.processes.frames import Frames, packed
+from arena.processes.launch import ForkedHelper, forked
 from arena.processes.parent import Parent
 from arena.store.base.database import Database
 from arena.store.base.errors import Refused, StoreClosed, StoreError

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.analysis.timeline_words import duration
+from arena.analysis.timeline_document import duration
 from arena.queries.figures import CONFIDENCE, SHARED, flag_in_words, is_house, leaders, quota_in_words, share_in_words
 from arena.queries.json_form import json_text
 from arena.replay.render.table_svg import SHAPES

@@ -1,5 +1,5 @@
 """The list of bots, and the page of one bot: rating, losses and their causes, results, times, versions and newest
-matches.
+matches, and all its opponents.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from arena.store.base.rows import (
     LadderRow,
     MatchRow,
     MatchState,
+    OpponentRow,
     RatedRow,
     VersionRow,
 )
+from arena.store.ladder.opponents import LAST as LAST_SEARCHED
 from arena.web.answers.addresses import own_addresses
 from arena.web.answers.responses import page
 from arena.web.drawing.ratings import bank_histogram, rating_curve, refits, think_histogram
-from arena.web.pages.asked import known_game
+from arena.web.pages.asked import known_game, number_asked
 from arena.web.reading.reader import Busy, Missing, Unavailable
 from arena.web.reading.ready_replays import replay_file
 from arena.web.reading.reviews import MOST_OF_ADDRESS, Reviews, TooManyReviews
@@ -54,6 +56,10 @@ LOSSES: Final = 5
 """Number of the last losses and faults that are listed, and of the costliest choices."""
 EVENTS: Final = 1000
 """Number of the operator's newest decisions that are searched for those about a bot."""
+ALL_LISTED: Final = 50
+"""Number of opponents on a page of all opponents."""
+MOST_SKIPPED: Final = 1 << 31
+"""Largest number of opponents that a page may skip."""
 
 
 class FaultySeat(NamedTuple):
@@ -351,3 +357,27 @@ def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> li
             if not of_owner:
                 names |= about
     return found
+
+
+async def opponents(request: Request) -> Response:
+    """Show results of a bot by opponent, in one game."""
+    name, game = request.path_params["name"], request.query_params.get("game", "")
+    if not game:
+        raise Missing("say of which game, as ?game=NAME")
+    after = number_asked(request, "after", MOST_SKIPPED) or 0
+    known_game(game)
+
+    def query(source: DataSource) -> tuple[OpponentRow, ...]:
+        return source.opponents(name, game, ALL_LISTED + 1, after)
+
+    found = await request.app.state.reader.read(query)
+    return page(
+        request,
+        "opponents.html",
+        name=name,
+        game=game,
+        opponents=found[:ALL_LISTED],
+        before=max(0, after - ALL_LISTED) if after else None,
+        further=after + ALL_LISTED if len(found) > ALL_LISTED else None,
+        last=LAST_SEARCHED,
+    )

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from arena.analysis.timeline import EventKind, SeatTimeline
 from arena.analysis.timeline_builder import timelines
-from arena.analysis.timeline_words import LOST, duration, instant, notices
+from arena.analysis.timeline_document import LOST, duration, instant, notices
 from arena.queries.source import DataSource
 from arena.replay.header import Header
 from arena.replay.render.renderer import CardFace, TableScene

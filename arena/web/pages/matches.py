@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -19,7 +20,6 @@ from arena.replay.steps import Course, legal_actions
 from arena.store.base.rows import MatchRow, MatchState, microseconds
 from arena.store.matches.search import SEARCHED, MatchFilter
 from arena.web.answers.responses import fragment, packed, page, replay_download
-from arena.web.drawing.score_line import score_line
 from arena.web.pages.asked import instant_asked, known_game, number_asked
 from arena.web.reading.reader import Busy, Missing, NotShown
 from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
@@ -30,6 +30,10 @@ LISTED: Final = 50
 STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}
 NAMES: Final = ("game", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
 """Names of the filters, in their order in an address."""
+SCORES_WIDTH: Final = 1000
+SCORES_HEIGHT: Final = 100
+SCORES_EDGE: Final = 8
+"""Empty margin in the drawing of scores, above and below the lines; the marks are in it."""
 
 
 async def match(request: Request) -> Response:
@@ -281,3 +285,40 @@ def _ticked(request: Request, name: str) -> bool:
     if typed not in {"", "0", "1"}:
         raise Missing(f"{name} is 1 or 0, not {typed[:40]!r}")
     return typed == "1"
+
+
+def score_line(course: Course, forced: Iterable[int], costly: Iterable[int]) -> Markup:
+    """Draw each seat's score by step as lines under the slider, and marks for rounds, forced choices and costly ones.
+
+    The drawing is hidden from screen readers, because the words beside the table contain the scores. The style sheet
+    stretches it and sets the colours. So marks are drawn as ends of strokes, which are not stretched.
+    """
+    last = max(len(course.steps) - 1, 1)
+    scores = [tuple(0 for _ in course.replay.header.bots), *(report.scores for report in course.reports)]
+    flat = [each for row in scores for each in row]
+    low, high = min(flat), max(*flat, min(flat) + 1)
+
+    def x(step: int) -> float:
+        return SCORES_WIDTH * step / last
+
+    def y(score: int) -> float:
+        return SCORES_HEIGHT - SCORES_EDGE - (SCORES_HEIGHT - 2 * SCORES_EDGE) * (score - low) / (high - low)
+
+    rounds = "".join(f"M{x(course.ends(number)):.1f} 0V{SCORES_HEIGHT}" for number in range(course.rounds - 1))
+    parts = [f'<path class="rounds" d="{rounds}"/>']
+    for seat in range(len(course.replay.header.bots)):
+        path = f"M0 {y(0):.1f}" + "".join(
+            f"H{x(course.ends(number)):.1f}V{y(row[seat]):.1f}" for number, row in enumerate(scores[1:])
+        )
+        parts.append(f'<path class="line of-seat-{seat}" d="{path}"/>')
+    parts += _step_marks("forced", [x(step - 1) for step in forced], SCORES_HEIGHT - SCORES_EDGE / 2)
+    parts += _step_marks("costly", [x(step - 1) for step in costly], SCORES_EDGE / 2)
+    return Markup(
+        '<svg class="scores" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
+    ).format(SCORES_WIDTH, SCORES_HEIGHT, Markup("".join(parts)))  # noqa: S704 - numbers only
+
+
+def _step_marks(name: str, places: Sequence[float], y: float) -> list[str]:
+    if not places:
+        return []
+    return [f'<path class="mark {name}" d="{"".join(f"M{each:.1f} {y:g}h0" for each in places)}"/>']

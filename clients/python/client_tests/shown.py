@@ -9,8 +9,8 @@ from arena_client import Catalog, View
 from arena_client.caller import as_decision
 from arena_client.v1 import play_pb2
 
-from arena.api.catalog import encode_catalog
 from arena.api.codec import encode_view
+from arena.api.game_codecs import encode_catalog
 from engine.game import Game
 
 

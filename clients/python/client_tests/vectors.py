@@ -19,8 +19,7 @@ from client_tests.corpus import CONFORMANCE
 from client_tests.log_stories import stories
 from google.protobuf.json_format import MessageToDict
 
-from arena.api.catalog import encode_catalog
-from arena.api.game_codecs import VIEWS
+from arena.api.game_codecs import VIEWS, encode_catalog
 from arena.replay.view_digests import QUESTION_ENCODERS
 from engine.deal import SeededDecks
 from engine.registry import GAMES

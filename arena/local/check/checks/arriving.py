@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.local.check.check import BOTS, check
-from arena.local.check.stage import START
-from arena.local.check.verdict import Doubt, Fault, NotAsked
+from arena.local.check.stage import START, Doubt, Fault, NotAsked
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage

@@ -8,7 +8,7 @@ import trio
 
 from arena.local.check.check import CONDUCT, PLAY, PROTOCOL, check
 from arena.local.check.server import CONFIG
-from arena.local.check.verdict import Doubt, Fault
+from arena.local.check.stage import Doubt, Fault
 from arena.match.policy import Policy
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
 

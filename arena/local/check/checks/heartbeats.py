@@ -8,8 +8,7 @@ import trio
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import check
-from arena.local.check.stage import A_MATCH
-from arena.local.check.verdict import Doubt, Fault
+from arena.local.check.stage import A_MATCH, Doubt, Fault
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage

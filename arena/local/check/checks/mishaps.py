@@ -8,8 +8,7 @@ import trio
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.stage import A_MATCH
-from arena.local.check.verdict import Doubt, Fault
+from arena.local.check.stage import A_MATCH, Doubt, Fault
 from arena.server.sessions.messages import Notice, NoticeKind
 
 if TYPE_CHECKING:

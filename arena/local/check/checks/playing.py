@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arena.local.check.check import check
-from arena.local.check.verdict import NotAsked
+from arena.local.check.stage import NotAsked
 from engine.registry import GAMES
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.verdict import Doubt, Fault
+from arena.local.check.stage import Doubt, Fault
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage

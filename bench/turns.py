@@ -34,7 +34,7 @@ from rich.table import Table
 from arena.api.codec import PROTOBUF
 from arena.processes.memory import collect_rarely
 from arena.server.arena import Arena, open_arena
-from arena.server.config import Config, Offer
+from arena.server.config import Config, LadderTable
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Hello
@@ -170,7 +170,7 @@ class Bots:
 
 async def measure(case: Case, messages: int, decisions: int) -> Cost:
     """Measure the cost over `decisions` decisions, after `decisions` / 2 decisions to warm up."""
-    config = Config(offers=(Offer(GAME, (2,)),), house=False, patience=0.0)
+    config = Config(ladder_tables=(LadderTable(GAME, (2,)),), house=False, patience=0.0)
     with tempfile.TemporaryDirectory() as data:
         directory = Path(data)
         async with (

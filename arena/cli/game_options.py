@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from arena.server.config import Offer
+from arena.server.config import LadderTable
 from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError
 
@@ -13,10 +13,10 @@ SEATS: Final = 4
 """Default number of seats at a table; a game without tables of this size uses the nearest size that it has."""
 
 
-def parse_offers(
+def parse_ladders(
     games: Mapping[str, Game], chosen: Sequence[str], seats: Sequence[str], options: Sequence[str]
-) -> tuple[Offer, ...]:
-    """Return the offers of the `chosen` games, or of all `games` that can be played at a requested table size.
+) -> tuple[LadderTable, ...]:
+    """Return the ladders of the `chosen` games, or of all `games` that can be played at a requested table size.
 
     `seats` are words such as "4" or "nullern:7", `options` such as "novice=true" or "sixth_sense:target=50". A word
     with a game's name applies to that game. A word without a game's name applies to every game that has such a table or
@@ -33,7 +33,7 @@ def parse_offers(
     for name, game in sized.items():
         for size in tables[name]:
             game.new(size, SeededDecks(bytes(32)), **settled[name])
-    return tuple(Offer(game, tables[name], settled[name]) for name, game in sized.items())
+    return tuple(LadderTable(game, tables[name], settled[name]) for name, game in sized.items())
 
 
 def _tables(games: Mapping[str, Game], words: Sequence[str]) -> dict[str, tuple[int, ...]]:

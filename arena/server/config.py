@@ -29,8 +29,8 @@ OPEN_QUOTA: Final = Quota(40, 80, 7)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """One game as a server plays it."""
+class LadderTable:
+    """A ladder as its operator wrote it; everything else comes from the server's settings."""
 
     game: Game
     seats: tuple[int, ...]
@@ -40,10 +40,31 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
+class LadderSettings:
+    """A ladder as a server plays it: complete and read only. Durations are in seconds."""
+
+    name: str
+    """The name of the game if this is the game's default ladder."""
+    game: Game
+    seats: tuple[int, ...]
+    options: Mapping[str, Option]
+    policy: Policy
+    clock: LadderClock
+    patience: float
+    """Time that a bot waits for other bots before house bots fill its table."""
+    patience_grows: bool
+    """True if patience grows with the lengths of recent matches: the clock is slow, and no setting fixes patience."""
+    answer_limits: tuple[float, float, float]
+    """The limits for answers to invitations: `ready_limit`, `offer_limit`, `seat_limit`."""
+    house: bool
+    """True if house bots fill tables."""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings. Durations are in seconds; those of the match policy in microseconds."""
 
-    offers: tuple[Offer, ...]
+    ladder_tables: tuple[LadderTable, ...]
     address: str = field(
         default="127.0.0.1:50051", metadata={"help": "Address to listen at, as HOST:PORT; port 0 means any free port."}
     )
@@ -257,7 +278,12 @@ class Config:
     @property
     def games(self) -> tuple[Game, ...]:
         """The games that the server plays."""
-        return tuple(offer.game for offer in self.offers)
+        return tuple(table.game for table in self.ladder_tables)
+
+    @property
+    def ladders(self) -> tuple[LadderSettings, ...]:
+        """The ladders that the server plays."""
+        return tuple(_completed(self, table) for table in self.ladder_tables)
 
     @property
     def clock(self) -> LadderClock:
@@ -276,8 +302,24 @@ def quota_in_force(config: Config) -> Quota:
     return Quota(day, week, OPEN_QUOTA.young_days if day or week else 0)
 
 
+def _completed(config: Config, table: LadderTable) -> LadderSettings:
+    """Return the settings of a ladder, of which the server's settings give what the table leaves out."""
+    return LadderSettings(
+        table.game.name,
+        table.game,
+        table.seats,
+        table.options,
+        config.policy,
+        config.clock,
+        config.clock.patience() if config.patience is None else config.patience,
+        config.patience is None and config.clock.slow,
+        answer_limits(config),
+        config.house,
+    )
+
+
 def answer_limits(config: Config) -> tuple[float, float, float]:
-    """Return the limits in force for answers to invitations, in seconds: `ready_limit`, `offer_limit`, `seat_limit`."""
+    """Return the server's limits for answers to invitations, in seconds: `ready_limit`, `offer_limit`, `seat_limit`."""
     known = ((config.ready_limit, 30.0), (config.offer_limit, 2.0), (config.seat_limit, 3.0))
     ready, offer, seat = [config.clock.answer_limit(usual) if own is None else own for own, usual in known]
     return ready, offer, seat

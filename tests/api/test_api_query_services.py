@@ -74,8 +74,8 @@ async def test_rules_that_are_not_there_are_refused(rig: Rig, autojump_clock: Mo
         assert caught.value.text == f"the rules of sixth_sense are there in en, nl, de, not in {tag[:40]!r}"
     code, text = await refused(rig.query_services.GetRules(game_pb2.GetRulesRequest(game="chess"), CALL))
     assert (code, text) == (grpc.StatusCode.NOT_FOUND, "this server does not play 'chess'; it plays sixth_sense")
-    offer = replace(rig.arena.config.offers[0], game=HighCard())
-    rig.arena.config = replace(rig.arena.config, offers=(offer,))
+    ladder = replace(rig.arena.config.ladder_tables[0], game=HighCard())
+    rig.arena.config = replace(rig.arena.config, ladder_tables=(ladder,))
     code, text = await refused(rig.query_services.GetRules(game_pb2.GetRulesRequest(game=HighCard.name), CALL))
     assert (code, text) == (grpc.StatusCode.NOT_FOUND, "the server has no rules of high_card")
 

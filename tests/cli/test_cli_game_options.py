@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.cli.game_options import parse_offers
+from arena.cli.game_options import parse_ladders
 from engine.game import OptionError
 from engine.registry import GAMES
 from tests.match.counting import CountingGame
@@ -18,7 +18,9 @@ def offered(*words: str) -> dict[str, tuple[tuple[int, ...], dict[str, object]]]
     options = [word for word in words if "=" in word]
     seats = [word for word in words if word[-1].isdecimal() and "=" not in word]
     chosen = [word for word in words if word not in (*options, *seats)]
-    return {offer.game.name: (offer.seats, dict(offer.options)) for offer in parse_offers(TWO, chosen, seats, options)}
+    return {
+        ladder.game.name: (ladder.seats, dict(ladder.options)) for ladder in parse_ladders(TWO, chosen, seats, options)
+    }
 
 
 def test_every_game_is_offered_at_tables_for_four() -> None:
@@ -28,8 +30,8 @@ def test_every_game_is_offered_at_tables_for_four() -> None:
 def test_a_game_without_a_table_for_four_is_offered_at_the_nearest() -> None:
     crowded = CountingGame()
     crowded.seats = range(6, 9)
-    [offer] = parse_offers({crowded.name: crowded}, [], [], [])
-    assert offer.seats == (6,)
+    [ladder] = parse_ladders({crowded.name: crowded}, [], [], [])
+    assert ladder.seats == (6,)
 
 
 def test_a_game_can_be_chosen() -> None:
@@ -80,4 +82,4 @@ def test_what_fits_no_game_is_refused(words: list[str], said: str) -> None:
 
 def test_an_option_without_a_value_is_refused() -> None:
     with pytest.raises(OptionError, match="an option is written NAME=VALUE, not 'novice'"):
-        parse_offers(TWO, [], [], ["novice"])
+        parse_ladders(TWO, [], [], ["novice"])

@@ -20,7 +20,7 @@ from arena.cli.operate.serve import command
 from arena.cli.operate.setting_options import SettingOption
 from arena.cli.operate.settings import MOST, SETTINGS, TABLES, ServerSetting, Value, configure
 from arena.match.policy import Policy
-from arena.server.config import Config, Offer
+from arena.server.config import Config, LadderTable
 from arena.server.sessions.limits import Limits
 from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError
@@ -84,9 +84,9 @@ def found(text: str, setting: ServerSetting) -> Any:
 
 
 @pytest.mark.parametrize("holder", [Config, Limits, Policy, TransportSettings])
-def test_every_field_is_a_setting_or_the_offers(holder: type) -> None:
+def test_every_field_is_a_setting_or_the_ladders(holder: type) -> None:
     for field in fields(holder):
-        assert field.name in SETTINGS or field.name in TABLES or field.name == "offers"
+        assert field.name in SETTINGS or field.name in TABLES or field.name == "ladder_tables"
 
 
 def test_a_name_is_used_once_and_is_the_name_of_the_flag() -> None:
@@ -190,7 +190,7 @@ def takes(game: Game, seats: list[int], options: dict[str, Option]) -> bool:
 
 
 @st.composite
-def offers(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[Offer, ...]:
+def ladders(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[LadderTable, ...]:
     chosen = []
     for name in draw(st.lists(st.sampled_from([*GAMES]), min_size=1, unique=True)):
         game = GAMES[name]
@@ -198,20 +198,20 @@ def offers(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[Offer, ...]:
         given = {
             spec.name: type(spec.default)(draw(st.integers(0, 50))) for spec in game.options if draw(st.booleans())
         }
-        chosen.append(Offer(game, tuple(seats), given if takes(game, seats, given) else {}))
+        chosen.append(LadderTable(game, tuple(seats), given if takes(game, seats, given) else {}))
     return tuple(chosen)
 
 
 @settings(max_examples=60, deadline=None)
-@given(offers=offers(), values=st.fixed_dictionaries({}, optional={n: values_of(s) for n, s in SETTINGS.items()}))
+@given(ladders=ladders(), values=st.fixed_dictionaries({}, optional={n: values_of(s) for n, s in SETTINGS.items()}))
 def test_what_is_printed_is_read_back_as_the_same(
-    offers: tuple[Offer, ...], values: dict[str, Value], tmp_path_factory: pytest.TempPathFactory
+    ladders: tuple[LadderTable, ...], values: dict[str, Value], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    config = configure(offers, values)
+    config = configure(ladders, values)
     file = tmp_path_factory.mktemp("config") / "arena.toml"
     file.write_text(write_config(config), encoding="utf-8", newline="")
     read = read_config(file)
-    assert configure(read.offers((), (), ()), read.values) == config
+    assert configure(read.ladders((), (), ()), read.values) == config
 
 
 # --- what is wrong is named ---

@@ -30,7 +30,7 @@ from arena.local.server.director import DirectedGame, Director, GivenDeal
 from arena.local.server.host import LocalHost
 from arena.replay.read import read
 from arena.replay.verify import verify
-from arena.server.config import Config, Offer
+from arena.server.config import Config, LadderTable
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.player import HousePlayer, Player
@@ -186,7 +186,7 @@ async def directed(words: list[str], game: str, names: list[str], deal: GivenDea
     """Play a given deal at a table of one command and the house, by seat."""
     house = {bot.name: bot for bot in HOUSE_BOTS[game]}
     turns, timers = Turns(lambda: None, 1.0), Timers()
-    config = Config((Offer(GAMES[game], (len(names),)),))
+    config = Config((LadderTable(GAMES[game], (len(names),)),))
     host = LocalHost(config, [name for name in names if name not in house], turns)
     players: list[Player] = [
         HousePlayer(-seat, house[name]) if name in house else host.players[0] for seat, name in enumerate(names)

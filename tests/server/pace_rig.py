@@ -21,7 +21,7 @@ from trio.testing import MockClock
 from arena.replay.header import MatchKind
 from arena.scheduling.candidate import LastMatch
 from arena.scheduling.pace import OwedTime, PaceRules
-from arena.server.config import Offer, answer_limits
+from arena.server.config import LadderSettings, answer_limits
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
@@ -201,11 +201,11 @@ class Evening:
             self._watch(owner)
 
     def _announce(
-        self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement
+        self, ladder: LadderSettings, players: Sequence[Player], kind: MatchKind, replacement: Replacement
     ) -> ReadyCheck:
         now = trio.current_time()
         settled = self._settled
-        ready_check = ReadyCheck(offer.game, {}, players, SEED, now, self._limits, settled, replacement, kind)
+        ready_check = ReadyCheck(ladder.game, {}, players, SEED, now, self._limits, settled, replacement, kind)
         self._watch(ready_check)
         ready_check.invite_all()
         return ready_check

@@ -22,7 +22,7 @@ from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import verify
 from arena.server.arena import Arena, open_arena
-from arena.server.config import Config, Offer
+from arena.server.config import Config, LadderTable
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.messages import (
     Answer,
@@ -242,7 +242,7 @@ class MemoryStore:
 
 
 def config(**changes: Any) -> Config:
-    """A configuration; `games`, `seats` and `options` make its offers.
+    """A configuration; `games`, `seats` and `options` make its ladders.
 
     Every game is played at the same tables, or at its largest where it has none of these.
     """
@@ -251,8 +251,8 @@ def config(**changes: Any) -> Config:
     settings |= {"fit_rest": 0.0} | changes
     games, seats, options = (settings.pop(name) for name in ("games", "seats", "options"))
     tables = {game: tuple(size for size in seats if size in game.seats) or game.seats[-1:] for game in games}
-    offers = tuple(Offer(game, tuple(sizes), options) for game, sizes in tables.items())
-    return Config(offers=offers, **settings)
+    ladders = tuple(LadderTable(game, tuple(sizes), options) for game, sizes in tables.items())
+    return Config(ladder_tables=ladders, **settings)
 
 
 @asynccontextmanager

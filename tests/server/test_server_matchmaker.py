@@ -18,7 +18,7 @@ from arena.replay.header import MatchKind
 from arena.scheduling.candidate import LastMatch
 from arena.scheduling.information_gain import match_values
 from arena.scheduling.pace import OwedTime
-from arena.server.config import Offer
+from arena.server.config import LadderSettings
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
@@ -101,8 +101,8 @@ class Rig:
     def times(self) -> list[float]:
         return [round(at - self.start, 6) for at, _ in self.drivers]
 
-    def _seat(self, offer: Offer, players: Sequence[Player], kind: MatchKind, _: object) -> ReadyCheck:
-        ready_check = ReadyCheck(offer.game, {}, players, bytes(32), math.inf, NO_LIMITS, lambda _: None, kind=kind)
+    def _seat(self, ladder: LadderSettings, players: Sequence[Player], kind: MatchKind, _: object) -> ReadyCheck:
+        ready_check = ReadyCheck(ladder.game, {}, players, bytes(32), math.inf, NO_LIMITS, lambda _: None, kind=kind)
         for player in players:
             if isinstance(player, BotPlayer):
                 ready_check.ready(player, b"")

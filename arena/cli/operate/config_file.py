@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from arena.cli.game_options import parse_offers
+from arena.cli.game_options import parse_ladders
 from arena.cli.operate.settings import SETTINGS, TABLES, TITLES, ServerSetting, SettingError, Value
 from engine.game import OptionError, option_text
 from engine.registry import GAMES
@@ -22,7 +22,7 @@ from engine.registry import GAMES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.server.config import Config, Offer
+    from arena.server.config import Config, LadderTable
 
 GAME_TABLE: Final = "games"
 
@@ -38,12 +38,12 @@ class ConfigFile:
     values: Mapping[str, Value] = field(default_factory=dict)
     """Checked values of settings, by name."""
     seats: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Table sizes of every game that the file offers, as words for `parse_offers`; empty if it names no game."""
+    """Table sizes of every game that the file offers, as words for `parse_ladders`; empty if it names no game."""
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Options of every game that the file offers, as words for `parse_offers`."""
+    """Options of every game that the file offers, as words for `parse_ladders`."""
 
-    def offers(self, games: Sequence[str], seats: Sequence[str], options: Sequence[str]) -> tuple[Offer, ...]:
-        """Return the games to offer; arguments come from the command line and override the file.
+    def ladders(self, games: Sequence[str], seats: Sequence[str], options: Sequence[str]) -> tuple[LadderTable, ...]:
+        """Return the ladders to serve; arguments come from the command line and override the file.
 
         Raises: OptionError.
         """
@@ -51,7 +51,7 @@ class ConfigFile:
         told = {word.partition(":")[0] if ":" in word else "" for word in seats}
         usual = [word for name in chosen if not told & {"", name} for word in self.seats.get(name, ())]
         kept = [word for name in chosen for word in self.options.get(name, ())]
-        return parse_offers(GAMES, chosen, [*usual, *seats], [*kept, *options])
+        return parse_ladders(GAMES, chosen, [*usual, *seats], [*kept, *options])
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -90,7 +90,7 @@ def _checked(document: dict[str, Any]) -> ConfigFile:
         else:
             values[key] = _value("", key, value)
     read = ConfigFile(values, *_games_read(games))
-    read.offers((), (), ())
+    read.ladders((), (), ())
     return read
 
 
@@ -117,7 +117,7 @@ def _unknown(table: str, name: str, elsewhere: ServerSetting | None) -> str:
 
 
 def _games_read(games: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return table sizes and options of every game, as words for `parse_offers`."""
+    """Return table sizes and options of every game, as words for `parse_ladders`."""
     seats: dict[str, list[str]] = {}
     options: dict[str, list[str]] = {}
     for name, table in games.items():
@@ -201,10 +201,10 @@ def _games(config: Config) -> Iterator[str]:
         "",
         "# The games that are played, each at tables of these sizes, of which one is drawn for every match.",
     )
-    for offer in config.offers:
-        yield f"[{GAME_TABLE}.{offer.game.name}]"
-        yield f"seats = {written([*offer.seats])}"
-        options = ", ".join(f"{name} = {option_text(value)}" for name, value in offer.options.items())
+    for ladder in config.ladder_tables:
+        yield f"[{GAME_TABLE}.{ladder.game.name}]"
+        yield f"seats = {written([*ladder.seats])}"
+        options = ", ".join(f"{name} = {option_text(value)}" for name, value in ladder.options.items())
         yield from (f"options = {{ {options} }}", "") if options else ("",)
 
 

@@ -81,7 +81,7 @@ def _settled(
     """Return the configuration. Flags override the file, which overrides the defaults. Conflicts raise UsageError."""
     try:
         file = ConfigFile() if path is None else read_config(path)
-        config = configure(file.offers(games, seats, options), {**file.values, **flags})
+        config = configure(file.ladders(games, seats, options), {**file.values, **flags})
     except (ConfigFileError, OptionError) as error:
         raise click.UsageError(str(error)) from None
     if (config.tls_cert is None) != (config.tls_key is None):

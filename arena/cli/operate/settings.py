@@ -13,7 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
-from arena.server.config import Config, Offer
+from arena.server.config import Config, LadderTable
 
 Value: TypeAlias = bool | int | float | str | list[str] | None
 """A setting's value in TOML; None if the setting is not set."""
@@ -143,11 +143,11 @@ def walk(holder: type = Config, table: str = "") -> Iterator[ServerSetting]:
         if is_dataclass(hint := hints[each.name]):
             assert isinstance(hint, type)
             yield from walk(hint, each.name)
-        elif each.name != "offers":  # games, tables and options are parsed by `game_options`
+        elif each.name != "ladder_tables":  # games, tables and options are parsed by `game_options`
             yield _setting(each.name, table, hint, each.default, each.metadata)
 
 
-def configure(offers: tuple[Offer, ...], values: Mapping[str, Value]) -> Config:
+def configure(ladders: tuple[LadderTable, ...], values: Mapping[str, Value]) -> Config:
     """Return the configuration with the given checked values, by name, and defaults for all other settings."""
     changed: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
@@ -155,7 +155,7 @@ def configure(offers: tuple[Offer, ...], values: Mapping[str, Value]) -> Config:
         changed.setdefault(setting.table, {})[name] = setting.stored(value)
     own = changed.pop("", {})
     tables: dict[str, Any] = {table: TABLES[table](**inner) for table, inner in changed.items()}
-    return Config(offers, **own, **tables)
+    return Config(ladders, **own, **tables)
 
 
 def _setting(name: str, table: str, hint: Any, default: Any, metadata: Mapping[str, Any]) -> ServerSetting:

@@ -40,7 +40,7 @@ def match_subject(
     Raises:
         click.UsageError: The bots cannot be compared in this way.
     """
-    from arena.cli.game_options import parse_offers
+    from arena.cli.game_options import parse_ladders
     from arena.local.errors import LocalMatchError
     from arena.local.match.design import Design, Pairing, default_design, fielded
     from arena.local.match.runner import versions
@@ -49,10 +49,10 @@ def match_subject(
     from engine.game import OptionError
 
     try:
-        [offer] = parse_offers(GAMES, [game], [str(seats)] if seats is not None else [], options)
+        [ladder] = parse_ladders(GAMES, [game], [str(seats)] if seats is not None else [], options)
     except OptionError as error:
         raise click.UsageError(str(error)) from error
-    size = offer.seats[0]
+    size = ladder.seats[0]
     chosen = default_design(game, size) if design is None else Design(design)
     beside = fielded(chosen, size)
     if len(field) > beside:
@@ -69,7 +69,7 @@ def match_subject(
     if seed is None:
         seed = secrets.randbelow(1 << 32)
     pairing = Pairing.ROUND_ROBIN if round_robin else Pairing.GAUNTLET
-    return Subject(game, dict(offer.options), size, chosen, seed, bots, known, len(compared), pairing)
+    return Subject(game, dict(ladder.options), size, chosen, seed, bots, known, len(compared), pairing)
 
 
 def sequential_test(_: click.Context, __: click.Parameter, text: str | None) -> SequentialTest | None:

@@ -127,7 +127,7 @@ def _table(
     players: tuple[str, ...], game: str, seats: int | None, options: tuple[str, ...], seat: int | None
 ) -> tuple[tuple[str, ...], Mapping[str, Option]]:
     """Return the players of all seats, and the game's options. Raises: UsageError."""
-    from arena.cli.game_options import parse_offers
+    from arena.cli.game_options import parse_ladders
     from arena.local.play.players import strongest_house
     from engine.game import OptionError
 
@@ -137,15 +137,15 @@ def _table(
         raise click.UsageError("with a human the game is drawn as that seat knows it: leave --seat out")
     asked = seats or (len(players) if len(players) > 1 else None)
     try:
-        [offer] = parse_offers(GAMES, [game], [str(asked)] if asked is not None else [], options)
+        [ladder] = parse_ladders(GAMES, [game], [str(asked)] if asked is not None else [], options)
     except OptionError as error:
         raise click.UsageError(str(error)) from error
-    size = offer.seats[0]
+    size = ladder.seats[0]
     if len(players) > size:
         raise click.UsageError(f"{len(players)} players do not fit at a table of {size}")
     if seat is not None and seat >= size:
         raise click.UsageError(f"the table has seats 0 to {size - 1}, not seat {seat}")
-    return (*players, *[strongest_house(game)] * (size - len(players))), dict(offer.options)
+    return (*players, *[strongest_house(game)] * (size - len(players))), dict(ladder.options)
 
 
 def _play(

@@ -39,7 +39,7 @@ from arena.local.server.command_bot import (
 from arena.local.server.director import DecisionsLeft, Director, GivenDeal, OwedDecision
 from arena.local.server.host import LocalHost
 from arena.match.policy import Policy
-from arena.server.config import Config, Offer
+from arena.server.config import Config, LadderTable
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.player import HousePlayer
@@ -109,7 +109,7 @@ class _Tables:
         limit = round(place.decision_limit * 1e6)
         policy = Policy(soft_limit=limit, bank=0, rejections_per_decision=1, lates_in_a_row=1, newcomer_grace=limit)
         self._config = Config(
-            (Offer(game, (subject.seats,), subject.options),), policy=policy, ready_limit=place.hello_limit
+            (LadderTable(game, (subject.seats,), subject.options),), policy=policy, ready_limit=place.hello_limit
         )
         self._stop = trio.CancelScope()
         self._token: trio.lowlevel.TrioToken | None = None

@@ -12,7 +12,6 @@ from arena.local.errors import LocalMatchError
 from arena.local.play.table import NO_STAND_IN, PlayedGame
 from arena.replay.hash_chain import with_chain
 from arena.replay.header import DEALT_BY_MATCH_RUNNER, Header, MatchKind, SeatedBot
-from arena.server.config import answer_limits
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.runtime.wall_clock import now_us
@@ -81,11 +80,11 @@ class Director:
     def __init__(self, host: LocalHost, turns: Turns, timers: Timers) -> None:
         self._host = host
         self._config = host.config
-        self._offer = host.config.offers[0]
+        self._ladder = host.config.ladders[0]
         self._timers = timers
         self._pool = WorkerPool(0, turns)
         self._drivers: set[MatchDriver] = set()
-        ready_limit = answer_limits(self._config)[0]
+        ready_limit = self._ladder.answer_limits[0]
         self._limits = ReadyLimits(ready_limit, ready_limit, ready_limit)
 
     async def play(self, deal: GivenDeal, players: Sequence[Player], match_id: int) -> DirectedGame:
@@ -95,21 +94,21 @@ class Director:
         ready_check = await self._gathered(deal, players)
         header = Header(
             match_id=match_id,
-            game=self._offer.game,
-            options=settle_options(self._offer.game, len(players), self._offer.options),
+            game=self._ladder.game,
+            options=settle_options(self._ladder.game, len(players), self._ladder.options),
             bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer)) for player in players),
             seed=deal.seed,
             commitment=ready_check.commitment,
             nonces=deal.nonces,
             stand_in=NO_STAND_IN,
-            policy=self._config.policy,
+            policy=self._ladder.policy,
             started=now_us(),
             server=__version__,
             kind=MatchKind.CASUAL,
             dealt_by=DEALT_BY_MATCH_RUNNER,
             offers=ready_check.offers,
         )
-        stand_in, key = RandomBot(self._offer.game.name), match_key(deal.seed, deal.nonces)
+        stand_in, key = RandomBot(self._ladder.game.name), match_key(deal.seed, deal.nonces)
         driver = MatchDriver(header.new_match(), header, players, stand_in, key, self._pool, None, self._timers.watch)
         ready_check.dissolve()
         self._drivers.add(driver)
@@ -146,10 +145,9 @@ class Director:
         """Wait until the bots have accepted their seats."""
         settled = trio.Event()
         now = trio.current_time()
-        offer = self._offer
         ready_check = ReadyCheck(
-            offer.game,
-            offer.options,
+            self._ladder.game,
+            self._ladder.options,
             players,
             deal.seed,
             now,

@@ -71,8 +71,9 @@ class House:
         search_bots = SEARCH_BOTS if config.house_workers else {}  # the server's own thread never searches
         fillers: dict[str, list[HousePlayer]] = {}
         searchers: dict[str, HousePlayer] = {}
-        for game in config.games:
-            wanted = house_bots.get(game.name, ()) if config.house else ()
+        for ladder in config.ladders:
+            game = ladder.game
+            wanted = house_bots.get(game.name, ()) if ladder.house else ()
             fillers[game.name] = await _registered(store, wanted)
             if wanted and config.house_search and game.name in search_bots:
                 (searchers[game.name],) = await _registered(store, [search_bots[game.name]])

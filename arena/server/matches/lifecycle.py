@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from arena.ladder.live import RatingChange
     from arena.log.head import LogEntry
     from arena.match.inputs import Input
-    from arena.server.config import Config, Offer
+    from arena.server.config import Config, LadderSettings
     from arena.server.matches.house import House
     from arena.server.matches.live import LiveMatches
     from arena.server.matches.persistence import MatchPersistence
@@ -197,15 +197,15 @@ class MatchLifecycle:
                 return
 
     def announce(
-        self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement
+        self, ladder: LadderSettings, players: Sequence[Player], kind: MatchKind, replacement: Replacement
     ) -> ReadyCheck:
         """Announce a match to its players, which count as busy from now on.
 
         `replacement` returns another player for a seat whose bot does not accept.
         """
         ready_check = ReadyCheck(
-            offer.game,
-            offer.options,
+            ladder.game,
+            ladder.options,
             players,
             secrets.token_bytes(SEED_BYTES),
             trio.current_time(),

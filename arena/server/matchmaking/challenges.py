@@ -18,7 +18,7 @@ from arena.store.base.errors import Refused
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arena.server.config import Config, Offer
+    from arena.server.config import Config, LadderSettings
     from arena.server.sessions.player import Player
 
 WAITS: Final = 30.0
@@ -86,17 +86,17 @@ class Challenges:
         return min([each.until for each in self._open if each.waits], default=math.inf)
 
     def open(
-        self, challenger: str, opponents: Sequence[str], offer: Offer, here: Iterable[Player], now: float
+        self, challenger: str, opponents: Sequence[str], ladder: LadderSettings, here: Iterable[Player], now: float
     ) -> Challenge:
         """Begin a challenge; `here` lists the connected bots and the game's house bots.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
         names = [challenger.lower(), *[each.lower() for each in opponents]]
-        if len(names) not in offer.seats:
-            sizes = ", ".join(map(str, offer.seats))
+        if len(names) not in ladder.seats:
+            sizes = ", ".join(map(str, ladder.seats))
             raise BadChallenge(
-                f"{offer.game.name} is played here by {sizes} at a table, and these are {len(names)} with {challenger}"
+                f"{ladder.game.name} is played here by {sizes} at a table, and these are {len(names)} with {challenger}"
             )
         known = {each.name.lower(): each for each in here}
         players: list[Player] = []
@@ -107,10 +107,10 @@ class Challenges:
             if isinstance(player, BotPlayer):
                 if player in players:
                     raise BadChallenge(f"{said} is named twice; only a house bot can have several seats")
-                self._check(player, offer.game.name)
+                self._check(player, ladder.game.name)
             players.append(player)
         self._count(players[0], players, now)
-        challenge = Challenge(offer.game.name, players, now + WAITS)
+        challenge = Challenge(ladder.game.name, players, now + WAITS)
         self._resting = {bot: until for bot, until in self._resting.items() if until > now}
         challenge.kept = [each for each in challenge.guests if each.bot_id not in self._resting]
         for guest in challenge.kept:

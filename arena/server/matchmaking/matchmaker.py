@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from arena.scheduling.information_gain import MatchValues
     from arena.scheduling.pace import OwedTime
     from arena.scheduling.pool import Shuffler, Table
-    from arena.server.config import Config, Offer
+    from arena.server.config import Config, LadderSettings
     from arena.server.matches.ready_check import ReadyCheck, Replacement
     from arena.server.matchmaking.search_seats import SearchSeats
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.player import BotPlayer, HousePlayer, Player
     from arena.server.sessions.players import Players
 
-Announce: TypeAlias = "Callable[[Offer, Sequence[Player], MatchKind, Replacement], ReadyCheck]"
+Announce: TypeAlias = "Callable[[LadderSettings, Sequence[Player], MatchKind, Replacement], ReadyCheck]"
 """Function that is called with each new table. The table's players count as busy from then on."""
 
 
@@ -98,8 +98,8 @@ class Matchmaker:
         self._challenges = Challenges(config)
         self._chance: Shuffler = secrets.SystemRandom()
         self._queues = {
-            offer.game.name: Queue(offer, fillers[offer.game.name], config, self._chance, players)
-            for offer in config.offers
+            ladder.name: Queue(ladder, fillers[ladder.game.name], config, self._chance, players)
+            for ladder in config.ladders
         }
         self._turns = turns
         self._watch = watch
@@ -180,7 +180,7 @@ class Matchmaker:
         if math.isinf(self._open_from):
             raise NotChallenged("the server is stopping")
         here: list[Player] = [*self._players, *self._fillers[game]]
-        challenge = self._challenges.open(challenger, opponents, queue.offer, here, trio.current_time())
+        challenge = self._challenges.open(challenger, opponents, queue.ladder, here, trio.current_time())
         for guest in challenge.guests:
             self._changed(guest)
         try:
@@ -239,7 +239,7 @@ class Matchmaker:
             if table is None:
                 open_queues.remove(queue)
                 continue
-            seated = self._search_seats.taken(table.bots, queue.offer.game.name, now)
+            seated = self._search_seats.taken(table.bots, queue.ladder.game.name, now)
             ready_check = self._sit_down(queue, seated or table.bots, MatchKind.RATED, self.replacement, now, seat)
             if seated is not None:
                 self._search_seats.began(ready_check)
@@ -254,11 +254,11 @@ class Matchmaker:
         now: float,
         seat: Announce,
     ) -> ReadyCheck:
-        ready_check = seat(queue.offer, players, kind, replacement)
+        ready_check = seat(queue.ladder, players, kind, replacement)
         for player in players:
             if isinstance(player, BotPlayer):
                 if kind is MatchKind.RATED:
-                    player.offers.seated(now, queue.offer.game.name)
+                    player.offers.seated(now, queue.ladder.game.name)
                 expected = queue.expected(players, player, now)
                 player.offers.expect(
                     ready_check, expected._replace(wait=0.0) if kind is MatchKind.CHALLENGE else expected

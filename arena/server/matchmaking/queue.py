@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""The queue of one game: the pool of its connected bots, kept up to date with the server's state of each bot.
+"""The queue of one ladder: the pool of its connected bots, kept up to date with the server's state of each bot.
 
 Pairs of bots that have spent their quota are remembered with the first day on which their results count again.
 """
@@ -25,7 +25,7 @@ from arena.server.sessions.player import BotPlayer, Expected, HousePlayer
 if TYPE_CHECKING:
     from arena.scheduling.pace import OwedTime
     from arena.scheduling.pool import Shuffler
-    from arena.server.config import Config, Offer
+    from arena.server.config import Config, LadderSettings
     from arena.server.sessions.player import Player
     from arena.server.sessions.players import Players
 
@@ -58,22 +58,19 @@ class SpentPairs:
 
 
 class Queue:
-    """The bots of one game."""
+    """The bots of one ladder."""
 
     def __init__(
-        self, offer: Offer, house: Sequence[HousePlayer], config: Config, chance: Shuffler, players: Players
+        self, ladder: LadderSettings, house: Sequence[HousePlayer], config: Config, chance: Shuffler, players: Players
     ) -> None:
         bounded = quota_in_force(config).bounds
-        self.offer = offer
+        self.ladder = ladder
         self.match_values: MatchValues[int] = MatchValues()
         """By bot, counting all its versions as one, how much the ladder gains from its next match."""
-        self.pool: Pool[Player] = Pool(
-            house, chance, config.clock.patience() if config.patience is None else config.patience, bounded
-        )
+        self.pool: Pool[Player] = Pool(house, chance, ladder.patience, bounded)
         self.spent = SpentPairs()
         """Pairs of bots that have spent their quota. They meet only if no other bot waits."""
         self._players = players
-        self._game = offer.game.name
         self._house = house
         self._matches_per_bot = config.matches_per_bot
         self._pace_rules = players.pace_rules
@@ -84,15 +81,13 @@ class Queue:
         they play casual matches."""
         self._decisions: dict[int, float] = {}
         """By table size, the moving mean number of a seat's decisions in a match."""
-        self._clock = config.clock if config.patience is None and config.clock.slow else None
-        """The clock by which patience grows; None if patience is fixed."""
         self._lengths: deque[float] = deque(maxlen=RECENT)
         """The lengths of the latest matches between bots in seconds, if patience grows with them."""
 
     @property
     def sizes(self) -> list[int]:
         """The table sizes for which bots of enough different owners are connected, waiting or not."""
-        return [size for size in self.offer.seats if self._house or size <= self.pool.owners]
+        return [size for size in self.ladder.seats if self._house or size <= self.pool.owners]
 
     @property
     def waiting(self) -> int:
@@ -102,7 +97,7 @@ class Queue:
     def update(self, bot_player: BotPlayer) -> None:
         """Update the state of a bot that connected, left or was parked, or whose room has changed."""
         session = bot_player.session
-        here = session is not None and not bot_player.parked and self._game in session.hello.games
+        here = session is not None and not bot_player.parked and self.ladder.game.name in session.hello.games
         here = (
             here and bot_player.offers.availability.invitable
         )  # other bots need not wait for a bot that pauses, because it will not be free soon
@@ -124,10 +119,10 @@ class Queue:
             Waiting(
                 bot_player,
                 bot_player.owner,
-                bot_player.offers.waiting_since[self._game],
+                bot_player.offers.waiting_since[self.ladder.name],
                 room,
                 self.match_values.of(bot_player.bot_id),
-                bot_player.offers.pending[self._game],
+                bot_player.offers.pending[self.ladder.name],
                 bot_player.offers.last_match,
                 self._pace_class(bot_player),
                 bot_player.offers.pace.balance > 0,
@@ -167,9 +162,9 @@ class Queue:
 
     def lasted(self, seconds: float) -> None:
         """Let patience grow with the length of a finished match between bots, if it depends on the clock."""
-        if self._clock is not None:
+        if self.ladder.patience_grows:
             self._lengths.append(seconds)
-            self.pool.patience = self._clock.patience(median(self._lengths))
+            self.pool.patience = self.ladder.clock.patience(median(self._lengths))
 
     def played(self, owed: OwedTime) -> None:
         """Update the mean number of decisions by a finished match."""
@@ -190,7 +185,7 @@ class Queue:
 
     def with_house(self, bot_player: BotPlayer, chance: Shuffler) -> Sequence[Player]:
         """Return a table of a bot and house bots, by seat, of a random size."""
-        sizes, fillers = list(self.offer.seats), list(self._house)
+        sizes, fillers = list(self.ladder.seats), list(self._house)
         chance.shuffle(sizes)
         chance.shuffle(fillers)
         players: list[Player] = [bot_player, *islice(cycle(fillers), sizes[0] - 1)]
@@ -214,7 +209,7 @@ class Queue:
             and (not there or max(classes) == min(classes) or each.offers.pace.balance > 0)
         ]
         spent = {other for each in there for other in self._spent_with(each)}
-        return min(waiting, key=lambda each: (each in spent, each.offers.waiting_since[self._game]), default=None)
+        return min(waiting, key=lambda each: (each in spent, each.offers.waiting_since[self.ladder.name]), default=None)
 
     def filler(self, table: Sequence[Player], chance: Shuffler) -> HousePlayer | None:
         """Return a house bot, preferably one that is not at the table yet; None if there are no house bots."""

@@ -43,8 +43,11 @@ LONG_WHEN_COMPILED = {
         "missed_reports", "moderation", "parking", "protocol_page", "proxies", "sdk", "search", "secrets_in_logs",
         "start", "starving", "stop", "thinking", "tls", "tokens", "untrusted_memory", "upgrade", "writer_process",
     ),
+    "replay": ("nullern_render", "render", "review", "table", "timeline"),
+    "scheduling": ("clock", "event", "information_gain", "versions"),
+    "server": ("baselines", "publisher", "registrations", "webhook"),
     "store": (
-        "audit", "baselines", "bots", "database", "flags", "kept_ladders", "log", "match_search", "matches",
+        "audit", "baselines", "bots", "database", "flags", "kept_ladders", "ladders", "log", "match_search", "matches",
         "moderation", "opponents", "pages", "pair_quota", "parking", "publishing", "ratings", "replay_files", "schema",
         "statements", "tokens", "version_standings", "versions", "writer", "writer_process",
     ),

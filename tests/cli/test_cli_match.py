@@ -128,7 +128,7 @@ def test_what_was_stopped_goes_on_and_says_the_same(tmp_path: Path, how: signal.
 @pytest.mark.process
 @pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.long)])
 def test_no_instant_is_a_bad_one_to_be_killed_at(tmp_path: Path, kills: int) -> None:
-    words = [str(word) for word in ("match", *CLEAR, "--sets", 80, "--concurrency", 2)]
+    words = [str(word) for word in ("match", *CLEAR, "--sets", 40, "--concurrency", 2)]
     began = time.monotonic()
     subprocess.run([*ARENA, *words, "--out", str(tmp_path / "whole")], check=True, capture_output=True)
     took, chance = time.monotonic() - began, Random(kills)
@@ -144,7 +144,7 @@ def test_no_instant_is_a_bad_one_to_be_killed_at(tmp_path: Path, kills: int) -> 
         assert times_left_out(gone_on) == expected
         assert out.read_bytes().startswith(whole), "no finished game is lost"
         numbers = [json.loads(line)["set"] for line in out.read_text().splitlines()[1:]]
-        assert sorted(numbers) == [*range(80)], "and none is doubled"
+        assert sorted(numbers) == [*range(40)], "and none is doubled"
 
 
 @pytest.mark.process

@@ -26,7 +26,7 @@ def browsing(*options: str, log: list[str] | None = None, files: int | None = No
             assert select.select([pages.stdout], [], [], PATIENCE)[0], "it says nothing"
             line = pages.stdout.readline().decode()
             found = re.match(r"Pages at http://([\d.]+):(\d+)\S*/; Ctrl-C ends them\.", line)
-            assert found, line
+            assert found, line or pages.communicate(timeout=PATIENCE)
             yield found[1], int(found[2])
         finally:
             pages.send_signal(signal.SIGINT)

@@ -10,7 +10,7 @@ import pytest
 from tests.crash.crash_rig import Trial, seed, trial
 
 
-def run(directory: Path, kills: int, capacity: int = 8, thinks: float = 0.02) -> None:
+def run(directory: Path, kills: int, capacity: int = 4, thinks: float = 0.02) -> None:
     with trial(directory, seed(), capacity=capacity, thinks=thinks) as it:
         it.start()
         assert it.listens(), it.last_words

@@ -192,7 +192,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
                     raise
                 continue
             if not files <= journal_files(data):
-                continue  # A deleted file may have contained lines of a match that runs in this transaction's view.
+                continue  # A file that is gone may have had lines of a match that runs in this transaction's view.
             write_journal(directory, lines)
             try:
                 _copy_replays(connection, data, directory, lost)

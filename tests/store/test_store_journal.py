@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from zlib import crc32
 
 import pytest
@@ -23,6 +25,7 @@ from arena.store.base.rows import MatchState
 from arena.store.journal.journal import (
     FULL,
     Journal,
+    journal_files,
     open_further_journal,
     open_journal,
     read_further_journal,
@@ -346,6 +349,151 @@ def test_a_new_file_that_cannot_be_made_leaves_the_old_one_in_use(
     assert files(tmp_path) == ["00000001.log", "00000002.log"]
     journal.close()
     assert found(tmp_path, 1)[1][-2:] == [text(sent(1)), text(sent(2))]
+
+
+def play_beside(journal: Journal, data: Path, long: int, short: range, turns: int) -> tuple[int, int]:
+    """Play short matches one after another beside a long one, which gets an input in each; return the most bytes that
+    the files took, and the most files.
+    """
+    most, count = 0, 0
+    for number in short:
+        begin(journal, number)
+        journal.add(header(long), sent(number))
+        for turn in range(turns):
+            for at in range(20):
+                journal.add(header(number), sent(turn * 20 + at))
+            journal.commit()
+        journal.forget(number)
+        if len(short) < 10_000 and journal._copy is not None and journal._copy._thread is not None:
+            journal._copy._thread.join()  # These files are full sooner than the disk has one of them.
+        if number % 100 == 0 or len(short) < 10_000:
+            sizes = sizes_of(data)
+            most, count = max(most, sum(sizes)), max(count, len(sizes))
+    return most, count
+
+
+def sizes_of(data: Path) -> list[int]:
+    sizes = []
+    for path in (data / "journal").iterdir():
+        with suppress(FileNotFoundError):  # a thread replaces the originals
+            sizes.append(path.stat().st_size)
+    return sizes
+
+
+def copied(journal: Journal) -> None:
+    """Wait until the thread is through with a copy."""
+    while journal._copy is not None:
+        journal._copy_on(journal._copy, 1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("short", "turns", "full"),
+    [(400, 2, 1 << 15), pytest.param(100_000, 10, FULL, marks=pytest.mark.long)],
+    ids=["400", "100000"],
+)
+def test_one_long_match_beside_many_short_ones_holds_back_few_bytes(
+    tmp_path: Path, short: int, turns: int, full: int
+) -> None:
+    journal = opened(tmp_path, full=full)
+    begin(journal, 1)
+    most, count = play_beside(journal, tmp_path, 1, range(2, short + 2), turns)
+    assert most <= 4 * full
+    assert count <= 5
+    copied(journal)
+    assert journal._number > 30, "all lines together take many files"
+    journal.close()
+    assert list(read_journal(tmp_path, 1)) == [
+        header_line(header(1)),
+        text(BEGUN),
+        *(text(sent(number)) for number in range(2, short + 2)),
+    ]
+    assert "copy" not in files(tmp_path)
+
+
+def test_lines_of_long_matches_that_fill_the_files_are_copied_seldom(tmp_path: Path) -> None:
+    full = 1 << 14
+    journal = opened(tmp_path, full=full)
+    long = range(1, 61)
+    begin(journal, *long)
+    written = 0
+    for at in range(400):
+        before = journal._copied
+        for number in long:
+            journal.add(header(number), sent(at))
+        journal.commit()
+        copied(journal)
+        if journal._copied != before:
+            written += journal._copied
+    lines = read_running(tmp_path, long)
+    assert all(
+        texts == [header_line(header(number)), text(BEGUN), *map(text, map(sent, range(400)))]
+        for number, texts in lines.items()
+    )
+    live = sum(len(text) for texts in lines.values() for text in texts)
+    assert 0 < written <= 2 * live, "twice as many lines as the last time before they are copied again"
+    journal.close()
+
+
+@pytest.mark.parametrize("fault", ["damage", "full disk", "no thread"])
+def test_files_stay_if_their_lines_cannot_be_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    full = 1 << 15
+    journal = opened(tmp_path, full=full)
+    begin(journal, 1)
+    while len(files(tmp_path)) < 2:
+        begin(journal, 2)
+        journal.forget(2)
+    first = tmp_path / "journal" / files(tmp_path)[0]
+    content = first.read_bytes()
+    with monkeypatch.context() as patched:
+        if fault == "damage":
+            first.write_bytes(content[: full // 2] + b"\xff\xff" + content[full // 2 + 2 :])
+        elif fault == "full disk":
+            write = os.write
+
+            def room_for_the_newest(file: int, content: bytes) -> int:
+                return write(file, content if file == journal._file else content[:9])
+
+            patched.setattr(os, "write", room_for_the_newest)
+        else:
+
+            def none_left(thread: Thread) -> None:
+                raise RuntimeError("can't start new thread")
+
+            patched.setattr(Thread, "start", none_left)
+        while journal._number < 4:
+            begin(journal, 2)
+            journal.forget(2)
+        copied(journal)
+        assert files(tmp_path) == ["00000001.log", "00000002.log", "00000003.log", "00000004.log"]
+    first.write_bytes(content)
+    while journal._number < 5:
+        begin(journal, 2)
+        journal.forget(2)
+    copied(journal)
+    assert files(tmp_path) == ["00000003.log", "00000004.log", "00000005.log"], "the next copy has succeeded"
+    journal.close()
+    assert list(read_journal(tmp_path, 1)) == [header_line(header(1)), text(BEGUN)]
+
+
+def test_a_reader_can_see_that_a_copy_has_replaced_a_file(tmp_path: Path) -> None:
+    """A backup needs it: a match that is over now may run in its view of the database."""
+    journal = opened(tmp_path, full=1 << 15)
+    begin(journal, 1, 3)
+    while journal._number < 2:
+        begin(journal, 2)
+        journal.forget(2)
+    before = journal_files(tmp_path)
+    journal.forget(3)
+    while journal._number < 3:
+        begin(journal, 2)
+        journal.forget(2)
+    copied(journal)
+    assert files(tmp_path) == ["00000001.log", "00000002.log", "00000003.log"]
+    assert not before <= journal_files(tmp_path)
+    assert read_journal(tmp_path, 3) == ()
+    journal.close()
 
 
 def test_opening_copies_what_still_runs_into_a_new_file_and_removes_the_rest(tmp_path: Path) -> None:

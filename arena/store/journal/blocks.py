@@ -9,7 +9,7 @@ which matches it concerned. Reading continues with the next whole block.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
@@ -37,7 +37,36 @@ class _Block(NamedTuple):
 
 def encode_block(lines: Sequence[str]) -> bytes:
     """Encode a commit as a block. Each of the `lines` has the form `match object`."""
-    return _framed("\n".join(lines).encode())
+    return frame("\n".join(lines).encode())
+
+
+def frame(body: bytes) -> bytes:
+    """Encode lines of the form `match object`, separated by newlines, as a block."""
+    return b"%08x %d\n%b\n" % (crc32(body), len(body), body)
+
+
+def block_length(content: bytes) -> int:
+    """Return the length of the block with which `content` begins, which may be cut off; 0 if none begins there."""
+    stated = _STATED.match(content)
+    return 0 if stated is None else stated.end() + int(stated[2]) + 1
+
+
+def select_lines(content: bytes, wanted: Collection[bytes]) -> tuple[list[bytes], int]:
+    """Return the lines of the `wanted` matches in the whole blocks with which `content` begins.
+
+    The number is the total length of these blocks.
+    """
+    lines: list[bytes] = []
+    at = 0
+    while (stated := _STATED.match(content, at)) is not None:
+        start = stated.end()
+        end = start + int(stated[2])
+        body = content[start:end]
+        if end >= len(content) or crc32(body) != int(stated[1], 16):
+            break
+        lines += [line for line in body.split(b"\n") if line.partition(b" ")[0] in wanted]
+        at = end + 1
+    return lines, at
 
 
 def read_blocks(content: bytes, newest: bool) -> Iterator[Found]:
@@ -67,10 +96,6 @@ def _lines(body: bytes) -> Iterator[tuple[int, str]]:
         yield int(match_id), text
 
 
-def _framed(body: bytes) -> bytes:
-    return b"%08x %d\n%b\n" % (crc32(body), len(body), body)
-
-
 def _mended(unread: bytes) -> bytes | None:
     """Return a block's body after repairing its single changed byte; None if there is more damage."""
     for digits in range(1, 13):
@@ -78,7 +103,7 @@ def _mended(unread: bytes) -> bytes | None:
         body = unread[head : max(head, len(unread) - 1)]
         if len(str(len(body))) != digits:
             continue
-        if _sound(body) and _differ(_framed(body), unread) == 1:
+        if _sound(body) and _differ(frame(body), unread) == 1:
             return body  # The changed byte is outside the body.
         stated = _STATED.fullmatch(unread[:head])
         if stated is not None and int(stated[2]) == len(body) and unread.endswith(b"\n"):

@@ -16,8 +16,9 @@ cache does. An fsync would cost more than the whole turn. A crash of the machine
 matches continue from an earlier decision. Results do not depend on this: they are in the database, which is synced.
 Only the database says whether a match still runs, so a finished match's lines need no end mark.
 
-Only one file is appended to at a time. A file is deleted when all matches that began in it or earlier are over; opening
-the journal copies the running matches to a new file. So one long match can hold back many files, which we accept.
+Only one file is appended to at a time. A file is deleted when all matches that began in it or earlier are over. A match
+that still runs two files later is long, and its lines are copied, so that it does not hold back the lines of all others
+(`_Copy`). Opening the journal copies the running matches to a new file.
 
 Each further process of a server has its own journal, in a subfolder named after its number. When a process ends, the
 primary takes over its matches by copying their lines. It is ugly that two journals may then contain the same match. The
@@ -29,21 +30,30 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Final, NamedTuple
 
 from arena.match.inputs import Input
 from arena.replay.header import Header
 from arena.replay.lines import HEADER_START, header_line, input_line
 from arena.store.base.errors import StoreError, StoreReplaced, StoreUnusable, file_error
-from arena.store.journal.blocks import Damage, encode_block, read_blocks
+from arena.store.journal.blocks import Damage, block_length, encode_block, frame, read_blocks, select_lines
 
 _DIRECTORY: Final = "journal"
 """The journal's folder in the data directory."""
-FULL: Final = 64 << 20
+_COPY: Final = "copy"
+"""Name of a file that is not yet complete."""
+FULL: Final = 32 << 20
 """Number of bytes after which a new file is started."""
+_COPYING_TURNS: Final = 512
+"""Number of turns in which the lines of a full file are copied: 64 KiB of it in each."""
+_LEAST_COPIED: Final = 1024
+"""Minimum number of bytes of a file from which a turn copies lines."""
+_LARGEST_BLOCK: Final = 1 << 16
+"""Number of characters after which a copied match goes on in another block."""
 
 
 class JournalContent(NamedTuple):
@@ -71,6 +81,9 @@ class Journal:
         self._torn = False
         """True if the file ends with a partly written block, which must be cut off before the next write."""
         self._unwritten: list[str] = []
+        self._copy: _Copy | None = None
+        self._copied = self._size
+        """Number of bytes in the newest copy of long matches' lines."""
         self._first_file = dict.fromkeys(running, number)  # by match, the number of the file with its header
 
     def begin(self, header: Header) -> None:
@@ -122,6 +135,9 @@ class Journal:
             raise file_error(_path(self._directory, self._number), error) from error
         self._size += written
         self._unwritten.clear()
+        if self._copy is not None:
+            # If turns write much, they copy more, so that a copy is complete before the next file is full.
+            self._copy_on(self._copy, max(self._full // _COPYING_TURNS, _LEAST_COPIED) + 2 * written)
         if self._size >= self._full:
             self._start_next_file()
 
@@ -143,6 +159,8 @@ class Journal:
             self.commit()
         finally:
             os.close(self._file)
+            if self._copy is not None:
+                self._copy.close()
 
     def _start_next_file(self) -> None:
         try:
@@ -152,7 +170,116 @@ class Journal:
         os.close(self._file)
         self._number += 1
         self._file, self._size = file, 0
+        if self._copy is None:
+            self._remove_unneeded()
+            self._start_copy(self._number - 2)
+
+    def _remove_unneeded(self) -> None:
         _remove(self._directory, below=min(self._first_file.values(), default=self._number))
+
+    def _start_copy(self, through: int) -> None:
+        """Start to copy the lines of the matches in the files up to the number `through`, if that makes room."""
+        long = [match_id for match_id, first in self._first_file.items() if first <= through]
+        if not long:
+            self._copied = 0
+            return
+        numbers = [number for number in _numbers(self._directory) if number <= through]
+        with suppress(OSError):  # The files stay until the next one is full.
+            # Copied lines are copied again and again, so other lines must outweigh them.
+            if sum(_path(self._directory, number).stat().st_size for number in numbers) > 2 * self._copied:
+                self._copy = _Copy(self._directory, numbers, long)
+
+    def _copy_on(self, copy: _Copy, amount: int) -> None:
+        if not copy.proceed(amount):
+            return
+        copy.close()
+        self._copy = None
+        if copy.replaced:
+            self._copied = copy.size
+            for match_id, first in self._first_file.items():
+                self._first_file[match_id] = max(first, copy.number)
+        self._remove_unneeded()
+
+
+class _Copy:
+    """A copy of the lines of long matches from a journal's oldest files, which then replaces these files.
+
+    It takes many turns, each with a bounded part of the files. A thread then syncs it, because its originals may be on
+    the disk for long, and moves it over the newest of them. A header begins a match anew, so at each moment the files
+    contain every line once. If the disk is full or an original is damaged, the originals stay.
+    """
+
+    def __init__(self, directory: Path, numbers: Sequence[int], matches: Sequence[int]) -> None:
+        """Start a copy of these matches' lines from the files with these numbers. Raises: OSError."""
+        self.number: Final = numbers[-1]
+        """Number of the newest file that it replaces; it replaces all older ones, too."""
+        self.size = 0
+        """Number of bytes until now."""
+        self.replaced = False
+        """True if it has replaced its originals."""
+        self._directory: Final = directory
+        self._originals: Final = [*numbers]
+        self._wanted: Final = frozenset(str(match_id).encode() for match_id in matches)
+        self._original = -1
+        self._at = 0
+        self._thread: Thread | None = None
+        self._path: Final = directory / _COPY
+        self._file: Final = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+
+    def proceed(self, amount: int) -> bool:
+        """Copy the lines in the next bytes, `amount` or a whole block; return whether it has ended, well or not."""
+        if self._thread is not None:
+            return not self._thread.is_alive()
+        try:
+            if self._copy_some(amount):
+                self._thread = Thread(target=self._replace, name="journal", daemon=True)
+                self._thread.start()
+        except (OSError, RuntimeError):  # RuntimeError: The system has no thread left.
+            self._thread = None
+            return True
+        return False
+
+    def close(self) -> None:
+        """Release the files, and remove the copy if it has not replaced its originals."""
+        if self._thread is not None:
+            self._thread.join()
+        if self._original >= 0:
+            os.close(self._original)
+        os.close(self._file)
+        if not self.replaced:
+            with suppress(OSError):
+                self._path.unlink()
+
+    def _copy_some(self, amount: int) -> bool:
+        """Copy some lines; return whether all are copied. Raises: OSError."""
+        if self._original < 0:
+            if not self._originals:
+                return True
+            self._original, self._at = os.open(_path(self._directory, self._originals.pop(0)), os.O_RDONLY), 0
+        content = os.pread(self._original, amount, self._at)
+        if not content:
+            os.close(self._original)
+            self._original = -1
+            return False
+        lines, length = select_lines(content, self._wanted)
+        if not length:
+            lines, length = select_lines(os.pread(self._original, block_length(content), self._at), self._wanted)
+        if not length:
+            raise OSError(errno.EIO, "a block is damaged")
+        self._at += length
+        if lines:
+            block = frame(b"\n".join(lines))
+            if os.write(self._file, block) < len(block):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.size += len(block)
+        return False
+
+    def _replace(self) -> None:
+        with suppress(OSError):
+            os.fsync(self._file)
+            self._path.replace(_path(self._directory, self.number))
+            self.replaced = True
+            _remove(self._directory, below=self.number)
 
 
 def open_journal(
@@ -255,9 +382,13 @@ def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
         raise file_error(directory, error) from error
 
 
-def journal_files(data: Path) -> frozenset[int]:
-    """Return the numbers of a journal's files."""
-    return frozenset(_numbers(data / _DIRECTORY))
+def journal_files(data: Path) -> frozenset[tuple[int, int]]:
+    """Return the numbers of a journal's files with their inodes, which show that a copy has replaced a file."""
+    found: set[tuple[int, int]] = set()
+    for number in _numbers(data / _DIRECTORY):
+        with suppress(FileNotFoundError):
+            found.add((number, _path(data / _DIRECTORY, number).stat().st_ino))
+    return frozenset(found)
 
 
 def journal_of(data: Path) -> Path:
@@ -307,9 +438,12 @@ def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> 
 
     Raises: DiskFull, StoreUnusable.
     """
-    copy, path = directory / "copy", _path(directory, number)
-    # One block per match, so that damage costs only that match.
-    blocks = [encode_block([f"{match_id} {text}" for text in each]) for match_id, each in lines.items() if each]
+    copy, path = directory / _COPY, _path(directory, number)
+    blocks = [
+        encode_block(part)
+        for match_id, each in lines.items()
+        for part in _parts([f"{match_id} {text}" for text in each])
+    ]
     try:
         copy.touch(mode=0o600)  # It contains the seeds of running matches.
         copy.write_bytes(b"".join(blocks))
@@ -318,6 +452,20 @@ def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> 
         copy.replace(path)
     except OSError as error:
         raise file_error(path, error) from error
+
+
+def _parts(lines: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Divide lines into parts of bounded size."""
+    part: list[str] = []
+    size = 0
+    for line in lines:
+        part.append(line)
+        size += len(line)
+        if size >= _LARGEST_BLOCK:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _numbers(directory: Path) -> list[int]:

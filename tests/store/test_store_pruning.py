@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from arena.store import schema
 from arena.store.base.errors import ReplayPruned
@@ -18,7 +18,7 @@ from arena.store.matches.matches import MatchId
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.replays import replays
 from arena.store.replays.files import ReplayUse, disk_use
-from arena.store.replays.replays import prune
+from arena.store.replays.replays import last_before, prune
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 
 PIECE = 5000
@@ -74,6 +74,31 @@ def test_a_few_are_pruned_at_a_time_the_oldest_first(played: Path) -> None:
         assert pruned(connection) == [1, 2]
         assert prune(connection, 1, NOW, after=2, limit=2) == (3, 5)
         assert prune(connection, 1, NOW, after=5, limit=2) == ()
+
+
+def test_those_of_matches_that_ended_before_an_instant_are_pruned(data: Path) -> None:
+    """Match 2 is running, match 3 was a long one."""
+    ended = {1: 10, 3: 40, 4: 20, 5: 50}
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        for _ in range(5):
+            begin(connection, players)
+        for match_id, at in ended.items():
+            finish(connection, MatchId(match_id), [1, 2])
+            changed = update(schema.matches).where(schema.matches.c.id == match_id)
+            connection.execute(changed.values(ended=at))
+        assert {at: last_before(connection, at) for at in (10, 11, 40, 41, 50, 51)} == {
+            10: 0,
+            11: 2,
+            40: 2,
+            41: 4,
+            50: 4,
+            51: 5,
+        }
+        assert prune(connection, 0, NOW, through=last_before(connection, 10)) == ()
+        assert prune(connection, 0, NOW, through=last_before(connection, 40)) == (1,), "all younger than match 3 stay"
+        assert prune(connection, 2, NOW, through=last_before(connection, 51)) == (3,), "the newest two stay"
+        assert prune(connection, 0, NOW, through=last_before(connection, 51)) == (4, 5)
 
 
 def files(data: Path) -> dict[str, int]:

@@ -135,17 +135,31 @@ def pruned_since(connection: Connection, match_id: int) -> bool:
     return segment is None
 
 
-def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int = 100) -> tuple[int, ...]:
+def last_before(connection: Connection, instant: int) -> int:
+    """Return the last match such that it and all matches before it ended before an instant, or run; 0 if there is none.
+
+    `instant`: in microseconds since 1970.
+    """
+    finished = select(func.min(_MATCHES.id)).where(_MATCHES.state == "finished", _MATCHES.ended >= instant)
+    first = connection.scalar(finished) or (connection.scalar(select(func.max(_MATCHES.id))) or 0) + 1
+    return int(first) - 1
+
+
+def prune(
+    connection: Connection, keep: int, at: int, after: int = 0, limit: int = 100, through: int | None = None
+) -> tuple[int, ...]:
     """Prune up to `limit` replays, oldest first, of matches above `after` that are not among the newest `keep`.
 
-    `at`: now, in microseconds since 1970. Return the matches whose replays were pruned. A segment is deleted when none
-    of its replays is left. Replays are pruned nearly in the order in which they were added, so no segment needs to be
-    rewritten.
+    `at`: now, in microseconds since 1970. `through`: the last match whose replay may go; by default any. Return the
+    matches whose replays were pruned. A segment is deleted when none of its replays is left. Replays are pruned nearly
+    in the order in which they were added, so no segment needs to be rewritten.
     """
     finished = select(_MATCHES.id).where(_MATCHES.state == "finished").order_by(_MATCHES.id.desc())
     newest = connection.scalar(finished.offset(keep).limit(1))
     if newest is None:
         return ()
+    if through is not None:
+        newest = min(newest, through)
     whole = (_REPLAYS.match_id > after) & (_REPLAYS.match_id <= newest) & _REPLAYS.segment.is_not(None)
     size = case((_REPLAYS.segment == IN_ROW, func.length(_REPLAYS.content)), else_=_REPLAYS.length)
     oldest = select(_REPLAYS.match_id, _REPLAYS.segment, _MATCHES.game, size).where(whole)

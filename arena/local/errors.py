@@ -78,6 +78,10 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
         super().__init__(f"{path} {why}")
 
 
+class EventFileDiffersError(LocalMatchError):
+    """The file of an event has another content than the event computed from it."""
+
+
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """A distribution of this repository is not installed. It comes from a file or a checkout, not from a registry."""
 

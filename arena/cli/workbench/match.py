@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.cli.workbench.event import play_event
 from arena.cli.workbench.match_options import match_subject, refuse_apart, sequential_test
 from arena.cli.workbench.sandbox_option import SandboxCommand, probed_sandbox, refuse_without_commands, sandbox_option
 from engine.registry import GAMES
@@ -37,6 +38,10 @@ INTERRUPTED: Final = 130
 @click.argument("more", nargs=-1)
 @click.option("--gauntlet", is_flag=True, help="More than two bots: ONE against each of the others.")
 @click.option("--round-robin", is_flag=True, help="More than two bots: each against every other.")
+@click.option("--event", type=click.Choice(["race", "all"]), help="Find the best of all bots, instead of pairs.")
+@click.option(
+    "--budget", metavar="N", type=click.IntRange(1), help="Maximum matches of --event.  [default: 60 of each bot]"
+)
 @click.option(
     "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="The game to play."
 )
@@ -88,6 +93,8 @@ def command(
     more: tuple[str, ...],
     gauntlet: bool,
     round_robin: bool,
+    event: str | None,
+    budget: int | None,
     game: str,
     seats: int | None,
     options: tuple[str, ...],
@@ -123,8 +130,11 @@ def command(
     With more than two bots, all pairs are played until all are decided. All verdicts together err as rarely as a single
     test.
 
+    --event looks for the best of many bots, each match on deals of its own. With race, bots that can hardly be the best
+    are out at looks; with all, everybody plays the same number. It ends decided or undecided (docs/events.md).
+
     Exit status: 0 done, 1 failed, 2 wrong usage; with --sprt 0 better, 3 not better, 4 undecided, and of more than two
-    bots 0 if every pair is decided, else 4; 130 interrupted.
+    bots 0 if every pair is decided, else 4; with --event 0 decided, 4 undecided; 130 interrupted.
 
     \b
     JSON: {"match": {"game", "options", "seats", "design", "seed", "bots",
@@ -132,7 +142,7 @@ def command(
     "difference", "interval", "likely", "normalised", "elo", "won", "drawn",
     "lost", "gain", "bots"}, "test": {"outcome", "ratio", "sets"} or null}
     With more than two bots: {"match", "pairs": [{"one", "other", "comparison",
-    "test", "p_holm"}]}.
+    "test", "p_holm"}]}. With --event as `arena event verify --json`.
     """
     from arena.local.errors import LocalMatchError
     from arena.local.match.ordered_sets import OrderedPairs
@@ -141,6 +151,19 @@ def command(
     compared = (one, other, *more)
     if dask is not None and concurrency is not None:
         raise click.UsageError("--concurrency is for this machine, and the workers of --dask are what they are")
+    if event is None and budget is not None:
+        raise click.UsageError("--budget is for --event; a comparison has --sets")
+    if event is not None:
+        refused = {
+            "--gauntlet": gauntlet, "--round-robin": round_robin, "--field": field, "--design": design, "--sets": sets,
+            "--sprt": test, "--dask": dask, "--plot": picture,
+        }  # fmt: skip
+        if wrong := [name for name, given in refused.items() if given]:
+            raise click.UsageError(f"{wrong[0]} compares pairs: leave it out, or leave out --event")
+        if sandbox is not None:
+            refuse_without_commands(compared)
+        subject = match_subject(compared, False, game, seats, options, (), "independent", seed, out)
+        play_event(subject, event, budget, concurrency, sandbox, out, replays, as_json)
     if (gauntlet and round_robin) or (more and not (gauntlet or round_robin)):
         raise click.UsageError(
             f"{len(compared)} bots: choose --gauntlet, the first against each, or --round-robin, each against each"

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.local.errors import LocalMatchError
+from arena.local.match.sets import SeatedGame
 from arena.local.play.players import HOUSE
 from arena.local.play.table import NO_STAND_IN, POLICY, START
-from arena.match.effects import Ask
+from arena.match.effects import Ask, Over
 from arena.match.inputs import Acted, Begun
 from arena.replay.header import DEALT_BY_MATCH_RUNNER, Entry, Header, MatchKind, SeatedBot
 from arena.replay.record import encode
@@ -34,23 +35,38 @@ def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
         number = match_number(played.number, at, len(plans))
         if not game.actions:
             raise LocalMatchError(f"match {number} has no replay: its choices were not kept")
-        header = Header(
-            match_id=number,
-            game=GAMES[subject.game],
-            options=settle_options(GAMES[subject.game], subject.seats, subject.options),
-            bots=tuple(SeatedBot(subject.bots[bot], subject.bots[bot].startswith(HOUSE)) for bot in bots),
-            seed=plan.seed,
-            commitment=commitment(plan.seed),
-            nonces=(bytes(NONCE_BYTES),) * subject.seats,
-            stand_in=NO_STAND_IN,
-            policy=POLICY,
-            started=game.began,
-            server=__version__,
-            kind=MatchKind.CASUAL,
-            dealt_by=DEALT_BY_MATCH_RUNNER,
-        )
+        header = _header(subject, number, plan.seed, SeatedGame(bots, game))
         found[number] = encode(header, _entries(header, game.actions))
     return found
+
+
+def replayed_scores(subject: Subject, played: PlayedSet) -> tuple[int, ...] | None:
+    """Return the scores that the choices of a set's only game give; None if they cannot be played to an end."""
+    [plan], [game] = subject.planned(played.number), played.games
+    header = _header(subject, match_number(played.number, 0, 1), plan.seed, game)
+    try:
+        _, effects = _entries(header, game.played.actions)[-1]
+    except KeyError:  # nobody is asked for this decision
+        return None
+    return next((each.scores for each in effects if isinstance(each, Over)), None)
+
+
+def _header(subject: Subject, number: int, seed: bytes, game: SeatedGame) -> Header:
+    return Header(
+        match_id=number,
+        game=GAMES[subject.game],
+        options=settle_options(GAMES[subject.game], subject.seats, subject.options),
+        bots=tuple(SeatedBot(subject.bots[bot], subject.bots[bot].startswith(HOUSE)) for bot in game.bots),
+        seed=seed,
+        commitment=commitment(seed),
+        nonces=(bytes(NONCE_BYTES),) * subject.seats,
+        stand_in=NO_STAND_IN,
+        policy=POLICY,
+        started=game.played.began,
+        server=__version__,
+        kind=MatchKind.CASUAL,
+        dealt_by=DEALT_BY_MATCH_RUNNER,
+    )
 
 
 def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:

@@ -99,6 +99,10 @@ class Subject:
         """Return the games of the set with this number, from 0."""
         return planned(self.design, self.seats, number, self.seed, self.compared, self.pairing)
 
+    def head(self) -> dict[str, Any]:
+        """Return the subject as JSON, for the first line of its file."""
+        return asdict(self) | {"design": self.design.value, "pairing": self.pairing.value}
+
     def of_pair(self, pair: tuple[int, int], played: PlayedSet) -> PlayedSet:
         """Return the result of a set for a pair, as if no other bots were compared."""
         names = {pair[0]: ONE, pair[1]: OTHER}
@@ -135,11 +139,13 @@ class SetsFile:
         """Read the file, or create it if it does not exist. Raises: SetsFileRefused, OSError."""
         self.found: dict[int, PlayedSet] = {}
         """The sets in the file, by number."""
+        self.path = path
+        self.result = False
+        """True if the file ends with the result of an event."""
         self._descriptor: int | None = None
         if path is None:
             return
-        own = asdict(subject) | {"design": subject.design.value, "pairing": subject.pairing.value}
-        head = json.dumps({"format": FORMAT, **own}, sort_keys=True)
+        head = json.dumps({"format": FORMAT, **subject.head()}, sort_keys=True)
         if path.exists() and path.stat().st_size:
             whole = self._read(path, json.loads(head))
             self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
@@ -157,6 +163,11 @@ class SetsFile:
         if self._descriptor is not None:
             games = [{"bots": game.bots, **game.played._asdict()} for game in played.games]
             self._write(json.dumps({"set": played.number, "games": games}))
+
+    def finish(self, line: str) -> None:
+        """Add the result of an event, as JSON. Raises OSError."""
+        self._write(line)
+        self.result = True
 
     def close(self) -> None:
         """Close the file."""
@@ -189,17 +200,23 @@ class SetsFile:
         for number, line in enumerate(lines[1:], start=2):
             try:
                 document = json.loads(line)
-                games = tuple(
-                    SeatedGame(
-                        tuple(game.pop("bots")),
-                        PlayedGame(**{name: _immutable(value) for name, value in game.items()}),
-                    )
-                    for game in document["games"]
-                )
-                self.found[document["set"]] = PlayedSet(document["set"], games)
+                if "result" in document:
+                    self.result = True
+                    continue
+                played = read_set(document)
+                self.found[played.number] = played
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise SetsFileRefused(path, f"is damaged: line {number} is no set ({error})") from error
         return sum(len(line) + 1 for line in lines)
+
+
+def read_set(document: dict[str, Any]) -> PlayedSet:
+    """Return the set of a line. Raises KeyError, TypeError, AttributeError: it is no set."""
+    games = tuple(
+        SeatedGame(tuple(game.pop("bots")), PlayedGame(**{name: _immutable(value) for name, value in game.items()}))
+        for game in document["games"]
+    )
+    return PlayedSet(document["set"], games)
 
 
 def _immutable(value: Any) -> Any:

@@ -106,7 +106,6 @@ async def open_arena(
         live = LiveMatches(turns)
         processes = FurtherProcesses(config, store.lock, players, turns, timers) if config.processes > 1 else None
         lifecycle = MatchLifecycle(
-            config,
             house,
             players,
             persistence,

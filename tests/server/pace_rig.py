@@ -205,7 +205,7 @@ class Evening:
     ) -> ReadyCheck:
         now = trio.current_time()
         settled = self._settled
-        ready_check = ReadyCheck(ladder.game, {}, players, SEED, now, self._limits, settled, replacement, kind)
+        ready_check = ReadyCheck(ladder, players, SEED, now, self._limits, settled, replacement, kind)
         self._watch(ready_check)
         ready_check.invite_all()
         return ready_check

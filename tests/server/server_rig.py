@@ -22,7 +22,7 @@ from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import verify
 from arena.server.arena import Arena, open_arena
-from arena.server.config import Config, LadderTable
+from arena.server.config import Config, LadderSettings, LadderTable
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.messages import (
     Answer,
@@ -253,6 +253,11 @@ def config(**changes: Any) -> Config:
     tables = {game: tuple(size for size in seats if size in game.seats) or game.seats[-1:] for game in games}
     ladders = tuple(LadderTable(game, tuple(sizes), options) for game, sizes in tables.items())
     return Config(ladder_tables=ladders, **settings)
+
+
+def ladder(**changes: Any) -> LadderSettings:
+    """The first ladder of a configuration."""
+    return config(**changes).ladders[0]
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.search import SearchWorker
 from tests.match.counting import CountingGame
-from tests.server.server_rig import CODEC, GAME, QUICK, Line, config, house_players, turns
+from tests.server.server_rig import CODEC, GAME, QUICK, Line, config, house_players, ladder, turns
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -89,7 +89,7 @@ class Rig:
         at, table = self.drivers[number]
         table.dissolve()
         seats, last_match = len(table.players), LastMatch(number, trio.current_time() - at)
-        played = Played(table.players, table.game.name, last_match, OwedTime(seats), [True] * seats)
+        played = Played(table.players, table.ladder.game.name, last_match, OwedTime(seats), [True] * seats)
         self.matchmaker.match_ended(played, table, changes)
         for player in table.players:
             if isinstance(player, BotPlayer):
@@ -101,8 +101,8 @@ class Rig:
     def times(self) -> list[float]:
         return [round(at - self.start, 6) for at, _ in self.drivers]
 
-    def _seat(self, ladder: LadderSettings, players: Sequence[Player], kind: MatchKind, _: object) -> ReadyCheck:
-        ready_check = ReadyCheck(ladder.game, {}, players, bytes(32), math.inf, NO_LIMITS, lambda _: None, kind=kind)
+    def _seat(self, on: LadderSettings, players: Sequence[Player], kind: MatchKind, _: object) -> ReadyCheck:
+        ready_check = ReadyCheck(on, players, bytes(32), math.inf, NO_LIMITS, lambda _: None, kind=kind)
         for player in players:
             if isinstance(player, BotPlayer):
                 ready_check.ready(player, b"")
@@ -255,7 +255,7 @@ async def test_bots_that_play_two_games_get_tables_of_both(nursery: trio.Nursery
     rig.come("ann", capacity=60, games=BOTH)
     rig.come("bob", capacity=60, games=BOTH)
     await trio.sleep(1)
-    games = Counter(table.game.name for _, table in rig.drivers)
+    games = Counter(table.ladder.game.name for _, table in rig.drivers)
     assert games.total() == 60
     assert min(games[name] for name in BOTH) >= 10, "neither takes all the room"
 
@@ -268,7 +268,7 @@ async def test_a_bot_that_plays_one_game_after_the_other_still_waits_for_the_sec
     for number in range(1, 60):
         await trio.sleep(1)
         rig.over(number)
-    games = [table.game.name for at, table in rig.drivers if "ann" in {player.name for player in table.players}]
+    games = [table.ladder.game.name for at, table in rig.drivers if "ann" in {player.name for player in table.players}]
     assert games[:2] == [GAME.name] * 2, "of whist house bots fill no table before ann has been patient"
     assert "whist" in games, "though she was never without a match for so long"
 
@@ -360,7 +360,7 @@ async def test_a_seat_that_is_free_again_goes_to_nobody_much_slower_and_to_nobod
 
     def called(*there: BotPlayer) -> Player | None:
         limits = NO_LIMITS
-        ready_check = ReadyCheck(GAME, {}, there, bytes(32), math.inf, limits, lambda _: None)
+        ready_check = ReadyCheck(ladder(), there, bytes(32), math.inf, limits, lambda _: None)
         return rig.matchmaker.replacement(ready_check, False)
 
     assert called(ann) is bob, "the slow one has waited longer"

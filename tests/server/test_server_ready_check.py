@@ -10,16 +10,18 @@ from hashlib import sha256
 import pytest
 
 from arena.replay.header import MatchKind, OfferOutcome
+from arena.server.config import LadderSettings
 from arena.server.matches.ready_check import NO_NONCE, ReadyCheck, ReadyLimits
 from arena.server.sessions.messages import BotMessage, Hello, Invitation, NoticeKind, Outgoing, Ready
 from arena.server.sessions.player import BotPlayer, Expected, Player
 from arena.server.sessions.session import Session
 from engine.deal import commitment
-from tests.server.server_rig import CODEC, GAME, NONCE, Line, house_players, turns
+from tests.server.server_rig import CODEC, GAME, NONCE, Line, house_players, ladder, turns
 
 pytestmark = pytest.mark.virtual_clock
 
 SEED = bytes(range(32))
+LADDER = ladder(options={"rounds": 3})
 LIMITS = ReadyLimits(answer=30.0, offer=2.0, seat=3.0)
 
 
@@ -55,10 +57,11 @@ def notices(player: BotPlayer) -> list[tuple[NoticeKind, str]]:
 
 def ready_check(
     *players: Player,
+    on: LadderSettings = LADDER,
     settled: Callable[[ReadyCheck], None] = lambda _: None,
     replacement: Callable[[ReadyCheck, bool], Player | None] = lambda _, __: None,
 ) -> ReadyCheck:
-    return ReadyCheck(GAME, {"rounds": 3}, players, SEED, 0.0, LIMITS, settled, replacement)
+    return ReadyCheck(on, players, SEED, 0.0, LIMITS, settled, replacement)
 
 
 async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready() -> None:
@@ -274,3 +277,20 @@ async def test_what_a_match_was_expected_to_cost_is_given_back_to_whoever_does_n
     table.dissolve()
     assert (ann.offers.pace.balance, bob.offers.pace.balance) == (before, before)
     assert ann.offers.free_at == -math.inf
+
+
+async def test_a_seat_on_one_ladder_of_a_game_leaves_the_others_alone() -> None:
+    ann, bob, slow = guest(1, "ann"), guest(2, "bob"), replace(LADDER, name="slow")
+    ann.offers.waiting_since = {GAME.name: -17.0, "slow": -9.0}
+    table = ready_check(ann, bob, on=slow)
+    ann.offers.seated(0.0, "slow")
+    table.invite_all()
+    assert [each.game for each in received(ann)] == [GAME.name]
+    assert ann.offers.waiting_since == {GAME.name: -17.0, "slow": 0.0}
+    assert ann.offers.pending == {"slow": 1}
+    table.ready(ann, NONCE)
+    table.call_off("the server is stopping")
+    table.withdraw()
+    table.dissolve()
+    assert ann.offers.waiting_since == {GAME.name: -17.0, "slow": -9.0}
+    assert ann.offers.pending == {"slow": 0}

@@ -10,7 +10,7 @@ from arena.server.matchmaking.search_seats import MOST_SAVED, SearchSeats
 from arena.server.sessions.player import Player
 from arena.server.sessions.players import Players
 from arena.server.workers.search import SearchWorker
-from tests.server.server_rig import GAME, house_players
+from tests.server.server_rig import GAME, house_players, ladder
 
 SEARCHER, FILLER, OTHER = house_players("house-search", "house-one", "house-two")
 LIMITS = ReadyLimits(math.inf, math.inf, math.inf)
@@ -46,7 +46,7 @@ class Rig:
         if taken is None:
             return None
         assert taken == [self.bot, SEARCHER, OTHER]
-        ready_check = ReadyCheck(GAME, {}, taken, bytes(32), now, LIMITS, lambda _: None)
+        ready_check = ReadyCheck(ladder(), taken, bytes(32), now, LIMITS, lambda _: None)
         self.seats.began(ready_check)
         return ready_check
 

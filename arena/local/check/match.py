@@ -17,6 +17,7 @@ import trio
 from arena.house import HOUSE_BOTS, title
 from arena.match.policy import Policy
 from arena.replay.header import Header, MatchKind, SeatedBot
+from arena.server.config import Config, LadderTable
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.sessions.messages import Answer, BotMessage, Hello, MatchOver, MessageCodec, Outgoing
@@ -42,6 +43,9 @@ POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
 """A server's policy, but with a shorter time bank, so that checks of lateness are quick."""
 LIMITS: Final = ReadyLimits(answer=30.0, offer=math.inf, seat=math.inf)
 """Limits under which no seat is offered to other bots."""
+CONFIG: Final = Config(tuple(LadderTable(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
+"""The configuration of a server, except for its time bank."""
+LADDERS: Final = {ladder.name: ladder for ladder in CONFIG.ladders}
 FIRST_MATCH: Final = 1 << 40
 """First match number: beyond 32 bits."""
 
@@ -152,8 +156,7 @@ class Matches:
             players[(seat + after) % seats] = other
         match_id = next(self._numbers)
         ready_check = ReadyCheck(
-            GAMES[game],
-            {},
+            LADDERS[game],
             players,
             hashlib.sha256(match_id.to_bytes(8)).digest(),
             trio.current_time(),
@@ -207,7 +210,7 @@ class Matches:
 
     def _drive(self, match: CheckedMatch) -> MatchDriver:
         ready_check = match.ready_check
-        game, players = ready_check.game, ready_check.players
+        game, players = ready_check.ladder.game, ready_check.players
         stand_in = HOUSE_BOTS[game.name][0]
         header = Header(
             match_id=match.match_id,

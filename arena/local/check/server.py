@@ -19,10 +19,9 @@ from arena.api.play_service import STATUS
 from arena.api.server import NAMES, SERVICES
 from arena.api.statuses import ERROR_DOMAIN, refused
 from arena.local.check.log import CheckLog
-from arena.local.check.match import POLICY, Matches
+from arena.local.check.match import CONFIG, Matches
 from arena.local.check.wire import Wire
 from arena.local.server.host import beat, let_play, new_token
-from arena.server.config import Config, LadderTable
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.messages import Closed, Reason
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from arena.store.journal.journal import Journal
     from trio_grpc.grpc.call import Call, Stream
 
-CONFIG: Final = Config(tuple(LadderTable(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
-"""The configuration of a server, except for its time bank."""
 LOOPBACK: Final = "127.0.0.1"
 TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 """The form of a token that a bot may choose."""

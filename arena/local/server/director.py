@@ -146,8 +146,7 @@ class Director:
         settled = trio.Event()
         now = trio.current_time()
         ready_check = ReadyCheck(
-            self._ladder.game,
-            self._ladder.options,
+            self._ladder,
             players,
             deal.seed,
             now,

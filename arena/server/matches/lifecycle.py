@@ -17,7 +17,6 @@ from arena.house import title
 from arena.replay.header import Header, MatchKind, SeatedBot
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
-from arena.server.config import answer_limits
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.house import CannotBeRestored
 from arena.server.matches.persistence import RETRY, Beginnings
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from arena.ladder.live import RatingChange
     from arena.log.head import LogEntry
     from arena.match.inputs import Input
-    from arena.server.config import Config, LadderSettings
+    from arena.server.config import LadderSettings
     from arena.server.matches.house import House
     from arena.server.matches.live import LiveMatches
     from arena.server.matches.persistence import MatchPersistence
@@ -92,7 +91,6 @@ class MatchLifecycle:
 
     def __init__(
         self,
-        config: Config,
         house: House,
         players: Players,
         persistence: MatchPersistence,
@@ -109,8 +107,6 @@ class MatchLifecycle:
         self.newest = newest
         self.changed = trio.Event()
         """Set and replaced by `change`."""
-        self._config = config
-        self._ready_limits = ReadyLimits(*answer_limits(config))
         self._house = house
         self._players = players
         self._persistence = persistence
@@ -204,12 +200,11 @@ class MatchLifecycle:
         `replacement` returns another player for a seat whose bot does not accept.
         """
         ready_check = ReadyCheck(
-            ladder.game,
-            ladder.options,
+            ladder,
             players,
             secrets.token_bytes(SEED_BYTES),
             trio.current_time(),
-            self._ready_limits,
+            ReadyLimits(*ladder.answer_limits),
             self._settled,
             replacement,
             kind,
@@ -282,18 +277,19 @@ class MatchLifecycle:
 
     async def _open(self, ready_check: ReadyCheck) -> SeatedMatch | None:
         """Return the driver of a match whose bots are all ready; None if its beginning cannot be stored."""
-        game, players = ready_check.game, ready_check.players
+        ladder, players = ready_check.ladder, ready_check.players
+        game = ladder.game
         self.newest += 1
         header = Header(
             match_id=self.newest,
             game=game,
-            options=settle_options(game, len(players), ready_check.options),
+            options=settle_options(game, len(players), ladder.options),
             bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer), player.newcomer) for player in players),
             seed=ready_check.seed,
             commitment=ready_check.commitment,
             nonces=ready_check.nonces,
             stand_in=title(self._house.stand_in(game.name, players)),
-            policy=self._config.policy,
+            policy=ladder.policy,
             started=now_us(),
             server=__version__,
             kind=ready_check.kind,
@@ -302,7 +298,7 @@ class MatchLifecycle:
         here = self._processes is None or self._house.searches(game.name, players)
         elsewhere = None if here or self._processes is None else self._processes.choose(players)
         try:
-            await self._persistence.begin(header, ready_check.options, players, elsewhere)
+            await self._persistence.begin(header, ladder.options, players, elsewhere)
         except StoreError as error:
             log.error("match not begun", match_id=header.match_id, error=str(error))
             self._observers.stuck(trio.current_time() + RETRY)

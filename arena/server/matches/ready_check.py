@@ -37,10 +37,10 @@ from engine.deal import NONCE_BYTES, commitment
 from engine.game import option_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from arena.server.config import LadderSettings
     from arena.server.sessions.player import Player
-    from engine.game import Game, Option
 
 Replacement: TypeAlias = "Callable[[ReadyCheck, bool], Player | None]"
 """Function that finds another player for a seat of a match, or returns None. If the second argument is true, it returns
@@ -83,8 +83,7 @@ class ReadyCheck:
 
     def __init__(
         self,
-        game: Game,
-        options: Mapping[str, Option],
+        ladder: LadderSettings,
         players: Sequence[Player],
         seed: bytes,
         now: float,
@@ -97,9 +96,8 @@ class ReadyCheck:
 
         `replacement` finds another player for a bot that does not accept.
         """
-        self.game = game
+        self.ladder = ladder
         self.kind = kind
-        self.options = options
         self.seed = seed
         self.commitment = commitment(seed)
         self.deadline = now + limits.offer
@@ -160,9 +158,9 @@ class ReadyCheck:
             bot_player.session.invite(
                 Invitation(
                     invited.invitation_id,
-                    self.game.name,
+                    self.ladder.game.name,
                     self.kind,
-                    {name: option_text(value) for name, value in self.options.items()},
+                    {name: option_text(value) for name, value in self.ladder.options.items()},
                     hashlib.sha256(invited.salt + self.commitment).digest(),
                     self._names,
                 )
@@ -242,7 +240,9 @@ class ReadyCheck:
             self._take(seat, player)
             return
         number, salt = secrets.randbits(INVITATION_BITS), secrets.token_bytes(SALT_BYTES)
-        self._invited[player] = _Invited(seat, now, number, salt, player.offers.waiting_since.get(self.game.name, now))
+        self._invited[player] = _Invited(
+            seat, now, number, salt, player.offers.waiting_since.get(self.ladder.name, now)
+        )
         player.offers.invitations[number] = self
 
     def _asked(self, seat: int) -> bool:
@@ -258,7 +258,7 @@ class ReadyCheck:
             return
         self._offer(seat, player, now)
         if isinstance(player, BotPlayer):
-            player.offers.seated(now, self.game.name)
+            player.offers.seated(now, self.ladder.name)
             player.changed()
             self.invite(player)
 
@@ -278,7 +278,7 @@ class ReadyCheck:
         self._unseat(bot_player)
 
     def _unseat(self, bot_player: BotPlayer, waiting_since: float | None = None) -> None:
-        bot_player.offers.unseated(self, self.game.name, waiting_since, self.kind is MatchKind.RATED)
+        bot_player.offers.unseated(self, self.ladder.name, waiting_since, self.kind is MatchKind.RATED)
         bot_player.changed()
 
     @property

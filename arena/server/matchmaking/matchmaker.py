@@ -209,7 +209,7 @@ class Matchmaker:
         """Return a player for an open seat, as described at `Replacement`: the bot that has waited longest, or a house
         bot.
         """
-        queue, table = self._queues[ready_check.game.name], ready_check.candidates
+        queue, table = self._queues[ready_check.ladder.name], ready_check.candidates
         if not at_once and (bot_player := queue.longest_waiting(table)) is not None:
             bot_player.offers.expect(ready_check, queue.expected([*table, bot_player], bot_player, trio.current_time()))
             return bot_player
@@ -258,7 +258,7 @@ class Matchmaker:
         for player in players:
             if isinstance(player, BotPlayer):
                 if kind is MatchKind.RATED:
-                    player.offers.seated(now, queue.ladder.game.name)
+                    player.offers.seated(now, queue.ladder.name)
                 expected = queue.expected(players, player, now)
                 player.offers.expect(
                     ready_check, expected._replace(wait=0.0) if kind is MatchKind.CHALLENGE else expected

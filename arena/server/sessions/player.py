@@ -66,9 +66,9 @@ class BotOffers:
         self.reserved = 0
         """Number of places reserved for challenges that wait for another bot."""
         self.waiting_since: dict[str, float] = {}
-        """By game, the time at which the bot last began to wait for a seat, in seconds of the server's clock."""
+        """By ladder, the time at which the bot last began to wait for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
-        """By game, the number of the bot's seats whose results are not on the ladder yet, as far as the scheduler
+        """By ladder, the number of the bot's seats whose results are not on the ladder yet, as far as the scheduler
         knows.
         """
         self.last_match: LastMatch | None = None
@@ -96,22 +96,22 @@ class BotOffers:
         return min([expected.end for expected in self.expected.values()], default=-math.inf)
 
     def wait_from(self, now: float) -> None:
-        """Restart the bot's waiting time in every game that it plays."""
+        """Restart the bot's waiting time on every ladder."""
         self.waiting_since = dict.fromkeys(self.waiting_since, now)
 
-    def seated(self, now: float, game: str) -> None:
+    def seated(self, now: float, ladder: str) -> None:
         """Record that the bot got a seat."""
-        self.waiting_since[game] = now
-        self.pending[game] += 1
+        self.waiting_since[ladder] = now
+        self.pending[ladder] += 1
         self.last_match = None
 
-    def unseated(self, match: Hashable, game: str, waiting_since: float | None, rated: bool) -> None:
+    def unseated(self, match: Hashable, ladder: str, waiting_since: float | None, rated: bool) -> None:
         """Record that the bot lost a seat without playing. `waiting_since` restores its waiting time."""
         self.release_expected(match)
         if rated:
-            self.pending[game] = max(0, self.pending[game] - 1)
-        if waiting_since is not None and game in self.waiting_since:
-            self.waiting_since[game] = waiting_since
+            self.pending[ladder] = max(0, self.pending[ladder] - 1)
+        if waiting_since is not None and ladder in self.waiting_since:
+            self.waiting_since[ladder] = waiting_since
 
     def expect(self, match: Hashable, expected: Expected) -> None:
         """Charge the bot's balance in advance for the expected cost of a match."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.local.check.check import CONDUCT, PLAY, PROTOCOL, check
-from arena.local.check.server import CONFIG
+from arena.local.check.match import CONFIG
 from arena.local.check.stage import Doubt, Fault
 from arena.match.policy import Policy
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason

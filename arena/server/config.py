@@ -167,6 +167,14 @@ class Config:
     matches_per_bot: int = field(
         default=256, metadata={"least": 1, "help": "Most matches that one bot plays at once, whatever it announces."}
     )
+    matches_per_hour: int = field(
+        default=0,
+        metadata={
+            "most": 3600,
+            "help": "Most rated matches of a game that one bot begins in an hour; 0 for no limit. All bots get their "
+            "turns at the same instants, so that they meet each other.",
+        },
+    )
     heartbeat: float = field(
         default=10.0,
         metadata={"unit": "s", "least": 0.1, "help": "Time between heartbeats of a stream."},

@@ -126,7 +126,9 @@ class Silent:
 class Evening:
     """A matchmaker and its bots."""
 
-    def __init__(self, clock: MockClock, seats: int, seed: int, rules: PaceRules, house: int = 3) -> None:
+    def __init__(
+        self, clock: MockClock, seats: int, seed: int, rules: PaceRules, house: int = 3, per_hour: int = 0
+    ) -> None:
         self.clock = clock
         self.chance = Random(seed)
         self.players = Players(self._watch, rules)
@@ -137,11 +139,13 @@ class Evening:
         self.meetings = Counter[frozenset[str]]()
         """Of two bots that are no house bots, by their names."""
         self.seats = seats
+        self.guests = Counter[int]()
+        """Number of matches that began, by their number of bots that are no house bots."""
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._events = 0
         self.turns = turns()
         fillers = house_players(*(f"house-{number}" for number in range(house)))
-        settings = config(house=bool(house), seats=(seats,))
+        settings = config(house=bool(house), seats=(seats,), matches_per_hour=per_hour)
         self.matchmaker = Matchmaker(
             settings,
             self.players,
@@ -223,6 +227,7 @@ class Evening:
         ready_check.dissolve()
         self._matches += 1
         owed, tells = OwedTime(len(ready_check.players)), [True] * len(ready_check.players)
+        self.guests[sum(isinstance(player, BotPlayer) for player in ready_check.players)] += 1
         number, each_decides = self._matches, self.chance.randint(*DECISIONS)
         for seat, player in enumerate(ready_check.players):
             owed.decisions[seat] = each_decides

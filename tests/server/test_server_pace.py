@@ -286,3 +286,28 @@ async def test_what_a_killed_server_had_taken_off_for_a_match_that_goes_on_is_no
         await KeptPaces(cast("Store", store), arena.players).save()
         [stored] = [each for each in store.now(kept) if each.bot_id == ann.row.id]
         assert stored.balance == pytest.approx(30)
+
+
+def with_turns(per_hour: int, seconds: float) -> Evening:
+    """An evening of eight quick bots that begin at most so many matches an hour."""
+    clock = MockClock()
+
+    async def play() -> Evening:
+        room = Evening(clock, 4, 1, PaceRules(), per_hour=per_hour)
+        for number in range(8):
+            room.come(f"bot {number}", Kind(seconds=0.05, capacity=1))
+        room.run(seconds)
+        return room
+
+    return trio.run(play, clock=clock)
+
+
+def test_with_turns_bots_meet_as_often_as_without() -> None:
+    shares = {}
+    for per_hour, seconds in ((0, 400.0), (6, 36_000.0), (60, 3600.0)):
+        room = with_turns(per_hour, seconds)
+        shares[per_hour] = room.guests[4] / room.guests.total()
+        if per_hour:
+            expected = per_hour * seconds / 3600
+            assert all(expected - 2 <= len(bot.began) <= expected + 2 for bot in room.bots.values())
+    assert min(shares[6], shares[60]) > 0.9 * shares[0], shares

@@ -221,6 +221,7 @@ class Matchmaker:
         The game of the next table is drawn at random, so that no game uses all the capacity of bots that play several
         games.
         """
+        next_turn = min([queue.next_turn(now) for queue in self._queues.values()], default=math.inf)
         for challenge in self._challenges.seatable():
             players = [*challenge.players]
             self._chance.shuffle(players)
@@ -243,7 +244,7 @@ class Matchmaker:
             ready_check = self._sit_down(queue, seated or table.bots, MatchKind.RATED, self.replacement, now, seat)
             if seated is not None:
                 self._search_seats.began(ready_check)
-        return min([queue.pool.next_due(now) for queue in self._queues.values()], default=math.inf)
+        return min([next_turn, *(queue.pool.next_due(now) for queue in self._queues.values())])
 
     def _sit_down(
         self,
@@ -258,7 +259,7 @@ class Matchmaker:
         for player in players:
             if isinstance(player, BotPlayer):
                 if kind is MatchKind.RATED:
-                    player.offers.seated(now, queue.ladder.name)
+                    queue.seated(player, now)
                 expected = queue.expected(players, player, now)
                 player.offers.expect(
                     ready_check, expected._replace(wait=0.0) if kind is MatchKind.CHALLENGE else expected

@@ -13,6 +13,8 @@ from itertools import cycle, islice
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
+import trio
+
 from arena.ladder.events import day_of
 from arena.scheduling.candidate import Waiting
 from arena.scheduling.clock import RECENT
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 DECISIONS_WEIGHT: Final = 0.1
 """Weight of one match in the moving mean of the number of decisions."""
+INSTANT: Final = 1e-6
+"""Seconds within which two instants are the same, since a timer may fire a rounding error early."""
 
 
 class SpentPairs:
@@ -73,6 +77,11 @@ class Queue:
         self._players = players
         self._house = house
         self._matches_per_bot = config.matches_per_bot
+        self._between_turns = 3600 / config.matches_per_hour if config.matches_per_hour else 0.0
+        """Seconds between the turns of all bots; 0 if a bot may always play."""
+        self._turn = 0
+        """The number of the current turn."""
+        self._next_turn = trio.current_time() + self._between_turns if self._between_turns else math.inf
         self._pace_rules = players.pace_rules
         self._waiting: set[BotPlayer] = set()
         """Bots that may have a seat at any table."""
@@ -102,6 +111,10 @@ class Queue:
             here and bot_player.offers.availability.invitable
         )  # other bots need not wait for a bot that pauses, because it will not be free soon
         room = bot_player.room(self._matches_per_bot) if here else 0
+        free_at = -math.inf if room else bot_player.offers.free_at
+        if self._between_turns and room > 0 and not bot_player.casual:
+            room = int(bot_player.offers.turns.get(self.ladder.name, -1) < self._turn)
+            free_at = -math.inf if room else self._next_turn
         on_trial = room > 0 and bool(self._house) and (bot_player.offers.on_trial or bot_player.casual)
         if on_trial:
             self._on_trial[bot_player] = None
@@ -126,7 +139,7 @@ class Queue:
                 bot_player.offers.last_match,
                 self._pace_class(bot_player),
                 bot_player.offers.pace.balance > 0,
-                -math.inf if room else bot_player.offers.free_at,
+                free_at,
                 not room
                 and bool(bot_player.offers.expected)
                 and all(each.wait > 0 for each in bot_player.offers.expected.values()),
@@ -143,6 +156,27 @@ class Queue:
         """Return the connected bots with which a bot has spent its quota."""
         others = [self._players.get(each) for each in self.spent.of(bot_player.bot_id, day_of(now_us()))]
         return frozenset([each for each in others if each is not None])
+
+    def next_turn(self, now: float) -> float:
+        """Return when all bots get their next turn, and give them the one that is due; infinite without a limit.
+
+        A turn that a bot has not used by then is lost, and its waiting time begins anew.
+        """
+        if now > self._next_turn - INSTANT:
+            passed = 1 + int(max(0.0, now - self._next_turn) / self._between_turns)
+            self._turn += passed
+            self._next_turn += passed * self._between_turns
+            for bot_player in self._players:
+                if self.ladder.name in bot_player.offers.waiting_since:
+                    bot_player.offers.waiting_since[self.ladder.name] = now
+                    self.update(bot_player)
+        return self._next_turn
+
+    def seated(self, bot_player: BotPlayer, now: float) -> None:
+        """Record that a bot got a seat in a rated match, which uses its turn."""
+        bot_player.offers.seated(now, self.ladder.name)
+        if self._between_turns:
+            bot_player.offers.turns[self.ladder.name] = self._turn
 
     def rated(self, match_values: MatchValues[int]) -> None:
         """Use new match values: at once for waiting bots, and for other bots when they have room again."""

@@ -15,6 +15,7 @@ from arena import build
 from arena.api.answer_decoder import read_answers
 from arena.api.game_codecs import ROUNDS, VIEWS, any_encoder, encode_catalog, in_any
 from arena.log.head import LogEntry, LogHead, LogState
+from arena.match.policy import Policy
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
@@ -114,6 +115,7 @@ def decode_hello(message: bytes) -> Hello:
         hello.casual,
         hello.challenges,
         tuple(dict.fromkeys(hello.features)),
+        tuple(dict.fromkeys(hello.ladders)),
     )
 
 
@@ -250,28 +252,12 @@ def _report_fields(report: RoundReport) -> bytes:
 
 
 def _welcome(welcome: Welcome) -> play_pb2.Welcome:
-    policy = welcome.policy
+    limits = welcome.ready_limit, welcome.offer_limit, welcome.seat_limit
     return play_pb2.Welcome(
         server=__version__,
         bot=welcome.bot,
         games=[encode_catalog(game) for game in welcome.games],
-        conduct=play_pb2.Conduct(
-            soft_limit_ms=policy.soft_limit // 1000,
-            bank_ms=policy.bank // 1000,
-            rejections_per_decision=policy.rejections_per_decision,
-            rejections_per_match=policy.rejections_per_match,
-            lates_in_a_row=policy.lates_in_a_row,
-            ready_ms=round(welcome.ready_limit * 1000),
-            lag_allowance_ms=policy.lag_allowance // 1000,
-            grace_ms=policy.grace // 1000,
-            incidents=policy.incidents,
-            restart_hold_ms=policy.restart_hold // 1000,
-            substituted_percent=policy.substituted_percent,
-            park_after=welcome.park_after,
-            newcomer_grace_ms=policy.newcomer_grace // 1000,
-            offer_limit_ms=round(welcome.offer_limit * 1000),
-            seat_limit_ms=round(welcome.seat_limit * 1000),
-        ),
+        conduct=_conduct(welcome.policy, limits, welcome.park_after),
         limits=play_pb2.StreamLimits(
             capacity=welcome.capacity,
             max_request=welcome.transport.max_request,
@@ -282,6 +268,37 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
         log=None if welcome.log is None else encode_state(welcome.log),
         features=welcome.features,
         build=build.kind(),
+        ladders=[
+            play_pb2.LadderTerms(
+                name=ladder.name,
+                game=ladder.game,
+                seats=ladder.seats,
+                options=ladder.options,
+                conduct=_conduct(ladder.policy, ladder.answer_limits, welcome.park_after),
+            )
+            for ladder in welcome.ladders
+        ],
+    )
+
+
+def _conduct(policy: Policy, answer_limits: tuple[float, float, float], park_after: int) -> play_pb2.Conduct:
+    ready_limit, offer_limit, seat_limit = answer_limits
+    return play_pb2.Conduct(
+        soft_limit_ms=policy.soft_limit // 1000,
+        bank_ms=policy.bank // 1000,
+        rejections_per_decision=policy.rejections_per_decision,
+        rejections_per_match=policy.rejections_per_match,
+        lates_in_a_row=policy.lates_in_a_row,
+        ready_ms=round(ready_limit * 1000),
+        lag_allowance_ms=policy.lag_allowance // 1000,
+        grace_ms=policy.grace // 1000,
+        incidents=policy.incidents,
+        restart_hold_ms=policy.restart_hold // 1000,
+        substituted_percent=policy.substituted_percent,
+        park_after=park_after,
+        newcomer_grace_ms=policy.newcomer_grace // 1000,
+        offer_limit_ms=round(offer_limit * 1000),
+        seat_limit_ms=round(seat_limit * 1000),
     )
 
 

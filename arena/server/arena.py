@@ -26,7 +26,7 @@ from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.accounts import Accounts, parked_notice
-from arena.server.sessions.admission import Admission, Authorization
+from arena.server.sessions.admission import Admission, Authorization, named_ladders, on_its_ladders
 from arena.server.sessions.features import held
 from arena.server.sessions.kept_paces import KeptPaces
 from arena.server.sessions.messages import NOT_STORING, STORING, Closed, Notice, NoticeKind, Reason, Welcome
@@ -255,6 +255,7 @@ class Arena:
         Raises what `authorize` raises, `trio.BrokenResourceError` if the bot vanished, `Closed` if the server ends the
         session, and StoreError.
         """
+        hello = on_its_ladders(hello, self._games)
         games = tuple(self._games[name] for name in hello.games if name in self._games)
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
@@ -315,6 +316,7 @@ class Arena:
             config.transport,
             log_state,
             held(hello.features),
+            named_ladders(hello, config.ladders),
         )
 
     async def void(self, match_id: int, reason: str) -> None:

@@ -79,6 +79,8 @@ def test_a_hello_is_taken() -> None:
     for number in (0, 7, (1 << 64) - 1):
         hello.reports_after = number
         assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).reports_after == number
+    hello.ladders.extend(["b", "a", "b"])
+    assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).ladders == ("b", "a")
     hello.version = "2.0 – the bold one"
     assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).version == "2.0 – the bold one"
 

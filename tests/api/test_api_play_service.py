@@ -23,7 +23,7 @@ from tests.server.server_rig import MemoryStore, running
 from trio_grpc.grpc.call import CallRefused
 from trio_grpc.grpc.memory import MemoryPeer
 
-GAME = GAMES["sixth_sense"]
+GAME, NULLERN = GAMES["sixth_sense"], GAMES["nullern"]
 HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1, client="test"))
 Peer = MemoryPeer[bytes, bytes]
 PROTO = Path(__file__).parents[2] / "proto/arena/v1/play.proto"
@@ -127,6 +127,28 @@ async def test_a_welcome_names_those_features_of_the_client_that_the_server_has(
     assert await greeted("bob") == ["of-tomorrow", "made-up"]
 
 
+async def test_a_welcome_confirms_the_named_ladders_with_their_terms(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async def greeted(name: str, *ladders: str) -> pb.Welcome:
+        async with running(store, games=(GAME, NULLERN)) as arena:
+            peer = call(nursery, arena, bearer(token(store, name)))
+            hello = pb.Hello(games=["sixth_sense", "nullern"], capacity=1, ladders=ladders)
+            peer.send(pb.PlayRequest(hello=hello).SerializeToString())
+            return (await until(peer, lambda message: message.HasField("welcome"))).welcome
+
+    default = await greeted("ann")
+    assert [game.name for game in default.games] == ["sixth_sense", "nullern"]
+    assert not default.ladders, "who names none has the bytes of before"
+    named = await greeted("bob", "nullern")
+    assert [game.name for game in named.games] == ["nullern"]
+    [ladder] = named.ladders
+    assert (ladder.name, ladder.game, dict(ladder.options)) == ("nullern", "nullern", {})
+    assert set(ladder.seats) <= set(NULLERN.seats)
+    assert ladder.seats
+    assert ladder.conduct == default.conduct
+
+
 @pytest.mark.parametrize(
     ("first", "code", "text"),
     [
@@ -135,6 +157,16 @@ async def test_a_welcome_names_those_features_of_the_client_that_the_server_has(
             pb.PlayRequest(hello=pb.Hello(games=["go"], capacity=1)),
             grpc.StatusCode.FAILED_PRECONDITION,
             "this server plays sixth_sense; the bot asked for go",
+        ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["go"], ladders=["go"])),
+            grpc.StatusCode.FAILED_PRECONDITION,
+            "this server plays sixth_sense; the bot asked for go",
+        ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], ladders=["sixth_sense", "nullern"])),
+            grpc.StatusCode.FAILED_PRECONDITION,
+            "this server has no ladder 'nullern' for the bot's games; it has sixth_sense",
         ),
     ],
 )

@@ -237,6 +237,21 @@ def test_what_is_asked_wrongly_is_said() -> None:
     assert "there is no check 'wings'; arena check --list shows them" in unknown.stderr
 
 
+def test_a_check_has_the_default_ladders_only() -> None:
+    unknown = arena("check", "--ladder", "sixth_sense-slow", "--", "bot")
+    assert unknown.exit_code == 2
+    assert "there is no ladder 'sixth_sense-slow' in a check, only the default ones: " in unknown.stderr
+
+
+@pytest.mark.process
+def test_a_hello_has_the_ladders_of_the_environment() -> None:
+    asked = ("--ladder", "sixth_sense", "--only", "hello")
+    all_is_well([sys.executable, "-m", "arena_client.samples.rule_bot", *SDK], *asked)
+    status, found = checked([sys.executable, "-m", "tests.bots.nonconforming", "DiesAtSigterm"], *asked)
+    assert status == 1
+    assert "hello.ladders lacks sixth_sense" in found["checks"][-1]["text"]
+
+
 def test_the_list_has_every_check() -> None:
     listed = json.loads(arena("check", "--list", "--json").stdout)["checks"]
     assert [each["name"] for each in listed] == [*CHECKS]

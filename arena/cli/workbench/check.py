@@ -33,6 +33,13 @@ NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
 @click.option("--list", "lists", is_flag=True, help="List the checks with their requirements; no bot is started.")
 @click.option("--only", metavar="CHECK", multiple=True, help="Run only this check and those that it needs; repeatable.")
 @click.option(
+    "--ladder",
+    "ladders",
+    metavar="NAME",
+    multiple=True,
+    help="Put this name into ARENA_LADDERS; the bot's hello must have it; repeatable.",
+)
+@click.option(
     "--conversations",
     metavar="DIR",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -44,6 +51,7 @@ NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
 def command(
     lists: bool,
     only: tuple[str, ...],
+    ladders: tuple[str, ...],
     conversations: Path | None,
     sandbox: str | None,
     as_json: bool,
@@ -69,7 +77,11 @@ def command(
     """
     from arena.local.check.check import CONNECTED
     from arena.local.check.checks import CHECKS, with_needs
+    from engine.registry import GAMES
 
+    if missing := [name for name in ladders if name not in GAMES]:
+        text = f"there is no ladder {missing[0]!r} in a check, only the default ones: {', '.join(GAMES)}"
+        raise click.UsageError(text)
     known = CHECKS if conversations is None else {each.name: each for each in _read(conversations)}
     if unknown := [name for name in only if name not in known]:
         raise click.UsageError(f"there is no check {unknown[0]!r}; arena check --list shows them")
@@ -85,7 +97,7 @@ def command(
     if sandbox is not None and (nowhere := [each for each in NOT_IN_A_BOX if any(each in word for word in command)]):
         wanted = "name {server}, which is unix:PATH there, and {token}"
         raise click.UsageError(f"there is no {nowhere[0]} in a box: {wanted}")
-    bot, results = _run(command, chosen, sandbox, as_json)
+    bot, results = _run(command, chosen, sandbox, ladders, as_json)
     counts = {name: sum(each.verdict.value == name for each in results) for name in COLOURS}
     if as_json:
         print_json({"bot": bot, "checks": results, "counts": counts})
@@ -123,7 +135,7 @@ def _list(chosen: Sequence[Check], as_json: bool) -> None:
 
 
 def _run(
-    command: Sequence[str], chosen: Sequence[Check], sandbox: str | None, as_json: bool
+    command: Sequence[str], chosen: Sequence[Check], sandbox: str | None, ladders: Sequence[str], as_json: bool
 ) -> tuple[CheckedBot, list[CheckResult]]:
     """Run the checks and show each result when it is known; exit if interrupted."""
     import logging
@@ -153,7 +165,7 @@ def _run(
             if status is not None:
                 status.start()
             try:
-                return trio.run(run_checks, command, Path(folder), chosen, began, ended, boxes)
+                return trio.run(run_checks, command, Path(folder), chosen, began, ended, boxes, ladders)
             finally:
                 if status is not None:
                     status.stop()

@@ -55,13 +55,16 @@ async def run_checks(
     began: Callable[[Check], None] = lambda _: None,
     ended: Callable[[CheckResult], None] = lambda _: None,
     sandbox: Sandbox | None = None,
+    ladders: Sequence[str] = (),
 ) -> tuple[CheckedBot, list[CheckResult]]:
     """Check the bot that a command starts; call `began` and `ended` for each check.
+
+    `ladders`: the names that the bot gets in ARENA_LADDERS, and that its hello must have.
 
     Raises: CommandNotStarted, SandboxRefused.
     """
     results: dict[str, CheckResult] = {}
-    async with open_stage(command, folder, sandbox) as stage:
+    async with open_stage(command, folder, sandbox, ladders) as stage:
         for each in chosen:
             began(each)
             results[each.name] = await _asked(each, stage, results)

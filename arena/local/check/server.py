@@ -24,6 +24,7 @@ from arena.local.check.wire import Wire
 from arena.local.server.host import beat, let_play, new_token
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
+from arena.server.sessions.admission import on_its_ladders
 from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.server.workers.pool import WorkerPool
@@ -156,7 +157,7 @@ class CheckServer:
             if message is None:
                 raise PeerVanished
             try:
-                hello = decode_hello(message)
+                hello = on_its_ladders(decode_hello(message), GAMES)
                 if not any(name in GAMES for name in hello.games):
                     text = f"this server plays {', '.join(GAMES)}; the bot asked for {', '.join(hello.games)}"
                     raise Closed(Reason.NO_SUCH_GAME, text)

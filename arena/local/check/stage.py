@@ -94,8 +94,13 @@ def _printable(line: str) -> str:
 
 
 @asynccontextmanager
-async def open_stage(command: Sequence[str], folder: Path, sandbox: Sandbox | None = None) -> AsyncIterator[Stage]:
-    """Open a stage for a bot. The bot's output goes to `folder`, and its program ends with the block."""
+async def open_stage(
+    command: Sequence[str], folder: Path, sandbox: Sandbox | None = None, ladders: Sequence[str] = ()
+) -> AsyncIterator[Stage]:
+    """Open a stage for a bot. The bot's output goes to `folder`, and its program ends with the block.
+
+    `ladders`: the names that the bot gets in ARENA_LADDERS.
+    """
     journal, _ = open_journal(folder, ())
     shared = folder / SHARED
     shared.mkdir(mode=0o700)
@@ -103,7 +108,7 @@ async def open_stage(command: Sequence[str], folder: Path, sandbox: Sandbox | No
         server = CheckServer(journal, nursery)
         relay = Relay(await nursery.start(server.run), nursery, None if sandbox is None else (shared, sandbox))
         await relay.up()
-        stage = Stage(command, folder, server, relay, sandbox)
+        stage = Stage(command, folder, server, relay, sandbox, ladders)
         try:
             yield stage
         finally:
@@ -117,10 +122,17 @@ class Stage:
     """A bot and the server it is checked against."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, server: CheckServer, relay: Relay, sandbox: Sandbox | None
+        self,
+        command: Sequence[str],
+        folder: Path,
+        server: CheckServer,
+        relay: Relay,
+        sandbox: Sandbox | None,
+        ladders: Sequence[str] = (),
     ) -> None:
         self.server = server
         self.relay = relay
+        self.ladders = ladders
         self.program: Program | None = None
         self.printed = 0
         """Number of bytes printed by programs that have ended."""
@@ -198,6 +210,7 @@ class Stage:
         for holder, value in zip(HOLDERS, values, strict=True):
             words = [word.replace(holder, value) for word in words]
         told = {"ARENA_SERVER": self.relay.address, "ARENA_TOKEN_FILE": str(self.token_file)}
+        told["ARENA_LADDERS"] = ",".join(self.ladders)  # empty: not those of the caller's environment
         told = os.environ | told if self._sandbox is None else told | {"ARENA_TOKEN": self._token}
         self.program = await Program.start(words, told, self._log, self._shared, self._sandbox)
         return self.program

@@ -76,8 +76,12 @@ def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
 
 
 def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
-    """Return the environment for a bot: address, token and, unless `boxed`, this process's environment."""
-    return {**({} if boxed else launch.environment()), "ARENA_SERVER": address, "ARENA_TOKEN": token}
+    """Return the environment for a bot: address, token and, unless `boxed`, this process's environment.
+
+    A match here has no ladders, so the bot gets no names of any.
+    """
+    own = {} if boxed else {**launch.environment(), "ARENA_LADDERS": ""}
+    return {**own, "ARENA_SERVER": address, "ARENA_TOKEN": token}
 
 
 def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:

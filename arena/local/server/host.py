@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from arena.server.config import answer_limits
-from arena.server.sessions.admission import Admission, Authorization
+from arena.server.sessions.admission import Admission, Authorization, named_ladders, on_its_ladders
 from arena.server.sessions.features import held
 from arena.server.sessions.messages import Closed, Reason, Welcome
 from arena.server.sessions.player import BotPlayer
@@ -62,6 +62,7 @@ async def let_play(
             config.transport,
             log_state,
             features=held(hello.features),
+            ladders=named_ladders(hello, config.ladders),
         )
     )
     for report in reports:
@@ -110,6 +111,7 @@ class LocalHost:
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
     ) -> None:
+        hello = on_its_ladders(hello, [game.name for game in self.config.games])
         games = tuple(game for game in self.config.games if game.name in hello.games)
         if not games:
             played, wanted = ", ".join(game.name for game in self.config.games), ", ".join(hello.games)

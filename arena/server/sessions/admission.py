@@ -8,17 +8,54 @@ from contextlib import contextmanager
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Final
 
-from arena.server.sessions.messages import Closed, Reason
+from arena.server.sessions.messages import Closed, LadderTerms, Reason
 from arena.server.sessions.rate_limit import TokenBucket
+from engine.game import option_text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Container, Iterable
 
+    from arena.server.config import LadderSettings
     from arena.server.sessions.limits import Limits
+    from arena.server.sessions.messages import Hello
     from arena.store.bots.bots import Bot
 
 CONNECTS_SAVED: Final = 60.0
 """Number of seconds for which a bot's unused allowance of connections is saved up."""
+
+
+def on_its_ladders(hello: Hello, games: Container[str]) -> Hello:
+    """Return a hello with only the games on whose ladders the bot plays. `games`: the names of the server's games.
+
+    The default ladder of a game has the game's name, and there are no others.
+
+    Raises: Closed: The bot named a ladder that its games do not have here.
+    """
+    there = tuple(name for name in hello.games if name in games)
+    if not (hello.ladders and there):
+        return hello
+    for name in hello.ladders:
+        if name not in there:
+            text = f"this server has no ladder {name[:60]!r} for the bot's games; it has {', '.join(there)}"
+            raise Closed(Reason.NO_SUCH_LADDER, text)
+    return hello._replace(games=tuple(name for name in there if name in hello.ladders))
+
+
+def named_ladders(hello: Hello, ladders: Iterable[LadderSettings]) -> tuple[LadderTerms, ...]:
+    """Return the terms of the ladders in a hello that `on_its_ladders` has admitted."""
+    terms = {
+        ladder.name: LadderTerms(
+            ladder.name,
+            ladder.game.name,
+            ladder.seats,
+            {name: option_text(value) for name, value in ladder.options.items()},
+            ladder.policy,
+            ladder.answer_limits,
+        )
+        for ladder in ladders
+        if ladder.name in hello.ladders
+    }
+    return tuple(terms[name] for name in hello.ladders)
 
 
 class Admission:

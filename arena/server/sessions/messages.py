@@ -38,6 +38,8 @@ class Hello(NamedTuple):
     """True if it accepts challenges."""
     features: tuple[str, ...] = ()
     """The features that its client understands."""
+    ladders: tuple[str, ...] = ()
+    """The ladders on which it plays; empty for the default ladders of its games."""
 
 
 class Ready(NamedTuple):
@@ -104,6 +106,19 @@ class BotMessage:
         self.size = size
 
 
+class LadderTerms(NamedTuple):
+    """The terms of a ladder that a bot named."""
+
+    name: str
+    game: str
+    seats: tuple[int, ...]
+    options: Mapping[str, str]
+    """Options that differ from their defaults."""
+    policy: Policy
+    answer_limits: tuple[float, float, float]
+    """Like `ready_limit`, `offer_limit` and `seat_limit` of a welcome."""
+
+
 @dataclass(frozen=True, slots=True)
 class Welcome:
     """The server's first message."""
@@ -128,6 +143,8 @@ class Welcome:
     """The log of results; None if the server has none."""
     features: tuple[str, ...] = ()
     """The features that both sides use on this stream."""
+    ladders: tuple[LadderTerms, ...] = ()
+    """The ladders that the bot named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,6 +415,8 @@ class Reason(Enum):
     """The bot sent a message that the protocol does not allow."""
     NO_SUCH_GAME = auto()
     """The server plays none of the bot's games."""
+    NO_SUCH_LADDER = auto()
+    """The bot named a ladder that its games do not have on this server."""
     FLOODING = auto()
     """The bot sent too much or connected too often, or its owner's bots have too many streams."""
     NO_CASUAL = auto()

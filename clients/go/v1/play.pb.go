@@ -107,6 +107,8 @@ const (
 	Reason_REASON_PAGE_TOKEN_NOT_VALID Reason = 38
 	// NOT_FOUND: the game has no rules in the language.
 	Reason_REASON_NO_RULES Reason = 39
+	// FAILED_PRECONDITION: the server has no such ladder for the bot's games.
+	Reason_REASON_NO_SUCH_LADDER Reason = 40
 )
 
 // Enum value maps for Reason.
@@ -152,6 +154,7 @@ var (
 		37: "REASON_TOO_MANY_WATCHERS",
 		38: "REASON_PAGE_TOKEN_NOT_VALID",
 		39: "REASON_NO_RULES",
+		40: "REASON_NO_SUCH_LADDER",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":            0,
@@ -194,6 +197,7 @@ var (
 		"REASON_TOO_MANY_WATCHERS":      37,
 		"REASON_PAGE_TOKEN_NOT_VALID":   38,
 		"REASON_NO_RULES":               39,
+		"REASON_NO_SUCH_LADDER":         40,
 	}
 )
 
@@ -589,7 +593,10 @@ type Hello struct {
 	Challenges bool `protobuf:"varint,7,opt,name=challenges,proto3" json:"challenges,omitempty"`
 	// The features of later versions of the protocol that the client understands: at most 32 names of at most 40 lower-case letters, digits
 	// and '-'. The server ignores names that it does not know. None is defined yet.
-	Features      []string `protobuf:"bytes,8,rep,name=features,proto3" json:"features,omitempty"`
+	Features []string `protobuf:"bytes,8,rep,name=features,proto3" json:"features,omitempty"`
+	// The names of the ladders on which it plays; each belongs to one of its games. Empty: the default ladders of its games, and no others. The
+	// default ladder of a game has the game's name. An older server ignores this field, and its welcome confirms no ladder.
+	Ladders       []string `protobuf:"bytes,9,rep,name=ladders,proto3" json:"ladders,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -676,6 +683,13 @@ func (x *Hello) GetChallenges() bool {
 func (x *Hello) GetFeatures() []string {
 	if x != nil {
 		return x.Features
+	}
+	return nil
+}
+
+func (x *Hello) GetLadders() []string {
+	if x != nil {
+		return x.Ladders
 	}
 	return nil
 }
@@ -981,7 +995,7 @@ type Welcome struct {
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// The bot's name.
 	Bot string `protobuf:"bytes,2,opt,name=bot,proto3" json:"bot,omitempty"`
-	// The catalogues of those games of Hello.games that the server plays.
+	// The catalogues of those games of Hello.games that the server plays; where Hello.ladders has names, of the games of these ladders only.
 	Games []*GameCatalog `protobuf:"bytes,3,rep,name=games,proto3" json:"games,omitempty"`
 	// The limits of every match, and the consequences of exceeding them.
 	Conduct *Conduct `protobuf:"bytes,4,opt,name=conduct,proto3" json:"conduct,omitempty"`
@@ -993,7 +1007,9 @@ type Welcome struct {
 	// The features of Hello.features that hold on this stream: a subset of these.
 	Features []string `protobuf:"bytes,7,rep,name=features,proto3" json:"features,omitempty"`
 	// The build that runs: "compiled" or "sources".
-	Build         string `protobuf:"bytes,8,opt,name=build,proto3" json:"build,omitempty"`
+	Build string `protobuf:"bytes,8,opt,name=build,proto3" json:"build,omitempty"`
+	// The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER.
+	Ladders       []*LadderTerms `protobuf:"bytes,9,rep,name=ladders,proto3" json:"ladders,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1084,6 +1100,95 @@ func (x *Welcome) GetBuild() string {
 	return ""
 }
 
+func (x *Welcome) GetLadders() []*LadderTerms {
+	if x != nil {
+		return x.Ladders
+	}
+	return nil
+}
+
+// A ladder on which the bot plays.
+type LadderTerms struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ladder's name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of its game.
+	Game string `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
+	// The numbers of seats of its matches.
+	Seats []uint32 `protobuf:"varint,3,rep,packed,name=seats,proto3" json:"seats,omitempty"`
+	// The options of its matches that differ from their defaults, as text.
+	Options map[string]string `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The limits of its matches, and the consequences of exceeding them.
+	Conduct       *Conduct `protobuf:"bytes,5,opt,name=conduct,proto3" json:"conduct,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LadderTerms) Reset() {
+	*x = LadderTerms{}
+	mi := &file_arena_v1_play_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LadderTerms) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LadderTerms) ProtoMessage() {}
+
+func (x *LadderTerms) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_play_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LadderTerms.ProtoReflect.Descriptor instead.
+func (*LadderTerms) Descriptor() ([]byte, []int) {
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *LadderTerms) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LadderTerms) GetGame() string {
+	if x != nil {
+		return x.Game
+	}
+	return ""
+}
+
+func (x *LadderTerms) GetSeats() []uint32 {
+	if x != nil {
+		return x.Seats
+	}
+	return nil
+}
+
+func (x *LadderTerms) GetOptions() map[string]string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *LadderTerms) GetConduct() *Conduct {
+	if x != nil {
+		return x.Conduct
+	}
+	return nil
+}
+
 // The limits of a stream.
 type StreamLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1103,7 +1208,7 @@ type StreamLimits struct {
 
 func (x *StreamLimits) Reset() {
 	*x = StreamLimits{}
-	mi := &file_arena_v1_play_proto_msgTypes[7]
+	mi := &file_arena_v1_play_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1115,7 +1220,7 @@ func (x *StreamLimits) String() string {
 func (*StreamLimits) ProtoMessage() {}
 
 func (x *StreamLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[7]
+	mi := &file_arena_v1_play_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1128,7 +1233,7 @@ func (x *StreamLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLimits.ProtoReflect.Descriptor instead.
 func (*StreamLimits) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{7}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StreamLimits) GetCapacity() uint32 {
@@ -1206,7 +1311,7 @@ type Conduct struct {
 
 func (x *Conduct) Reset() {
 	*x = Conduct{}
-	mi := &file_arena_v1_play_proto_msgTypes[8]
+	mi := &file_arena_v1_play_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1323,7 @@ func (x *Conduct) String() string {
 func (*Conduct) ProtoMessage() {}
 
 func (x *Conduct) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[8]
+	mi := &file_arena_v1_play_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1336,7 @@ func (x *Conduct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conduct.ProtoReflect.Descriptor instead.
 func (*Conduct) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{8}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Conduct) GetSoftLimitMs() uint32 {
@@ -1361,7 +1466,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_arena_v1_play_proto_msgTypes[9]
+	mi := &file_arena_v1_play_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1478,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[9]
+	mi := &file_arena_v1_play_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1491,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{9}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Invitation) GetInvitationId() uint64 {
@@ -1458,7 +1563,7 @@ type MatchStart struct {
 
 func (x *MatchStart) Reset() {
 	*x = MatchStart{}
-	mi := &file_arena_v1_play_proto_msgTypes[10]
+	mi := &file_arena_v1_play_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1575,7 @@ func (x *MatchStart) String() string {
 func (*MatchStart) ProtoMessage() {}
 
 func (x *MatchStart) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[10]
+	mi := &file_arena_v1_play_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1588,7 @@ func (x *MatchStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchStart.ProtoReflect.Descriptor instead.
 func (*MatchStart) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{10}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MatchStart) GetMatchId() uint64 {
@@ -1577,7 +1682,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_arena_v1_play_proto_msgTypes[11]
+	mi := &file_arena_v1_play_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1694,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[11]
+	mi := &file_arena_v1_play_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1707,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{11}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Decision) GetMatchId() uint64 {
@@ -1728,7 +1833,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_arena_v1_play_proto_msgTypes[12]
+	mi := &file_arena_v1_play_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1845,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[12]
+	mi := &file_arena_v1_play_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1858,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{12}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Notice) GetMatchId() uint64 {
@@ -1880,7 +1985,7 @@ type RoundReport struct {
 
 func (x *RoundReport) Reset() {
 	*x = RoundReport{}
-	mi := &file_arena_v1_play_proto_msgTypes[13]
+	mi := &file_arena_v1_play_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +1997,7 @@ func (x *RoundReport) String() string {
 func (*RoundReport) ProtoMessage() {}
 
 func (x *RoundReport) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[13]
+	mi := &file_arena_v1_play_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2010,7 @@ func (x *RoundReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReport.ProtoReflect.Descriptor instead.
 func (*RoundReport) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{13}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RoundReport) GetMatchId() uint64 {
@@ -2019,7 +2124,7 @@ type MatchReport struct {
 
 func (x *MatchReport) Reset() {
 	*x = MatchReport{}
-	mi := &file_arena_v1_play_proto_msgTypes[14]
+	mi := &file_arena_v1_play_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2031,7 +2136,7 @@ func (x *MatchReport) String() string {
 func (*MatchReport) ProtoMessage() {}
 
 func (x *MatchReport) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[14]
+	mi := &file_arena_v1_play_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2044,7 +2149,7 @@ func (x *MatchReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchReport.ProtoReflect.Descriptor instead.
 func (*MatchReport) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{14}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MatchReport) GetMatchId() uint64 {
@@ -2137,7 +2242,7 @@ type RatingChange struct {
 
 func (x *RatingChange) Reset() {
 	*x = RatingChange{}
-	mi := &file_arena_v1_play_proto_msgTypes[15]
+	mi := &file_arena_v1_play_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2149,7 +2254,7 @@ func (x *RatingChange) String() string {
 func (*RatingChange) ProtoMessage() {}
 
 func (x *RatingChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[15]
+	mi := &file_arena_v1_play_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2162,7 +2267,7 @@ func (x *RatingChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RatingChange.ProtoReflect.Descriptor instead.
 func (*RatingChange) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{15}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RatingChange) GetBefore() float64 {
@@ -2195,7 +2300,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x05leave\x18\b \x01(\bR\x05leaveB\f\n" +
 	"\n" +
 	"_heartbeatB\v\n" +
-	"\t_capacity\"\xff\x01\n" +
+	"\t_capacity\"\x99\x02\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05games\x18\x01 \x03(\tR\x05games\x12\x1a\n" +
 	"\bcapacity\x18\x02 \x01(\rR\bcapacity\x12\x16\n" +
@@ -2206,7 +2311,8 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\n" +
 	"challenges\x18\a \x01(\bR\n" +
 	"challenges\x12\x1a\n" +
-	"\bfeatures\x18\b \x03(\tR\bfeaturesB\x10\n" +
+	"\bfeatures\x18\b \x03(\tR\bfeatures\x12\x18\n" +
+	"\aladders\x18\t \x03(\tR\aladdersB\x10\n" +
 	"\x0e_reports_after\"F\n" +
 	"\x05Ready\x12'\n" +
 	"\rinvitation_id\x18\x01 \x01(\x04B\x020\x02R\finvitationId\x12\x14\n" +
@@ -2231,7 +2337,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x0eClosedDecision\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
-	"decisionId\"\x95\x02\n" +
+	"decisionId\"\xc6\x02\n" +
 	"\aWelcome\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12+\n" +
@@ -2240,7 +2346,17 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x06limits\x18\x05 \x01(\v2\x16.arena.v1.StreamLimitsR\x06limits\x12$\n" +
 	"\x03log\x18\x06 \x01(\v2\x12.arena.v1.LogStateR\x03log\x12\x1a\n" +
 	"\bfeatures\x18\a \x03(\tR\bfeatures\x12\x14\n" +
-	"\x05build\x18\b \x01(\tR\x05build\"\xb4\x01\n" +
+	"\x05build\x18\b \x01(\tR\x05build\x12/\n" +
+	"\aladders\x18\t \x03(\v2\x15.arena.v1.LadderTermsR\aladders\"\xf2\x01\n" +
+	"\vLadderTerms\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\tR\x04game\x12\x14\n" +
+	"\x05seats\x18\x03 \x03(\rR\x05seats\x12<\n" +
+	"\aoptions\x18\x04 \x03(\v2\".arena.v1.LadderTerms.OptionsEntryR\aoptions\x12+\n" +
+	"\aconduct\x18\x05 \x01(\v2\x11.arena.v1.ConductR\aconduct\x1a:\n" +
+	"\fOptionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb4\x01\n" +
 	"\fStreamLimits\x12\x1a\n" +
 	"\bcapacity\x18\x01 \x01(\rR\bcapacity\x12\x1f\n" +
 	"\vmax_request\x18\x02 \x01(\rR\n" +
@@ -2368,7 +2484,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\finterruption\x18\v \x01(\x0e2\x16.arena.v1.InterruptionR\finterruption\"<\n" +
 	"\fRatingChange\x12\x16\n" +
 	"\x06before\x18\x01 \x01(\x01R\x06before\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x01R\x05after*\x90\b\n" +
+	"\x05after\x18\x02 \x01(\x01R\x05after*\xab\b\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REASON_TOKEN_UNKNOWN\x10\x01\x12\x18\n" +
@@ -2410,7 +2526,8 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x11REASON_NOT_FITTED\x10$\x12\x1c\n" +
 	"\x18REASON_TOO_MANY_WATCHERS\x10%\x12\x1f\n" +
 	"\x1bREASON_PAGE_TOKEN_NOT_VALID\x10&\x12\x13\n" +
-	"\x0fREASON_NO_RULES\x10'*n\n" +
+	"\x0fREASON_NO_RULES\x10'\x12\x19\n" +
+	"\x15REASON_NO_SUCH_LADDER\x10(*n\n" +
 	"\tMatchKind\x12\x1a\n" +
 	"\x16MATCH_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MATCH_KIND_RATED\x10\x01\x12\x15\n" +
@@ -2459,7 +2576,7 @@ func file_arena_v1_play_proto_rawDescGZIP() []byte {
 }
 
 var file_arena_v1_play_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_arena_v1_play_proto_goTypes = []any{
 	(Reason)(0),             // 0: arena.v1.Reason
 	(MatchKind)(0),          // 1: arena.v1.MatchKind
@@ -2472,64 +2589,69 @@ var file_arena_v1_play_proto_goTypes = []any{
 	(*PlayResponse)(nil),    // 8: arena.v1.PlayResponse
 	(*ClosedDecision)(nil),  // 9: arena.v1.ClosedDecision
 	(*Welcome)(nil),         // 10: arena.v1.Welcome
-	(*StreamLimits)(nil),    // 11: arena.v1.StreamLimits
-	(*Conduct)(nil),         // 12: arena.v1.Conduct
-	(*Invitation)(nil),      // 13: arena.v1.Invitation
-	(*MatchStart)(nil),      // 14: arena.v1.MatchStart
-	(*Decision)(nil),        // 15: arena.v1.Decision
-	(*Notice)(nil),          // 16: arena.v1.Notice
-	(*RoundReport)(nil),     // 17: arena.v1.RoundReport
-	(*MatchReport)(nil),     // 18: arena.v1.MatchReport
-	(*RatingChange)(nil),    // 19: arena.v1.RatingChange
-	nil,                     // 20: arena.v1.Invitation.OptionsEntry
-	nil,                     // 21: arena.v1.MatchStart.OptionsEntry
-	(*GameCatalog)(nil),     // 22: arena.v1.GameCatalog
-	(*LogState)(nil),        // 23: arena.v1.LogState
-	(*SixthSenseView)(nil),  // 24: arena.v1.SixthSenseView
-	(*NullernView)(nil),     // 25: arena.v1.NullernView
-	(*anypb.Any)(nil),       // 26: google.protobuf.Any
-	(*SixthSenseRound)(nil), // 27: arena.v1.SixthSenseRound
-	(*NullernRound)(nil),    // 28: arena.v1.NullernRound
-	(*LogEntry)(nil),        // 29: arena.v1.LogEntry
+	(*LadderTerms)(nil),     // 11: arena.v1.LadderTerms
+	(*StreamLimits)(nil),    // 12: arena.v1.StreamLimits
+	(*Conduct)(nil),         // 13: arena.v1.Conduct
+	(*Invitation)(nil),      // 14: arena.v1.Invitation
+	(*MatchStart)(nil),      // 15: arena.v1.MatchStart
+	(*Decision)(nil),        // 16: arena.v1.Decision
+	(*Notice)(nil),          // 17: arena.v1.Notice
+	(*RoundReport)(nil),     // 18: arena.v1.RoundReport
+	(*MatchReport)(nil),     // 19: arena.v1.MatchReport
+	(*RatingChange)(nil),    // 20: arena.v1.RatingChange
+	nil,                     // 21: arena.v1.LadderTerms.OptionsEntry
+	nil,                     // 22: arena.v1.Invitation.OptionsEntry
+	nil,                     // 23: arena.v1.MatchStart.OptionsEntry
+	(*GameCatalog)(nil),     // 24: arena.v1.GameCatalog
+	(*LogState)(nil),        // 25: arena.v1.LogState
+	(*SixthSenseView)(nil),  // 26: arena.v1.SixthSenseView
+	(*NullernView)(nil),     // 27: arena.v1.NullernView
+	(*anypb.Any)(nil),       // 28: google.protobuf.Any
+	(*SixthSenseRound)(nil), // 29: arena.v1.SixthSenseRound
+	(*NullernRound)(nil),    // 30: arena.v1.NullernRound
+	(*LogEntry)(nil),        // 31: arena.v1.LogEntry
 }
 var file_arena_v1_play_proto_depIdxs = []int32{
 	5,  // 0: arena.v1.PlayRequest.hello:type_name -> arena.v1.Hello
 	6,  // 1: arena.v1.PlayRequest.ready:type_name -> arena.v1.Ready
 	7,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
 	10, // 3: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
-	13, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
-	15, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
-	16, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
-	17, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
-	18, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
-	14, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
+	14, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
+	16, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
+	17, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
+	18, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
+	19, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
+	15, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
 	9,  // 10: arena.v1.PlayResponse.closed:type_name -> arena.v1.ClosedDecision
-	22, // 11: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
-	12, // 12: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
-	11, // 13: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
-	23, // 14: arena.v1.Welcome.log:type_name -> arena.v1.LogState
-	1,  // 15: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
-	20, // 16: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
-	1,  // 17: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
-	21, // 18: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
-	24, // 19: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
-	25, // 20: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
-	26, // 21: arena.v1.Decision.other:type_name -> google.protobuf.Any
-	2,  // 22: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
-	27, // 23: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
-	28, // 24: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
-	26, // 25: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
-	19, // 26: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
-	1,  // 27: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
-	29, // 28: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
-	3,  // 29: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
-	4,  // 30: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
-	8,  // 31: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
-	31, // [31:32] is the sub-list for method output_type
-	30, // [30:31] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	24, // 11: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
+	13, // 12: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
+	12, // 13: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
+	25, // 14: arena.v1.Welcome.log:type_name -> arena.v1.LogState
+	11, // 15: arena.v1.Welcome.ladders:type_name -> arena.v1.LadderTerms
+	21, // 16: arena.v1.LadderTerms.options:type_name -> arena.v1.LadderTerms.OptionsEntry
+	13, // 17: arena.v1.LadderTerms.conduct:type_name -> arena.v1.Conduct
+	1,  // 18: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
+	22, // 19: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
+	1,  // 20: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
+	23, // 21: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
+	26, // 22: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
+	27, // 23: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
+	28, // 24: arena.v1.Decision.other:type_name -> google.protobuf.Any
+	2,  // 25: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
+	29, // 26: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
+	30, // 27: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
+	28, // 28: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
+	20, // 29: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
+	1,  // 30: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
+	31, // 31: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
+	3,  // 32: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
+	4,  // 33: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
+	8,  // 34: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
+	34, // [34:35] is the sub-list for method output_type
+	33, // [33:34] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_play_proto_init() }
@@ -2544,12 +2666,12 @@ func file_arena_v1_play_proto_init() {
 	file_arena_v1_play_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arena_v1_play_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arena_v1_play_proto_msgTypes[4].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[11].OneofWrappers = []any{
+	file_arena_v1_play_proto_msgTypes[12].OneofWrappers = []any{
 		(*Decision_SixthSense)(nil),
 		(*Decision_Nullern)(nil),
 	}
-	file_arena_v1_play_proto_msgTypes[12].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[13].OneofWrappers = []any{
+	file_arena_v1_play_proto_msgTypes[13].OneofWrappers = []any{}
+	file_arena_v1_play_proto_msgTypes[14].OneofWrappers = []any{
 		(*RoundReport_SixthSense)(nil),
 		(*RoundReport_Nullern)(nil),
 	}
@@ -2559,7 +2681,7 @@ func file_arena_v1_play_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_play_proto_rawDesc), len(file_arena_v1_play_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--game", action="append", metavar="GAME", help="play this game only; repeatable (default: the bot's own games)"
     )
     parser.add_argument(
+        "--ladder",
+        action="append",
+        metavar="NAME",
+        help="play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)",
+    )
+    parser.add_argument(
         "--bot-version", dest="version", metavar="TEXT", help="which version the bot is; each has a rating of its own"
     )
     parser.add_argument("--capacity", type=int, metavar="K", help="how many matches to play at once")
@@ -96,6 +102,7 @@ def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> No
             receipts=not arguments.no_receipts,
             casual=arguments.casual,
             challenges=arguments.challenger or arguments.challenges,
+            ladders=arguments.ladder,
             verbose=not arguments.quiet,
         )
     except ArenaError as error:

@@ -35,7 +35,7 @@ from arena_client.errors import ArenaError, ArgumentError, ParkedError, TokenRef
 from arena_client.inbox import Delivery, Inbox, ThreadInbox
 from arena_client.log_check import LogChecker
 from arena_client.network import Calls
-from arena_client.options import DEFAULT_ADDRESS, Options, set_in_environment
+from arena_client.options import DEFAULT_ADDRESS, Options, chosen_ladders, set_in_environment
 from arena_client.probe import obstacle
 from arena_client.receipts import Receipts
 from arena_client.session import Progress, Session, concerns_bot
@@ -112,7 +112,7 @@ class Connection:
     """A bot's connection, with the arguments of `play` and `run`. It has at most one stream at a time."""
 
     def __init__(self, bot: Bot, address: str | None, **told: Unpack[Options]) -> None:
-        """Read omitted arguments from the environment: ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER."""
+        """Read omitted arguments from the environment: ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER, ARENA_LADDERS."""
         if address is None:
             address = set_in_environment("ARENA_SERVER") or DEFAULT_ADDRESS
         token, matches, receipts = told.get("token"), told.get("matches"), told.get("receipts", True)
@@ -149,6 +149,7 @@ class Connection:
         self._give_up_after = told.get("give_up_after")
         self._progress = Progress(matches)
         self._casual = told.get("casual", False)
+        self._ladders = chosen_ladders(told.get("ladders"))
         self._challengers = None if isinstance(challenges, bool) else frozenset(each.lower() for each in challenges)
         """Lower-case names of the bots whose challenges the bot accepts; None if it accepts all challenges or none."""
         self._challenges = challenges if isinstance(challenges, bool) else bool(self._challengers)
@@ -329,6 +330,7 @@ class Connection:
                     lambda request: calls.soon(lambda: stream.send(request)),
                     self._receipts,
                     self._challengers,
+                    self._ladders,
                 )
                 self._session, self._stream = session, stream
                 checking = asyncio.create_task(self._check_log(channel, message.welcome))
@@ -407,6 +409,7 @@ class Connection:
             casual=self._casual,
             challenges=self._challenges,
             features=dict.fromkeys((*FEATURES, *self._bot.features)),
+            ladders=self._ladders,
         )
         stream.send(PlayRequest(hello=hello))
         try:

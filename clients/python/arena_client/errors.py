@@ -47,7 +47,7 @@ class NoGameInCommonError(ArenaError):
 
 
 class ProtocolMismatchError(ArenaError):
-    """The other side is not an Arena server, or is newer than this client."""
+    """The other side is not an Arena server, is newer than this client, or is too old for the bot's ladders."""
 
 
 class TakenOverError(ArenaError):

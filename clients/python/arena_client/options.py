@@ -45,6 +45,10 @@ class Options(TypedDict, total=False):
     """True to play unrated matches with house bots only."""
     challenges: bool | Iterable[str]
     """True to accept challenges, or the names of the bots whose challenges are accepted."""
+    ladders: Iterable[str] | None
+    """Names of the ladders to play on. None: those in ARENA_LADDERS. None there either, or an empty list: the default
+    ladders of the bot's games.
+    """
 
 
 def check_names(told: Mapping[str, object], function: str) -> None:
@@ -58,6 +62,22 @@ def check_names(told: Mapping[str, object], function: str) -> None:
 def set_in_environment(name: str) -> str | None:
     """Return a variable of the environment; None if it is unset or empty."""
     return os.environ.get(name) or None
+
+
+def chosen_ladders(ladders: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the ladders to play on: `ladders`, or if it is None, those in ARENA_LADDERS, separated by commas.
+
+    A program that starts bots with ARENA_TOKEN decides alone.
+
+    Raises:
+        ArgumentError: `ladders` is a string.
+    """
+    if isinstance(ladders, str):
+        raise ArgumentError(f"ladders is {ladders!r}: it takes a list of names, or None for ARENA_LADDERS")
+    if ladders is not None and not set_in_environment("ARENA_TOKEN"):
+        return tuple(ladders)
+    names = (name.strip() for name in os.environ.get("ARENA_LADDERS", "").split(","))
+    return tuple(name for name in names if name)
 
 
 def drain_seconds() -> float:

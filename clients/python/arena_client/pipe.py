@@ -62,7 +62,7 @@ class PipeBot(Bot):
         self._words = words
         self._texts = texts
         self._told: set[str] = set()
-        self._conduct: play_pb2.Conduct | None = None
+        self._limits: tuple[play_pb2.Conduct | None, list[play_pb2.LadderTerms]] = None, []
         self._answers: dict[tuple[int, int], int] = {}
         self._asked: set[tuple[int, int]] = set()
         """Open decisions that were sent to the command and not yet answered."""
@@ -97,12 +97,15 @@ class PipeBot(Bot):
     def decide_many(self, decisions: Sequence[Decision]) -> Iterator[int | None]:
         """Send the decisions to the command. It may answer in any order and in any number of lines."""
         conduct = self.welcome.conduct if self.welcome.HasField("conduct") else None
-        if conduct != self._conduct:  # the first connection, or one to a server with other limits
-            self._conduct = conduct
+        limits = conduct, [*self.welcome.ladders]
+        if limits != self._limits:  # the first connection, or one to a server with other limits
+            self._limits = limits
             self._told.clear()
         for game in {each.game.name: each.game for each in decisions if each.game.name not in self._told}.values():
             self._told.add(game.name)
-            self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[game.message], conduct=conduct)))
+            ladders = [each for each in self.welcome.ladders if each.game == game.name]
+            greeting = play_pb2.Welcome(bot=self.name, games=[game.message], conduct=conduct, ladders=ladders)
+            self._tell(PlayResponse(welcome=greeting))
         self._asked.update((each.match_id, each.decision_id) for each in decisions)
         message = PlayResponse(decisions=map(_message, decisions))
         self._tell(message, [each.text() for each in decisions] if self._texts else ())

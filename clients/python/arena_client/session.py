@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from arena_client.bot import Bot
 from arena_client.decision import Catalog
-from arena_client.errors import NoGameInCommonError
+from arena_client.errors import NoGameInCommonError, ProtocolMismatchError
 from arena_client.receipts import Receipts, Seat
 from arena_client.v1.play_pb2 import (
     Invitation,
@@ -105,13 +105,16 @@ class Session:
         send: Callable[[PlayRequest], None],
         receipts: Receipts | None = None,
         challengers: Set[str] | None = None,
+        ladders: Sequence[str] = (),
     ) -> None:
         """Begin the conversation.
 
         `send`: function that sends the bot's messages, called in the bot's thread. `receipts`: store for the log's
         entries of its matches. `challengers`: lower-case names of the bots whose challenges it accepts; None for all.
+        `ladders`: the names in its hello.
 
         Raises:
+            ProtocolMismatchError: The welcome does not confirm its ladders.
             NoGameInCommonError: The welcome has none of the bot's games.
         """
         self.send = send
@@ -133,6 +136,10 @@ class Session:
             progress.welcomed(welcome.log.head.size)
         self._room = progress.room(bot.capacity)
         """The capacity last sent to the server; negative if it must be sent again."""
+        confirmed = {ladder.name for ladder in welcome.ladders}
+        if unknown := [name for name in ladders if name not in confirmed]:
+            text = f"the server does not confirm the ladder {unknown[0]}: it is older than ladders; name none"
+            raise ProtocolMismatchError(text)
         if not self.games.keys() & set(bot.games):
             raise NoGameInCommonError(
                 f"the server plays none of the bot's games ({', '.join(bot.games) or 'it names none'})"

@@ -44,6 +44,7 @@ BOT: Final = {
     "thinks_ms": 0,
     "batch": False,
     "gives": None,
+    "ladders": None,
 }
 """The default bot of a conversation."""
 A_DAY: Final = 86400.0
@@ -255,7 +256,7 @@ class _Play:
     def _start(self) -> None:
         spec = self._spec
         told: dict[str, Any] = {name: spec[name] for name in ("token", "owner", "invitation", "matches", "on_error")}
-        told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after")}
+        told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after", "ladders")}
         bot = _Scripted(spec, self._loop, self._lines, self._arrive)
         self._caller = Caller(bot, spec["on_error"], self._loop.time)
         self._connection = connection.Connection(bot, "arena:1", token_file=self._token_file, receipts=False, **told)

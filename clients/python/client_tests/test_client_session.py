@@ -10,6 +10,7 @@ from typing import cast
 
 import pytest
 from arena_client import (
+    ArgumentError,
     BadAnswerError,
     Bot,
     Catalog,
@@ -22,7 +23,7 @@ from arena_client import (
     RoundReport,
 )
 from arena_client.caller import HOLD, Caller
-from arena_client.options import OnError
+from arena_client.options import OnError, chosen_ladders
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
 from client_tests.peer import CATALOG, PROMISED, First, asks, invites, notice, reports, starts, welcome
@@ -54,6 +55,40 @@ def session(
     bot: Bot, *, wanted: int | None = None, on_error: OnError = "raise", clock: Iterator[float] | None = None
 ) -> Conversation:
     return Conversation(bot, Progress(wanted), welcome().welcome, on_error, clock)
+
+
+def test_a_server_that_confirms_no_ladders_is_too_old_for_a_bot_that_names_one() -> None:
+    greeting = welcome().welcome
+    with pytest.raises(ProtocolMismatchError, match="does not confirm the ladder slow: it is older than ladders"):
+        Session(First(), greeting, Progress(None), lambda _: None, ladders=["slow"])
+    greeting.ladders.add(name="slow")
+    Session(First(), greeting, Progress(None), lambda _: None, ladders=["slow"])
+
+
+@pytest.mark.parametrize(
+    ("given", "token", "listed", "names"),
+    [
+        (None, "", None, ()),
+        (None, "", " a, ,b,", ("a", "b")),
+        ([], "", "a", ()),
+        (["c"], "", "a", ("c",)),
+        (["c"], "t", "", ()),
+        (["c"], "t", "a", ("a",)),
+    ],
+)
+def test_ladders_are_those_given_or_else_those_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, given: list[str] | None, token: str, listed: str | None, names: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("ARENA_TOKEN", token)
+    monkeypatch.delenv("ARENA_LADDERS", raising=False)
+    if listed is not None:
+        monkeypatch.setenv("ARENA_LADDERS", listed)
+    assert chosen_ladders(given) == names
+
+
+def test_a_list_of_ladders_is_no_text() -> None:
+    with pytest.raises(ArgumentError, match="ladders is 'slow': it takes a list of names, or None for ARENA_LADDERS"):
+        chosen_ladders("slow")
 
 
 def answers(requests: Iterable[play_pb2.PlayRequest]) -> list[list[tuple[int, int, int]]]:

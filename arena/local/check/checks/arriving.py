@@ -50,6 +50,8 @@ async def hello(stage: Stage) -> None:
     if stage.server.hello_fault:
         raise Fault(stage.server.hello_fault)
     said = (await stage.connected()).hello
+    if unnamed := [name for name in stage.ladders if name not in said.ladders]:
+        raise Fault(f"hello.ladders lacks {unnamed[0]}, which ARENA_LADDERS has: update the SDK, or read it")
     if not said.capacity:
         raise Fault("hello.capacity is 0: a server gives it no matches")
     if not said.version:

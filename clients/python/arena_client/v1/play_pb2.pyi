@@ -110,6 +110,8 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     """INVALID_ARGUMENT: the page token is not of this list, query, ladder or build of the server."""
     REASON_NO_RULES: _Reason.ValueType  # 39
     """NOT_FOUND: the game has no rules in the language."""
+    REASON_NO_SUCH_LADDER: _Reason.ValueType  # 40
+    """FAILED_PRECONDITION: the server has no such ladder for the bot's games."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
     """The reason for which the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as
@@ -196,6 +198,8 @@ REASON_PAGE_TOKEN_NOT_VALID: Reason.ValueType  # 38
 """INVALID_ARGUMENT: the page token is not of this list, query, ladder or build of the server."""
 REASON_NO_RULES: Reason.ValueType  # 39
 """NOT_FOUND: the game has no rules in the language."""
+REASON_NO_SUCH_LADDER: Reason.ValueType  # 40
+"""FAILED_PRECONDITION: the server has no such ladder for the bot's games."""
 global___Reason = Reason
 
 class _MatchKind:
@@ -425,6 +429,7 @@ class Hello(google.protobuf.message.Message):
     CASUAL_FIELD_NUMBER: builtins.int
     CHALLENGES_FIELD_NUMBER: builtins.int
     FEATURES_FIELD_NUMBER: builtins.int
+    LADDERS_FIELD_NUMBER: builtins.int
     capacity: builtins.int
     """The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity. StreamLimits.capacity has
     the number that the server allows.
@@ -457,6 +462,12 @@ class Hello(google.protobuf.message.Message):
         and '-'. The server ignores names that it does not know. None is defined yet.
         """
 
+    @property
+    def ladders(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The names of the ladders on which it plays; each belongs to one of its games. Empty: the default ladders of its games, and no others. The
+        default ladder of a game has the game's name. An older server ignores this field, and its welcome confirms no ladder.
+        """
+
     def __init__(
         self,
         *,
@@ -468,9 +479,10 @@ class Hello(google.protobuf.message.Message):
         casual: builtins.bool = ...,
         challenges: builtins.bool = ...,
         features: collections.abc.Iterable[builtins.str] | None = ...,
+        ladders: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "reports_after", b"reports_after"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "features", b"features", "games", b"games", "reports_after", b"reports_after", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "features", b"features", "games", b"games", "ladders", b"ladders", "reports_after", b"reports_after", "version", b"version"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_reports_after", b"_reports_after"]) -> typing.Literal["reports_after"] | None: ...
 
 global___Hello = Hello
@@ -631,6 +643,7 @@ class Welcome(google.protobuf.message.Message):
     LOG_FIELD_NUMBER: builtins.int
     FEATURES_FIELD_NUMBER: builtins.int
     BUILD_FIELD_NUMBER: builtins.int
+    LADDERS_FIELD_NUMBER: builtins.int
     server: builtins.str
     """The server's version, such as "0.1.0"."""
     bot: builtins.str
@@ -639,7 +652,7 @@ class Welcome(google.protobuf.message.Message):
     """The build that runs: "compiled" or "sources"."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[arena_client.v1.game_pb2.GameCatalog]:
-        """The catalogues of those games of Hello.games that the server plays."""
+        """The catalogues of those games of Hello.games that the server plays; where Hello.ladders has names, of the games of these ladders only."""
 
     @property
     def conduct(self) -> global___Conduct:
@@ -659,6 +672,10 @@ class Welcome(google.protobuf.message.Message):
     def features(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The features of Hello.features that hold on this stream: a subset of these."""
 
+    @property
+    def ladders(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LadderTerms]:
+        """The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER."""
+
     def __init__(
         self,
         *,
@@ -670,11 +687,69 @@ class Welcome(google.protobuf.message.Message):
         log: arena_client.v1.log_pb2.LogState | None = ...,
         features: collections.abc.Iterable[builtins.str] | None = ...,
         build: builtins.str = ...,
+        ladders: collections.abc.Iterable[global___LadderTerms] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["conduct", b"conduct", "limits", b"limits", "log", b"log"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bot", b"bot", "build", b"build", "conduct", b"conduct", "features", b"features", "games", b"games", "limits", b"limits", "log", b"log", "server", b"server"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "build", b"build", "conduct", b"conduct", "features", b"features", "games", b"games", "ladders", b"ladders", "limits", b"limits", "log", b"log", "server", b"server"]) -> None: ...
 
 global___Welcome = Welcome
+
+@typing.final
+class LadderTerms(google.protobuf.message.Message):
+    """A ladder on which the bot plays."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class OptionsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    NAME_FIELD_NUMBER: builtins.int
+    GAME_FIELD_NUMBER: builtins.int
+    SEATS_FIELD_NUMBER: builtins.int
+    OPTIONS_FIELD_NUMBER: builtins.int
+    CONDUCT_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The ladder's name."""
+    game: builtins.str
+    """The name of its game."""
+    @property
+    def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The numbers of seats of its matches."""
+
+    @property
+    def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """The options of its matches that differ from their defaults, as text."""
+
+    @property
+    def conduct(self) -> global___Conduct:
+        """The limits of its matches, and the consequences of exceeding them."""
+
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        game: builtins.str = ...,
+        seats: collections.abc.Iterable[builtins.int] | None = ...,
+        options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        conduct: global___Conduct | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["conduct", b"conduct"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["conduct", b"conduct", "game", b"game", "name", b"name", "options", b"options", "seats", b"seats"]) -> None: ...
+
+global___LadderTerms = LadderTerms
 
 @typing.final
 class StreamLimits(google.protobuf.message.Message):

@@ -748,6 +748,10 @@ pub struct Hello {
     /// and '-'. The server ignores names that it does not know. None is defined yet.
     #[prost(string, repeated, tag = "8")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The names of the ladders on which it plays; each belongs to one of its games. Empty: the default ladders of its games, and no others. The
+    /// default ladder of a game has the game's name. An older server ignores this field, and its welcome confirms no ladder.
+    #[prost(string, repeated, tag = "9")]
+    pub ladders: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// The acceptance of an invitation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -824,7 +828,7 @@ pub struct Welcome {
     /// The bot's name.
     #[prost(string, tag = "2")]
     pub bot: ::prost::alloc::string::String,
-    /// The catalogues of those games of Hello.games that the server plays.
+    /// The catalogues of those games of Hello.games that the server plays; where Hello.ladders has names, of the games of these ladders only.
     #[prost(message, repeated, tag = "3")]
     pub games: ::prost::alloc::vec::Vec<GameCatalog>,
     /// The limits of every match, and the consequences of exceeding them.
@@ -843,6 +847,31 @@ pub struct Welcome {
     /// The build that runs: "compiled" or "sources".
     #[prost(string, tag = "8")]
     pub build: ::prost::alloc::string::String,
+    /// The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER.
+    #[prost(message, repeated, tag = "9")]
+    pub ladders: ::prost::alloc::vec::Vec<LadderTerms>,
+}
+/// A ladder on which the bot plays.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LadderTerms {
+    /// The ladder's name.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// The name of its game.
+    #[prost(string, tag = "2")]
+    pub game: ::prost::alloc::string::String,
+    /// The numbers of seats of its matches.
+    #[prost(uint32, repeated, tag = "3")]
+    pub seats: ::prost::alloc::vec::Vec<u32>,
+    /// The options of its matches that differ from their defaults, as text.
+    #[prost(btree_map = "string, string", tag = "4")]
+    pub options: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// The limits of its matches, and the consequences of exceeding them.
+    #[prost(message, optional, tag = "5")]
+    pub conduct: ::core::option::Option<Conduct>,
 }
 /// The limits of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1227,6 +1256,8 @@ pub enum Reason {
     PageTokenNotValid = 38,
     /// NOT_FOUND: the game has no rules in the language.
     NoRules = 39,
+    /// FAILED_PRECONDITION: the server has no such ladder for the bot's games.
+    NoSuchLadder = 40,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1275,6 +1306,7 @@ impl Reason {
             Self::TooManyWatchers => "REASON_TOO_MANY_WATCHERS",
             Self::PageTokenNotValid => "REASON_PAGE_TOKEN_NOT_VALID",
             Self::NoRules => "REASON_NO_RULES",
+            Self::NoSuchLadder => "REASON_NO_SUCH_LADDER",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1320,6 +1352,7 @@ impl Reason {
             "REASON_TOO_MANY_WATCHERS" => Some(Self::TooManyWatchers),
             "REASON_PAGE_TOKEN_NOT_VALID" => Some(Self::PageTokenNotValid),
             "REASON_NO_RULES" => Some(Self::NoRules),
+            "REASON_NO_SUCH_LADDER" => Some(Self::NoSuchLadder),
             _ => None,
         }
     }
@@ -1592,8 +1625,8 @@ pub mod play_service_client {
         /// UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, and wait longer each time; a google.rpc.RetryInfo
         /// beside the reason has the shortest wait. Any other status with a reason is final.
         /// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
-        /// FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
-        /// RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
+        /// FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_SUCH_LADDER, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO.
+        /// UNAVAILABLE: STOPPING, STORE_UNAVAILABLE. RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
         pub async fn play(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::PlayRequest>,

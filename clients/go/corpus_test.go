@@ -48,6 +48,7 @@ type botSpec struct {
 	ThinksMs    int             `json:"thinks_ms"`
 	Batch       bool            `json:"batch"`
 	Gives       []any           `json:"gives"`
+	Ladders     []string        `json:"ladders"`
 }
 
 type conversation struct {
@@ -168,6 +169,7 @@ func (p *performance) options() Options {
 	options := Options{
 		TokenFile: p.tokenFile, Invitation: p.spec.Invitation, Owner: p.spec.Owner, Matches: p.spec.Matches, Casual: p.spec.Casual,
 		PlayOn: p.spec.OnError == "continue", GiveUpAfter: time.Duration(p.spec.GiveUpAfter * float64(time.Second)), NoReceipts: true,
+		Ladders: p.spec.Ladders,
 	}
 	if p.spec.Token != nil {
 		options.Token = *p.spec.Token

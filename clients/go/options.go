@@ -41,6 +41,9 @@ type Options struct {
 	// Challenges accepts challenges from all bots, Challengers only those from the named bots.
 	Challenges  bool
 	Challengers []string
+	// Ladders are the names of the ladders to play on. Nil: those in ARENA_LADDERS. None there either, or an empty
+	// list: the default ladders of the bot's games.
+	Ladders []string
 }
 
 // DefaultAddress is the default address of a server.
@@ -57,7 +60,7 @@ const (
 // profile contains the data that a connection needs, from the bot, the options and the environment.
 type profile struct {
 	name, owner, version, address, token, tokenFile, invitation, tlsRoots string
-	games, features                                                       []string
+	games, features, ladders                                              []string
 	capacity, matches                                                     int
 	giveUpAfter                                                           time.Duration
 	tls, casual, challenges                                               bool
@@ -118,6 +121,21 @@ func first(texts ...string) string {
 	return ""
 }
 
+// chosenLadders returns the ladders to play on: those given, or for nil those in ARENA_LADDERS. A program that starts
+// bots with ARENA_TOKEN decides alone.
+func chosenLadders(given []string) []string {
+	if given != nil && os.Getenv("ARENA_TOKEN") == "" {
+		return given
+	}
+	var names []string
+	for _, each := range strings.Split(os.Getenv("ARENA_LADDERS"), ",") {
+		if name := strings.TrimSpace(each); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func capacityOf(bot *Bot) int {
 	if bot.Capacity == 0 {
 		return 8
@@ -133,6 +151,7 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 		invitation: options.Invitation, tlsRoots: options.TLSRoots, tls: options.TLS || options.TLSRoots != "", games: bot.Games, features: bot.Features,
 		capacity: capacityOf(bot), matches: options.Matches, giveUpAfter: options.GiveUpAfter, casual: options.Casual,
 		challenges: options.Challenges || len(options.Challengers) > 0, keepsReceipts: !options.NoReceipts,
+		ladders: chosenLadders(options.Ladders),
 	}
 	if made.token == "" {
 		made.tokenFile = first(made.tokenFile, os.Getenv("ARENA_TOKEN_FILE"))

@@ -102,8 +102,15 @@ type session struct {
 	room int
 }
 
-// newSession returns the conversation after a welcome; NoGameInCommon if there is none.
+// newSession returns the conversation after a welcome; NoGameInCommon if there is none, ProtocolMismatch
+// if the server does not confirm the bot's ladders.
 func newSession(welcome *arenav1.Welcome, profile *profile, progress *progress, keep func(*arenav1.MatchReport, *seat)) (*session, error) {
+	for _, name := range profile.ladders {
+		if !slices.ContainsFunc(welcome.Ladders, func(ladder *arenav1.LadderTerms) bool { return ladder.Name == name }) {
+			text := fmt.Sprintf("the server does not confirm the ladder %s: it is older than ladders; name none", name)
+			return nil, &Error{Kind: ProtocolMismatch, Text: text}
+		}
+	}
 	common := slices.ContainsFunc(welcome.Games, func(game *arenav1.GameCatalog) bool { return slices.Contains(profile.games, game.Name) })
 	if !common {
 		text := fmt.Sprintf("the server plays none of the bot's games (%s)", strings.Join(profile.games, ", "))
@@ -220,7 +227,7 @@ func (s *session) end(report *arenav1.MatchReport) {
 func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
 	return &arenav1.PlayRequest{Hello: &arenav1.Hello{
 		Games: profile.games, Capacity: uint32(p.room(profile.capacity)), Client: "arena-client-go " + Version, Version: profile.version,
-		Casual: profile.casual, Challenges: profile.challenges, Features: profile.features, ReportsAfter: p.reportsAfter,
+		Casual: profile.casual, Challenges: profile.challenges, Features: profile.features, ReportsAfter: p.reportsAfter, Ladders: profile.ladders,
 	}}
 }
 

@@ -30,7 +30,7 @@ namespace v1 = arena::v1;
 
 constexpr double A_DAY = 86'400'000;
 const std::set<std::string> WORDS = {"games", "capacity", "version", "token", "owner", "invitation", "matches", "challenges",
-                                     "casual", "on_error", "give_up_after", "thinks_ms", "batch", "gives"};
+                                     "casual", "on_error", "give_up_after", "thinks_ms", "batch", "gives", "ladders"};
 
 std::string word(arena::ErrorKind kind) {
   switch (kind) {
@@ -271,6 +271,10 @@ class Play {
     options.challenges = fields.count("challenges") && fields.at("challenges").bool_value();
     if (fields.count("challenges")) {
       for (const auto& name : fields.at("challenges").list_value().values()) options.challengers.push_back(name.string_value());
+    }
+    if (fields.count("ladders")) {
+      options.ladders.emplace();
+      for (const auto& name : fields.at("ladders").list_value().values()) options.ladders->push_back(name.string_value());
     }
     if (text_of(spec_, "on_error") == "continue") options.on_error = arena::OnError::proceed;
     run.caller = std::make_unique<arena::Caller>(*run.bot, options.on_error, [this] { return clock_.now(); });

@@ -16,6 +16,7 @@ options:
   --name NAME            the bot's name on the server
   --owner WHO            bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
   --game GAME            play this game only; repeatable (default: the bot's own games)
+  --ladder NAME          play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)
   --bot-version WHICH    each has a rating of its own (default: a digest of the program)
   --capacity N           how many matches to play at once
   --matches N            stop after N matches; 0 for no end
@@ -95,6 +96,7 @@ impl Command {
             "--name" => self.name = Some(given()?),
             "--owner" => self.options.owner = Some(given()?),
             "--game" => self.games.push(given()?),
+            "--ladder" => self.options.ladders.get_or_insert_with(Vec::new).push(given()?),
             "--bot-version" => self.version = Some(given()?),
             "--capacity" => self.capacity = Some(number(name, &given()?, |&at_once| at_once > 0, "1 or more")?),
             "--matches" => self.options.matches = number(name, &given()?, |_| true, "0 or more")?,

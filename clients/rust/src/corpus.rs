@@ -65,6 +65,7 @@ struct Spec {
     thinks_ms: u64,
     batch: bool,
     gives: Option<Vec<Value>>,
+    ladders: Option<Vec<String>>,
 }
 
 impl Default for Spec {
@@ -84,6 +85,7 @@ impl Default for Spec {
             thinks_ms: 0,
             batch: false,
             gives: None,
+            ladders: None,
         }
     }
 }
@@ -474,6 +476,7 @@ fn program(
         casual: spec.casual,
         challenges: spec.challenges == true,
         challengers: challengers.unwrap_or_default(),
+        ladders: spec.ladders.clone(),
         ..Options::default()
     };
     let settings = Settings::new(spec.profile(), "", &options).unwrap();

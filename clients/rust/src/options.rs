@@ -45,6 +45,9 @@ pub struct Options {
     pub challenges: bool,
     /// Accept challenges from these bots only.
     pub challengers: Vec<String>,
+    /// Names of the ladders to play on; by default those in `ARENA_LADDERS`. None there either, or an
+    /// empty list: the default ladders of the bot's games.
+    pub ladders: Option<Vec<String>>,
 }
 
 /// The default address of a server.
@@ -78,6 +81,7 @@ pub(crate) struct Settings {
     pub challenges: bool,
     /// Lower-case names of the bots whose challenges the bot accepts; all without a list.
     pub challengers: Option<BTreeSet<String>>,
+    pub ladders: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -138,6 +142,11 @@ impl Settings {
                 })
             }
         };
+        // a program that starts bots with ARENA_TOKEN decides alone
+        let ladders = options.ladders.clone().filter(|_| variable("ARENA_TOKEN").is_none()).unwrap_or_else(|| {
+            let listed = variable("ARENA_LADDERS").unwrap_or_default();
+            listed.split(',').map(str::trim).filter(|name| !name.is_empty()).map(String::from).collect()
+        });
         let challengers: BTreeSet<_> = options.challengers.iter().map(|name| name.to_lowercase()).collect();
         Ok(Self {
             name: profile.name,
@@ -157,6 +166,7 @@ impl Settings {
             casual: options.casual,
             challenges: options.challenges || !challengers.is_empty(),
             challengers: (!challengers.is_empty()).then_some(challengers),
+            ladders,
         })
     }
 }

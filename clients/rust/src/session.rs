@@ -98,6 +98,7 @@ impl Progress {
             casual: settings.casual,
             challenges: settings.challenges,
             features: settings.features.clone(),
+            ladders: settings.ladders.clone(),
             reports_after: self.reports_after,
             ..Hello::default()
         };
@@ -116,8 +117,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Returns the conversation after a welcome; `NoGameInCommon` if there is none.
+    /// Returns the conversation after a welcome; `NoGameInCommon` if there is none, `ProtocolMismatch`
+    /// if the server does not confirm the bot's ladders.
     pub fn new(welcome: &Welcome, settings: &Settings, progress: &Progress) -> Result<Self, Error> {
+        let confirmed = |name: &String| welcome.ladders.iter().any(|ladder| ladder.name == *name);
+        if let Some(name) = settings.ladders.iter().find(|name| !confirmed(name)) {
+            let text = format!("the server does not confirm the ladder {name}: it is older than ladders; name none");
+            return Err(Error::new(Kind::ProtocolMismatch, text));
+        }
         if !welcome.games.iter().any(|game| settings.games.contains(&game.name)) {
             let text = format!("the server plays none of the bot's games ({})", settings.games.join(", "));
             return Err(Error::new(Kind::NoGameInCommon, text));

@@ -302,12 +302,12 @@ export class Connection {
   }
 
   #welcome(welcome: Session["welcome"]): Session {
-    const { address, games, capacity, challengers } = this.profile;
+    const { address, games, capacity, challengers, ladders } = this.profile;
     log.info(`${welcome.bot} is connected to ${address} (Arena ${welcome.server}${welcome.build && `, ${welcome.build}`})`);
     this.#name = welcome.bot;
     this.#progress.reconnect();
     if (welcome.log?.head !== undefined) this.#progress.welcomed(welcome.log.head.size);
-    const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers);
+    const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers, ladders);
     this.#welcomed = this.#reached = true;
     this.#session += 1;
     if (welcome.log !== undefined) this.#receipts?.recordLog(welcome.log);
@@ -315,11 +315,12 @@ export class Connection {
   }
 
   #hello() {
-    const { games, features, capacity: most, version, casual, challenges } = this.profile;
+    const { games, features, ladders, capacity: most, version, casual, challenges } = this.profile;
     const { reportsAfter } = this.#progress;
     const capacity = this.#progress.room(most);
     const client = `arena-client-typescript ${VERSION}`;
-    return create(HelloSchema, { games: [...games], features: [...features], capacity, client, version, casual, challenges, reportsAfter });
+    const lists = { games: [...games], features: [...features], ladders: [...ladders] };
+    return create(HelloSchema, { ...lists, capacity, client, version, casual, challenges, reportsAfter });
   }
 }
 

@@ -34,6 +34,11 @@ export interface Options {
   casual?: boolean | undefined;
   /** True to accept challenges, or the names of the bots to accept them from. */
   challenges?: boolean | readonly string[] | undefined;
+  /**
+   * Names of the ladders to play on; by default those in ARENA_LADDERS. None there either, or an empty list: the default
+   * ladders of the bot's games.
+   */
+  ladders?: readonly string[] | undefined;
 }
 
 /** Data that a connection needs: plain values, so that it can be sent to another thread. */
@@ -57,6 +62,7 @@ export interface Profile {
   challenges: boolean;
   /** Lower-case names of the bots whose challenges the bot accepts; undefined for all. */
   challengers: ReadonlySet<string> | undefined;
+  ladders: readonly string[];
 }
 
 export const DEFAULT_ADDRESS = "localhost:50051";
@@ -97,6 +103,16 @@ const checkedCount = (what: string, count: number) => {
   if (!Number.isInteger(count) || count < 1) throw new ArgumentError(`${what} is ${count}: it takes 1 or more`);
 };
 
+/**
+ * Return the ladders to play on: those given, or else those in ARENA_LADDERS. A program that starts bots with ARENA_TOKEN
+ * decides alone.
+ */
+function chosenLadders(given: readonly string[] | undefined): readonly string[] {
+  if (given !== undefined && environment("ARENA_TOKEN") === undefined) return given;
+  const names = (environment("ARENA_LADDERS") ?? "").split(",").map((name) => name.trim());
+  return names.filter((name) => name !== "");
+}
+
 /** Collect the data that a connection needs from a bot, the options and the environment; throws ArgumentError. */
 export function profileOf(bot: Bot, options: Options): Profile {
   let { address, token, tokenFile, tls = false } = options;
@@ -136,6 +152,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
     receipts: options.receipts === false || (token !== undefined && tokenFile === undefined) ? undefined : `${file}.receipts`,
     casual: options.casual ?? false,
     challenges: typeof challenges === "boolean" ? challenges : challenges.length > 0,
+    ladders: chosenLadders(options.ladders),
     challengers: typeof challenges === "boolean" ? undefined : new Set(challenges.map((each) => each.toLowerCase())),
   };
 }

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 
 import { create } from "@bufbuild/protobuf";
 
-import { NoGameInCommonError } from "./errors.js";
+import { NoGameInCommonError, ProtocolMismatchError } from "./errors.js";
 import { log } from "./log.js";
 import type { Receipts, Seat } from "./receipts.js";
 import {
@@ -83,7 +83,7 @@ export class Session {
 
   /**
    * `challengers`: lower-case names of the bots whose challenges the bot accepts; undefined for all. Throws
-   * NoGameInCommonError.
+   * NoGameInCommonError, or ProtocolMismatchError if the server does not confirm the `ladders`.
    */
   constructor(
     readonly welcome: Welcome,
@@ -92,8 +92,13 @@ export class Session {
     private readonly progress: Progress,
     private readonly receipts?: Receipts,
     private readonly challengers?: ReadonlySet<string>,
+    ladders: readonly string[] = [],
   ) {
     this.#room = progress.room(capacity);
+    const unknown = ladders.find((name) => !welcome.ladders.some((ladder) => ladder.name === name));
+    if (unknown !== undefined) {
+      throw new ProtocolMismatchError(`the server does not confirm the ladder ${unknown}: it is older than ladders; name none`);
+    }
     if (!welcome.games.some(({ name }) => games.includes(name))) {
       throw new NoGameInCommonError(`the server plays none of the bot's games (${games.join(", ") || "it names none"})`);
     }

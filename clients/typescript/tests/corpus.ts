@@ -36,7 +36,7 @@ const BOT = {
   games: ["sixth_sense"], capacity: 8, version: "1", token: "given" as string | null, owner: undefined as string | undefined,
   invitation: undefined as string | undefined, matches: undefined as number | undefined, challenges: false as boolean | string[],
   casual: false, on_error: "raise" as "raise" | "continue", give_up_after: undefined as number | undefined, thinks_ms: 0,
-  batch: false, gives: undefined as number[] | undefined,
+  batch: false, gives: undefined as number[] | undefined, ladders: undefined as string[] | undefined,
 };
 
 function read(name: string): unknown {
@@ -255,12 +255,12 @@ class Play {
   }
 
   #start(): void {
-    const { owner, invitation, matches, challenges, casual, on_error: onError, give_up_after: giveUpAfter } = this.#spec;
+    const { owner, invitation, matches, challenges, casual, ladders, on_error: onError, give_up_after: giveUpAfter } = this.#spec;
     const bot = new ScriptedBot(this.#spec, this.#clock, this.#told, () => {
       for (const message of this.#meanwhile.splice(0)) this.#open().events.message(message);
     });
     const token = this.#spec.token ?? undefined;
-    const options = { address: "arena:1", token, tokenFile: this.tokenFile, owner, invitation, matches, challenges, casual, giveUpAfter };
+    const options = { address: "arena:1", token, tokenFile: this.tokenFile, owner, invitation, matches, challenges, casual, giveUpAfter, ladders };
     const caller = new Caller(bot, onError, () => this.#clock.now());
     const answering = new Answering(caller, (session, request) => connection.say(session, request));
     const profile = profileOf(bot, { ...options, receipts: false });

@@ -15,6 +15,7 @@ const char HELP[] = R"(  --server HOST:PORT       default: ARENA_SERVER in the e
   --name NAME              the bot's name on the server (default: the bot's own)
   --owner NAME             who owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
   --game GAME              play this game only; repeatable (default: the bot's own games)
+  --ladder NAME            play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)
   --bot-version TEXT       which version the bot is; each has a rating of its own
   --capacity K             how many matches to play at once
   --matches N              stop after so many matches (default: no end)
@@ -99,6 +100,11 @@ int main(Bot& bot, int count, char** arguments, const std::string& description) 
                  if (own_games) bot.games.clear();
                  own_games = false;
                  bot.games.push_back(text);
+               }},
+              {"--ladder",
+               [&](auto& text) {
+                 if (!options.ladders) options.ladders.emplace();
+                 options.ladders->push_back(text);
                }},
               {"--bot-version", [&](auto& text) { bot.version = text; }},
               {"--capacity", [&](auto& text) { bot.capacity = whole("--capacity", text); }},

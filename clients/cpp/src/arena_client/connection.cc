@@ -170,6 +170,12 @@ void Connection::welcome(const v1::Welcome& welcome) {
   progress_.welcomed(welcome);
   Keep keep;
   if (receipts_) keep = [this](const v1::MatchReport& report, const Seat* seat) { receipts_->record_match(report, seat); };
+  for (const std::string& name : profile_.ladders) {
+    const auto same = [&name](const auto& ladder) { return ladder.name() == name; };
+    if (std::any_of(welcome.ladders().begin(), welcome.ladders().end(), same)) continue;
+    throw ArenaError(ErrorKind::protocol_mismatch,
+                     "the server does not confirm the ladder " + name + ": it is older than ladders; name none");
+  }
   session_.emplace(welcome, profile_.games, profile_.capacity, progress_, profile_.challengers, std::move(keep));
   welcomed_ = reached_ = true;
   number_++;
@@ -250,6 +256,7 @@ v1::PlayRequest Connection::hello() const {
   hello->set_client("arena-client-cpp " ARENA_CLIENT_VERSION);
   hello->set_version(profile_.version);
   for (const std::string& feature : profile_.features) hello->add_features(feature);
+  for (const std::string& ladder : profile_.ladders) hello->add_ladders(ladder);
   hello->set_casual(profile_.casual);
   hello->set_challenges(profile_.challenges);
   if (progress_.reports_after) hello->set_reports_after(*progress_.reports_after);

@@ -48,12 +48,15 @@ struct Options {
   bool challenges = false;
   /// If not empty, the bot accepts challenges only from bots with these names.
   std::vector<std::string> challengers;
+  /// Names of the ladders to play on; by default those in ARENA_LADDERS. None there either, or an empty list: the
+  /// default ladders of the bot's games.
+  std::optional<std::vector<std::string>> ladders;
 };
 
 /// Data that a connection needs.
 struct Profile {
   std::string name, owner, version, address, token_file, invitation, tls_roots;
-  std::vector<std::string> games, features;
+  std::vector<std::string> games, features, ladders;
   int capacity = 0;
   std::optional<std::string> token;
   bool tls = false, casual = false, challenges = false;

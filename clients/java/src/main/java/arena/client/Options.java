@@ -23,6 +23,8 @@ public final class Options {
     boolean casual;
     boolean challenges;
     List<String> challengers = List.of();
+    /** Null for those in ARENA_LADDERS. */
+    List<String> ladders;
 
     /** Overrides the bot's own name. */
     public Options name(String value) {
@@ -129,6 +131,15 @@ public final class Options {
     /** Accepts challenges from all bots. */
     public Options challenges() {
         challenges = true;
+        return this;
+    }
+
+    /**
+     * The names of the ladders to play on; by default those in ARENA_LADDERS. None there either, or
+     * an empty list: the default ladders of the bot's games.
+     */
+    public Options ladders(List<String> names) {
+        ladders = List.copyOf(names);
         return this;
     }
 

@@ -50,6 +50,7 @@ final class Profile {
     final boolean challenges;
     /** Lower-case names of the bots whose challenges the bot accepts; empty for all. */
     final Set<String> challengers;
+    final List<String> ladders;
 
     Profile(Bot bot, String address, Options options, Map<String, String> environment) {
         name = first(options.name, bot.name());
@@ -68,6 +69,12 @@ final class Profile {
         challengers = options.challengers.stream().map(each -> each.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
         String server = environment.getOrDefault("ARENA_SERVER", "");
         String startedFor = environment.getOrDefault("ARENA_TOKEN", "");
+        if (startedFor.isEmpty() && options.ladders != null) {
+            ladders = options.ladders;
+        } else { // a program that starts bots with ARENA_TOKEN decides alone
+            String listed = environment.getOrDefault("ARENA_LADDERS", "");
+            ladders = Stream.of(listed.split(",")).map(String::strip).filter(name -> !name.isEmpty()).toList();
+        }
         if (startedFor.isEmpty()) {
             this.address = first(address, server, DEFAULT_ADDRESS);
             token = options.token;

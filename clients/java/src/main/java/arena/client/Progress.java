@@ -82,6 +82,7 @@ final class Progress {
                 .setClient("arena-client-java " + Arena.VERSION)
                 .setVersion(profile.version)
                 .addAllFeatures(profile.features)
+                .addAllLadders(profile.ladders)
                 .setCasual(profile.casual)
                 .setChallenges(profile.challenges);
         if (reportsAfter != null) {

@@ -53,11 +53,19 @@ final class Session {
     private int room;
 
     /**
-     * Begins the conversation; throws NO_GAME_IN_COMMON if the welcome shows none of the bot's games.
+     * Begins the conversation; throws NO_GAME_IN_COMMON if the welcome shows none of the bot's games,
+     * PROTOCOL_MISMATCH if it does not confirm the bot's ladders.
      *
      * @param receipts records the reports that have an entry of the log; null to record nothing
      */
     Session(Welcome welcome, Profile profile, Progress progress, Receipts receipts) {
+        for (String name : profile.ladders) {
+            if (welcome.getLaddersList().stream().noneMatch(ladder -> ladder.getName().equals(name))) {
+                throw new ArenaException(
+                        ArenaException.Kind.PROTOCOL_MISMATCH,
+                        "the server does not confirm the ladder " + name + ": it is older than ladders; name none");
+            }
+        }
         if (welcome.getGamesList().stream().noneMatch(game -> profile.games.contains(game.getName()))) {
             throw new ArenaException(
                     ArenaException.Kind.NO_GAME_IN_COMMON,

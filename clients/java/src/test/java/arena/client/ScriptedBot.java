@@ -19,7 +19,7 @@ import java.util.Set;
 final class ScriptedBot extends Bot {
     private static final Set<String> WORDS = Set.of(
             "games", "capacity", "version", "token", "owner", "invitation", "matches", "challenges", "casual", "on_error",
-            "give_up_after", "thinks_ms", "batch", "gives");
+            "give_up_after", "thinks_ms", "batch", "gives", "ladders");
 
     /** Calls to the bot's code. */
     final List<String> told = new ArrayList<>();
@@ -70,6 +70,9 @@ final class ScriptedBot extends Bot {
             options.challengers(texts(names));
         } else if (challenges != null && challenges.getAsBoolean()) {
             options.challenges();
+        }
+        if (spec.has("ladders")) {
+            options.ladders(texts(spec.get("ladders")));
         }
         return options;
     }

@@ -155,6 +155,7 @@ def _differences(replay: Replay, leaf: Mapping[str, Any]) -> list[str]:
     compared: Sequence[tuple[str, object, object]] = (
         ("the match's number", leaf["match"], header.match_id),
         ("the game", leaf["game"], header.game.name),
+        ("the ladder", leaf.get("ladder", leaf["game"]), header.ladder_id),
         ("the kind", LeafKind(leaf["kind"]) is LeafKind.RATED, rated),
         ("the bots' names", leaf["names"], [bot.name for bot in header.bots]),
         ("the places", leaf["places"], list(result.places)),

@@ -8,11 +8,14 @@ read it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final
 
 VERSION: Final = 1
-"""Version of the format of leaves."""
+"""Version of the format of leaves that name no ladder."""
+LADDER_VERSION: Final = 2
+"""Version of the format of leaves that name a ladder. A game's default ladder is never named."""
 
 
 class LeafKind(Enum):
@@ -38,32 +41,48 @@ class LeafKind(Enum):
     """The restoration of the data directory from a backup: everything after the named head is gone."""
     KEY = "key"
     """The change to another signing key; the first leaf of every log names its first key."""
+    SEASON = "season"
+    """The beginning of a further season of a ladder."""
 
 
 _SEATS: Final = ("bots", "names", "versions")
 _RESULT: Final = ("match", "game", *_SEATS, "places", "counts", "points", "replay")
+_LADDER_RESULT: Final = ("match", "game", "ladder", *_SEATS, "places", "counts", "points", "replay")
 _DECISION: Final = ("name", "reason")
-FIELDS: Final[dict[LeafKind, tuple[str, ...]]] = {
-    LeafKind.RATED: _RESULT,
-    LeafKind.CASUAL: _RESULT,
-    LeafKind.INTERRUPTED: ("match", "game", *_SEATS, "reason"),
-    LeafKind.VOID: ("match", "game", "reason"),
-    LeafKind.BAN: _DECISION,
-    LeafKind.UNBAN: _DECISION,
-    LeafKind.HIDE: _DECISION,
-    LeafKind.UNHIDE: _DECISION,
-    LeafKind.DELETE: _DECISION,
-    LeafKind.RENAME: ("name", "new_name", "reason"),
-    LeafKind.PRUNE: ("through", "replays"),
-    LeafKind.RESTORE: ("size", "root"),
-    LeafKind.KEY: ("key", "signature"),
+FIELDS: Final[dict[int, dict[LeafKind, tuple[str, ...]]]] = {
+    VERSION: {
+        LeafKind.RATED: _RESULT,
+        LeafKind.CASUAL: _RESULT,
+        LeafKind.INTERRUPTED: ("match", "game", *_SEATS, "reason"),
+        LeafKind.VOID: ("match", "game", "reason"),
+        LeafKind.BAN: _DECISION,
+        LeafKind.UNBAN: _DECISION,
+        LeafKind.HIDE: _DECISION,
+        LeafKind.UNHIDE: _DECISION,
+        LeafKind.DELETE: _DECISION,
+        LeafKind.RENAME: ("name", "new_name", "reason"),
+        LeafKind.PRUNE: ("through", "replays"),
+        LeafKind.RESTORE: ("size", "root"),
+        LeafKind.KEY: ("key", "signature"),
+    },
+    LADDER_VERSION: {
+        LeafKind.RATED: _LADDER_RESULT,
+        LeafKind.CASUAL: _LADDER_RESULT,
+        LeafKind.INTERRUPTED: ("match", "game", "ladder", *_SEATS, "reason"),
+        LeafKind.VOID: ("match", "game", "ladder", "reason"),
+        LeafKind.SEASON: ("name", "season", "ladder"),
+    },
 }
-"""The fields of each kind, in their order, after `log` (the version), `number` (from 1), `kind` and `at` (microseconds
-since 1970)."""
+"""By version, the fields of each kind, in their order, after `log` (the version), `number` (from 1), `kind` and `at`
+(microseconds since 1970)."""
+_KINDS: Final = [kind.value for kind in LeafKind]
 RESULTS: Final = frozenset({LeafKind.RATED, LeafKind.CASUAL})
 """The kinds of matches that ended with a result."""
 _HEAD: Final = ("log", "number", "kind", "at")
-_ALL_FIELDS: Final = {kind: dict.fromkeys((*_HEAD, *names)) for kind, names in FIELDS.items()}
+_ALL_FIELDS: Final = {
+    version: {kind: dict.fromkeys((*_HEAD, *names)) for kind, names in kinds.items()}
+    for version, kinds in FIELDS.items()
+}
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -72,16 +91,29 @@ class LeafError(ValueError):
 
 
 def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
-    """Return the canonical bytes of a leaf.
+    """Return the canonical bytes of a leaf. It has version 2 if a ladder is among the fields.
 
     Raises:
-        LeafError: The fields are not exactly those of its kind.
+        LeafError: The fields are not exactly those of its kind, or the ladder is the default one of its game.
     """
-    names = FIELDS[kind]
-    if fields.keys() != set(names):
-        raise LeafError(f"a leaf of the kind {kind.value} has the fields {', '.join(names)}, not {', '.join(fields)}")
-    head = {"log": VERSION, "number": number, "kind": kind.value, "at": at}
+    version = LADDER_VERSION if "ladder" in fields else VERSION
+    _check_fields(version, kind, fields)
+    names = FIELDS[version][kind]
+    head = {"log": version, "number": number, "kind": kind.value, "at": at}
     return _ENCODE(head | {name: fields[name] for name in names}).encode()
+
+
+def _check_fields(version: int, kind: LeafKind, fields: Mapping[str, Any]) -> None:
+    """Raise LeafError unless the fields are those of the kind; `fields` may have those of every leaf as well."""
+    names = FIELDS[version].get(kind)
+    if names is None:
+        known = " or ".join(str(each) for each, kinds in FIELDS.items() if kind in kinds)
+        raise LeafError(f"a leaf of the kind {kind.value} has version {known}, not {version}")
+    found = [name for name in fields if name not in _HEAD]
+    if set(found) != set(names):
+        raise LeafError(f"a leaf of the kind {kind.value} has the fields {', '.join(names)}, not {', '.join(found)}")
+    if version == LADDER_VERSION and fields["ladder"] == fields.get("game", fields.get("name")):
+        raise LeafError(f"a leaf does not name the default ladder {fields['ladder']!r}")
 
 
 def text_of(value: Any) -> str:
@@ -93,17 +125,20 @@ def decode_leaf(content: bytes) -> dict[str, Any]:
     """Return the fields of a leaf by name. `kind` is a string.
 
     Raises:
-        LeafError: The bytes are not canonical.
+        LeafError: The bytes are not canonical, or of a version, kind or field that this program does not know.
     """
     try:
         leaf = json.loads(content.decode())
-        if leaf["log"] != VERSION:
-            raise LeafError(f"its version is {leaf['log']!r}, and this program knows {VERSION}; upgrade it")
+        version, known = leaf["log"], " and ".join(map(str, FIELDS))
+        if type(version) is not int or version not in FIELDS:
+            raise LeafError(f"its version is {version!r}, and this program knows {known}; upgrade it")
+        if leaf["kind"] not in _KINDS:
+            raise LeafError(f"its kind is {leaf['kind']!r}, and this program knows {', '.join(_KINDS)}; upgrade it")
         kind = LeafKind(leaf["kind"])
-        if leaf.keys() != _ALL_FIELDS[kind].keys():
-            fields = ", ".join(name for name in leaf if name not in _HEAD)
-            raise LeafError(f"a leaf of the kind {kind.value} has the fields {', '.join(FIELDS[kind])}, not {fields}")
-        canonical = [*leaf] == [*_ALL_FIELDS[kind]] and _ENCODE(leaf).encode() == content
+        _check_fields(version, kind, leaf)
+        if not leaf.keys() >= set(_HEAD):
+            raise LeafError(f"it lacks one of the fields {', '.join(_HEAD)}")
+        canonical = [*leaf] == [*_ALL_FIELDS[version][kind]] and _ENCODE(leaf).encode() == content
     except LeafError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

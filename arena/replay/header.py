@@ -96,6 +96,13 @@ class Header:
     """Number of the rule that determines how ratings follow from the result; see `arena.match.result`."""
     offers: tuple[SeatOffer, ...] = ()
     """The seats offered to bots, in the order of the answers; unknown before format 4."""
+    ladder: str = ""
+    """Id of the ladder; empty if it is the default one of the game."""
+
+    @property
+    def ladder_id(self) -> str:
+        """Id of the ladder, also of a default one."""
+        return self.ladder or self.game.name
 
     def new_match(self) -> Match:
         """Create the match before its first input. Raises OptionError for options that the game does not have."""

@@ -57,6 +57,7 @@ def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
         "arena_replay": version,
         "match": header.match_id,
         "game": header.game.name,
+        **({"ladder": header.ladder} if header.ladder else {}),
         "kind": header.kind.value,
         "dealt_by": header.dealt_by,
         "rated": rated,

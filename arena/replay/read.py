@@ -138,7 +138,8 @@ class _Reader:
 
     def _header(self, line: dict[str, Any]) -> Header:
         recent = line["arena_replay"] >= 4
-        check(line, {**shape.HEADER, **shape.ADDED_TO_HEADER_IN_4} if recent else shape.HEADER)
+        fields = {**shape.HEADER, **shape.ADDED_TO_HEADER_IN_4} if recent else shape.HEADER
+        check(line, {**fields, **shape.OF_A_LADDER} if recent and "ladder" in line else fields)
         check(line["policy"], {**shape.POLICY, **shape.ADDED_TO_POLICY_IN_4} if recent else shape.POLICY)
         for bot in line["bots"]:
             check(bot, {**shape.BOT, **shape.ADDED_TO_BOT_IN_4} if recent else shape.BOT)
@@ -148,6 +149,8 @@ class _Reader:
             self._fail(f"{len(line['bots'])} bots and {len(line['nonces'])} nonces for {line['seats']} seats")
         if line["game"] not in GAMES:
             self._fail(f"this arena does not know the game {line['game']!r}; it knows {', '.join(sorted(GAMES))}")
+        if line.get("ladder") == line["game"]:
+            self._fail(f'the field "ladder" names {line["game"]!r}, the default ladder of the game, which has no field')
         try:
             started = read_instant(line["started"])
         except ValueError:
@@ -254,6 +257,7 @@ def _added_in_4(line: dict[str, Any]) -> dict[str, Any]:
         "dealt_by": line["dealt_by"],
         "rating_rule": line["rating_rule"],
         "offers": offers,
+        "ladder": line.get("ladder", ""),
     }
 
 

@@ -5,6 +5,7 @@ The schema checks only the form, not the meaning.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -49,6 +50,8 @@ def _list_of(kind: FieldKind, description: str) -> FieldKind:
     return FieldKind(description, lambda value: isinstance(value, list) and all(map(kind.fits, value)))
 
 
+_LADDER_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}(?:/(?:[2-9]|[1-9][0-9]{1,8}))?")
+"""A name and from the second season on its number. A default ladder has its game's name, perhaps with underscores."""
 WHOLE: Final = FieldKind("a whole number", _is_whole)
 NATURAL: Final = FieldKind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
 NUMBER: Final = FieldKind("a number below 1e9", lambda value: type(value) in {int, float} and abs(value) < 1e9)
@@ -97,6 +100,12 @@ ADDED_TO_HEADER_IN_4: Final[Shape] = {
         lambda value: _is_whole(value) and 1 <= value <= RATING_RULE,
     ),
     "offers": OBJECTS,
+}
+OF_A_LADDER: Final[Shape] = {
+    "ladder": FieldKind(
+        "the id of a ladder, such as slow or slow/2,",
+        lambda value: isinstance(value, str) and _LADDER_ID.fullmatch(value) is not None,
+    ),
 }
 OFFER: Final[Shape] = {
     "seat": NATURAL,

@@ -65,6 +65,7 @@ export function receiptsOf(path, match) {
         check(headSigned(keysOf(leaves), line.head), "its head is not signed by the key of the log");
         check(rootOf(line) === line.head.root, "its head does not include its leaf");
         const leaf = JSON.parse(line.leaf);
+        check([1, 2].includes(leaf.log), `its leaf has version ${leaf.log}, which is not known here`);
         check(leaf.match === match && leaf.number === line.number, "its leaf is of another match");
         return [{ file, ...line, leaf }];
       } catch (error) {
@@ -80,6 +81,7 @@ export function differences({ header, result, text }, { seat, nonce, commitment,
   if (rated === undefined) return [`the match ended without a result (${leaf.reason})`];
   const compared = {
     "the game": [leaf.game, header.game],
+    "the ladder": [leaf.ladder ?? leaf.game, header.ladder ?? header.game],
     "the kind": [rated, header.rated],
     "the bots' names": [leaf.names, header.bots.map(({ name }) => name)],
     "the places": [leaf.places, result.places],

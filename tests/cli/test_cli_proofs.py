@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +24,7 @@ from arena.log.head import LogState as State
 from arena.log.keys import HeadSigner, Signer
 from arena.replay.hash_chain import PackedReplay, pack, text_digest, without_chain
 from arena.replay.read import read
+from arena.replay.record import encode
 from arena.store.backup import back_up, restore
 from arena.store.base import leaves as log
 from arena.store.bots import bots
@@ -50,13 +52,16 @@ class Recorded(NamedTuple):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    directory = tmp_path_factory.mktemp("proofs")
-    replay = read(WHOLE)
+    return recorded_in(tmp_path_factory.mktemp("proofs"), WHOLE)
+
+
+def recorded_in(directory: Path, whole: bytes) -> Recorded:
+    replay = read(whole)
     header, result = replay.header, replay.result
 
     def store_it(connection: Any) -> None:
         players = [bots.register(connection, bot.name, "", AT).bot.id for bot in header.bots]
-        number = matches.begin(connection, header.game.name, {}, players, AT, header.match_id)
+        number = matches.begin(connection, header.game.name, {}, players, AT, header.match_id, ladder_id=header.ladder)
         _, entries = play()
         assert [change.after.value for change in changes(entries)]
         content = pack([without_chain(line) or "" for line in replay.lines])
@@ -77,7 +82,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
             await store.write(store_it)
 
     trio.run(make)
-    (directory / "match.jsonl.gz").write_bytes(WHOLE)
+    (directory / "match.jsonl.gz").write_bytes(whole)
     with open_readonly(directory / "data") as connection:
         state, entry = log.state(connection), log.outcome(connection, header.match_id)
     assert state is not None
@@ -95,6 +100,25 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 def _message(entry: Entry) -> LogEntry:
     head = LogHead(size=entry.head.size, root=entry.head.root, signature=entry.head.signature)
     return LogEntry(number=entry.number, leaf=entry.leaf, head=head, proof=entry.proof)
+
+
+def test_a_match_of_a_further_ladder_is_borne_out_and_one_of_another_ladder_is_not(tmp_path: Path) -> None:
+    header, entries = play()
+    slow, fast = (encode(replace(header, ladder=ladder), entries, changes(entries)) for ladder in ("slow/2", "fast"))
+    recorded = recorded_in(tmp_path, slow)
+    assert '{\\"log\\":2,' in (tmp_path / "bot-1.receipts").read_text()
+    assert shown("replay", "verify", recorded.file, "--data", recorded.data, "--receipts", recorded.receipts)
+    assert '"ladder":"slow/2"' in shown("log", "show", "101", "--data", recorded.data, "--json").replace(": ", ":")
+    assert shown("log", "audit", "--data", recorded.data)
+    others = {tmp_path / "fast.jsonl.gz": fast, tmp_path / "default.jsonl.gz": WHOLE}
+    for file, content in others.items():
+        file.write_bytes(content)
+        assert "): the ladder, the replay's digest" in refused(recorded, file)
+    if shutil.which("node") is not None:
+        assert in_javascript(recorded.file, recorded.receipts)[0] == 0
+        for file in others:
+            status, words = in_javascript(file, recorded.receipts)
+            assert (status, "): the ladder, the replay's digest" in words) == (1, True)
 
 
 def test_a_file_alone_is_consistent_and_no_more(recorded: Recorded) -> None:

@@ -29,19 +29,22 @@ def entry(number: int, size: int) -> LogEntry:
 
 
 def test_the_vectors_have_a_leaf_of_every_kind() -> None:
-    kinds = {LeafKind(decode_leaf(leaf)["kind"]) for leaf in LEAVES}
-    assert kinds == set(LeafKind) == set(FIELDS)
+    kinds = {(leaf["log"], LeafKind(leaf["kind"])) for leaf in map(decode_leaf, LEAVES)}
+    assert kinds == {(version, kind) for version, known in FIELDS.items() for kind in known}
+    assert {kind for _, kind in kinds} == set(LeafKind)
 
 
-@pytest.mark.parametrize("vector", VECTORS["leaves"], ids=lambda vector: json.loads(vector["leaf"])["kind"])
+@pytest.mark.parametrize(
+    "vector", VECTORS["leaves"], ids=lambda vector: "{log} {kind}".format(**json.loads(vector["leaf"]))
+)
 def test_a_leaf_has_one_encoding(vector: dict[str, str]) -> None:
     content = vector["leaf"].encode()
     leaf = decode_leaf(content)
-    fields = {name: leaf[name] for name in FIELDS[LeafKind(leaf["kind"])]}
+    fields = {name: leaf[name] for name in FIELDS[leaf["log"]][LeafKind(leaf["kind"])]}
     assert encode_leaf(leaf["number"], LeafKind(leaf["kind"]), leaf["at"], **fields) == content
     assert leaf_hash(content).hex() == vector["hash"]
     backwards = json.dumps(dict(reversed(json.loads(content).items())), separators=(",", ":"), ensure_ascii=False)
-    for other in (content.replace(b'"log":1,', b'"log": 1,'), content + b" ", backwards.encode()):
+    for other in (content.replace(b'"log":', b'"log": ', 1), content + b" ", backwards.encode()):
         with pytest.raises(LeafError, match="written otherwise"):
             decode_leaf(other)
 
@@ -53,8 +56,34 @@ def test_a_leaf_has_one_encoding(vector: dict[str, str]) -> None:
         (b"[]", "no leaf of a log"),
         (b"\xff", "no leaf of a log"),
         (b"[" * 100_000, "no leaf of a log"),
-        (b'{"log":2,"number":1,"kind":"key","at":1}', "version is 2, and this program knows 1; upgrade it"),
-        (b'{"log":1,"number":1,"kind":"party","at":1}', "no leaf of a log"),
+        (b'{"log":3,"number":1,"kind":"key","at":1}', "version is 3, and this program knows 1 and 2; upgrade it"),
+        (b'{"log":true,"number":1,"kind":"key","at":1}', "version is True, and this program knows 1 and 2; upgrade it"),
+        (b'{"log":1,"number":1,"kind":"party","at":1}', "kind is 'party', and this program knows rated, .*season; upg"),
+        (
+            b'{"log":1,"number":1,"kind":[],"at":1}',
+            r"kind is \[\], and this program knows rated, .*season; upgrade it",
+        ),
+        (
+            b'{"log":2,"number":1,"kind":"ban","at":1,"name":"x","reason":""}',
+            "a leaf of the kind ban has version 1, not 2",
+        ),
+        (
+            b'{"log":1,"number":1,"kind":"season","at":1,"name":"x","season":2,"ladder":"x/2"}',
+            "a leaf of the kind season has version 2, not 1",
+        ),
+        (
+            b'{"log":1,"number":1,"kind":"void","at":1,"match":1,"game":"x","ladder":"y","reason":""}',
+            "has the fields match, game, reason, not match, game, ladder, reason",
+        ),
+        (
+            b'{"log":2,"number":1,"kind":"void","at":1,"match":1,"game":"x","reason":""}',
+            "has the fields match, game, ladder, reason, not match, game, reason",
+        ),
+        (
+            b'{"log":2,"number":1,"kind":"void","at":1,"match":1,"game":"x","ladder":"x","reason":""}',
+            "a leaf does not name the default ladder 'x'",
+        ),
+        (b'{"log":1,"kind":"ban","at":1,"name":"x","reason":""}', "lacks one of the fields log, number, kind, at"),
         (b'{"log":1,"number":1,"kind":"ban","at":1,"name":"x"}', "has the fields name, reason, not name"),
     ],
 )
@@ -69,7 +98,7 @@ def test_heads_are_those_of_the_vectors_and_signed_by_the_key_of_their_time() ->
     assert (FIRST.public, SECOND.public) == tuple(bytes.fromhex(key) for key in VECTORS["keys"])
     assert keys.newest == SECOND.public
     assert FIRST.public in keys
-    for vector, signer in zip(VECTORS["heads"], (FIRST, FIRST, SECOND), strict=True):
+    for vector, signer in zip(VECTORS["heads"], (FIRST, FIRST, SECOND, SECOND), strict=True):
         made = root(vector["size"], NODES)
         assert made.hex() == vector["root"]
         signature = signer.sign(head_text(keys.log, vector["size"], made))

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 from arena.match.inputs import Restored
 from arena.replay import hash_chain
 from arena.replay.hash_chain import Chain, pack
+from arena.replay.lines import header_line
 from arena.replay.read import read, read_unfinished
 from arena.replay.record import encode
 from arena.replay.replay import ReplayError
 from arena.replay.verify import verify
-from tests.replay.recorded import forged, lines_of, objects_of, play, rated, restarted
+from tests.replay.recorded import changes, forged, lines_of, objects_of, play, rate, rated, restarted
 
 WHOLE = rated()
 LINES = lines_of(WHOLE)
@@ -97,6 +99,10 @@ def first(kind: str, name: str) -> int:
             lambda line: line.update(seats=True),
             'the field "seats" holds True where a whole number, 0 or more belongs',
         ),
+        (0, lambda line: line.update(ladder="Slow"), "holds 'Slow' where the id of a ladder, such as slow or slow/2,"),
+        (0, lambda line: line.update(ladder="slow/1"), "holds 'slow/1' where the id of a ladder"),
+        (0, lambda line: line.update(ladder=""), "holds '' where the id of a ladder"),
+        (0, lambda line: line.update(ladder=line["game"]), "the default ladder of the game, which has no field"),
         (0, lambda line: line.update(extra=1), 'the field "extra" does not belong there'),
         (0, lambda line: line.update(game="chess"), "this arena does not know the game 'chess'; it knows"),
         (0, lambda line: line.update(started="2026-01-01T00:00:00Z"), "where an instant in ISO 8601 and UTC belongs"),
@@ -199,6 +205,17 @@ def test_replay_in_which_a_stand_in_played_for_a_removed_house_bot_is_verified()
     replay = read(restarted("house-planner 2", (0,)))
     assert verify(replay).verified
     assert [event.removed for event in replay.inputs if isinstance(event, Restored)] == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("ladder", ["", "slow-room", "class_7/2", "sixth_sense/12"])
+def test_the_header_names_the_ladder_unless_it_is_the_default_one(ladder: str) -> None:
+    header, entries = play()
+    content = encode(replace(header, ladder=ladder), entries, changes(entries))
+    found = read(content).header
+    assert (found.ladder, found.ladder_id) == (ladder, ladder or "sixth_sense")
+    assert verify(read(content), rate).verified
+    assert (content == WHOLE) is (ladder == "")
+    assert read_unfinished([header_line(replace(header, ladder=ladder))], "match 1")[0].ladder == ladder
 
 
 def test_an_unfinished_match_without_a_line_is_refused() -> None:

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,7 +142,10 @@ def test_replay_lines_are_json_in_the_documented_order_of_fields() -> None:
             seen.add(kind)
             assert list(content)[1 : 1 + len(fields[kind])] == fields[kind]
     assert seen == fields.keys() - {"interrupted"}
-    assert [*json.loads(lines_of(rated())[0])] == [*header_fields, "chain"]
+    default = [name for name in header_fields if name != "ladder"]
+    assert [*json.loads(lines_of(rated())[0])] == [*default, "chain"]
+    header, entries = play()
+    assert [*json.loads(lines_of(encode(replace(header, ladder="slow"), entries))[0])] == [*header_fields, "chain"]
 
 
 @pytest.mark.process

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from arena.log.leaf import decode_leaf
+from arena.log.leaf import LeafKind, decode_leaf
 from arena.store.backup import back_up, restore
 from arena.store.base import leaves as log
 from arena.store.bots.bots import BotId
 from arena.store.log.audit import AT_ONCE, audit
-from arena.store.log.audit_tables import LogAudit
+from arena.store.log.audit_tables import LogAudit, TablesAudit
 from arena.store.log.key import replace_key, rotate
 from arena.store.matches import matches
 from arena.store.moderation import moderation
@@ -91,6 +91,41 @@ async def test_a_leaf_that_is_what_the_tables_say_need_not_be_read(
     assert audited(directory).kinds["rated"] == 3
     assert "void" in read
     assert not {"rated", "casual", "interrupted"} & {*read}
+
+
+async def test_leaves_of_a_further_ladder_name_it_and_are_in_order(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def played(connection: Connection, players: list[BotId], ladder_id: str) -> None:
+        first, second = (matches.begin(connection, GAME, {}, players, NOW, ladder_id=ladder_id) for _ in range(2))
+        finish(connection, first, [1, 2])
+        matches.interrupt(connection, [second], "gone", NOW)
+        matches.void(connection, first, "sybils", NOW)
+
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        for ladder_id in ("", "slow/2", f"{GAME}/2"):
+            await store.write(partial(played, players=players, ladder_id=ladder_id))
+        await store.write(
+            lambda connection: log.append(connection, LeafKind.SEASON, NOW, name="slow", season=2, ladder="slow/2")
+        )
+    with open_readonly(directory) as connection:
+        found = [decode_leaf(row.leaf.encode()) for row in connection.execute(text("SELECT leaf FROM log"))]
+    assert [(leaf["log"], leaf["kind"], leaf.get("ladder")) for leaf in found[1:]] == [
+        (version, kind, ladder)
+        for version, ladder in ((1, None), (2, "slow/2"), (2, f"{GAME}/2"))
+        for kind in ("rated", "interrupted", "void")
+    ] + [(2, "season", "slow/2")]
+    with monkeypatch.context() as patched:
+        patched.setattr(TablesAudit, "compare", lambda *_: None)
+        assert audited(directory).kinds["rated"] == 3, "what the tables say, byte for byte"
+    assert audited(directory).faults == []
+    with open_to_amend(directory) as connection:
+        connection.execute(text("UPDATE matches SET ladder = 'fast' WHERE id IN (3, 4)"))
+        connection.execute(text("UPDATE matches SET ladder = 'fast' WHERE id IN (1, 2)"))
+    said = audited_loosely(directory)
+    for words in ("it says 'slow/2' for \"ladder\", and the tables say 'fast'", 'it says None for "ladder", and'):
+        assert sum(words in each for each in said) == 3
 
 
 async def test_a_leaf_about_no_number_of_a_match_is_a_fault(directory: Path) -> None:

@@ -147,6 +147,7 @@ class MatchPersistence:
                     at=header.started,
                     match_id=header.match_id,
                     kind=header.kind,
+                    ladder_id=header.ladder,
                 )
             )
         except StoreError:

@@ -12,7 +12,7 @@ again. Committed rows never change. After a rollback on a connection that stays 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -97,7 +97,7 @@ def append_result(
     kind: LeafKind,
     at: int,
     match_id: int,
-    game: str,
+    ladder: Mapping[str, str],
     places: Sequence[int],
     counts: Sequence[bool],
     points: Sequence[int],
@@ -105,12 +105,17 @@ def append_result(
 ) -> int:
     """Add the result of a match, given by seat, and return the leaf's number.
 
-    `replay`: the digest of the replay's text.
+    `ladder`: as from `ladder_fields`. `replay`: the digest of the replay's text.
     """
     result = {"places": [*places], "counts": [*map(bool, counts)], "points": [*points]}
     digest = None if replay is None else replay.hex()
     seats = seated(connection, match_id)
-    return append(connection, kind, at, match=match_id, game=game, **seats, **result, replay=digest)
+    return append(connection, kind, at, match=match_id, **ladder, **seats, **result, replay=digest)
+
+
+def ladder_fields(game: str, ladder_id: str) -> dict[str, str]:
+    """Return the fields of a leaf that name a match's game and, unless it is the game's default one, its ladder."""
+    return {"game": game} if ladder_id == game else {"game": game, "ladder": ladder_id}
 
 
 def seated(connection: Connection, match_id: int) -> dict[str, list[Any]]:

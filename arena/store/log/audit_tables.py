@@ -11,10 +11,11 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, func, select
 
-from arena.log.leaf import RESULTS, VERSION, LeafKind, text_of
+from arena.log.leaf import LADDER_VERSION, RESULTS, VERSION, LeafKind, text_of
 from arena.log.tree import EMPTY
 from arena.replay.hash_chain import text_digest
 from arena.store import schema
+from arena.store.base import leaves
 from arena.store.base.errors import ReplayDamaged
 from arena.store.base.rows import BotEventKind, MatchState
 from arena.store.ladder import events
@@ -82,8 +83,9 @@ class TablesAudit:
         names, said = self._said_names, self._said_versions
         try:
             expected = (
-                f'{{"log":{VERSION},"number":{number},"kind":"{kind}","at":{match[3]},"match":{match_id},'
-                f'"game":{_text(match[1])},"bots":{_list(bots)},"names":[{",".join([names[bot] for bot in bots])}],'
+                f'{{"log":{_version(match[1], match[5])},"number":{number},"kind":"{kind}","at":{match[3]},'
+                f'"match":{match_id},{_ladder_text(match[1], match[5])},"bots":{_list(bots)},'
+                f'"names":[{",".join([names[bot] for bot in bots])}],'
                 f'"versions":[{",".join([said[version] for version in versions])}],'
             )
         except KeyError:  # The tables refer to a row that is missing.
@@ -152,14 +154,14 @@ class TablesAudit:
         if match is None:
             self._made.fault(number, f"there is no match {match_id}")
             return
-        _, game, stored, at, reason = match
+        _, game, stored, at, reason, ladder_id = match
         if match_id in self._told:
             self._made.fault(number, f"it tells of match {match_id} again")
         self._told.add(match_id)
         state = MatchState.INTERRUPTED if kind is LeafKind.INTERRUPTED else MatchState.FINISHED
         expected: dict[str, Any] = {
             "at": at,
-            "game": game,
+            **_ladder(game, ladder_id),
             "bots": [bot for _, bot, _, _, _ in seats],
             "names": [self._names.get(bot) for _, bot, _, _, _ in seats],
             "versions": [self._versions.get(version) for _, _, version, _, _ in seats],
@@ -199,8 +201,8 @@ class TablesAudit:
             return
         self._voided.add(leaf["match"])
         match = self._ended.matches.get(leaf["match"])
-        game = None if match is None else match[1]
-        self._expect(number, leaf, {"at": void.at, "game": game, "reason": void.reason})
+        ladder = {"game": None} if match is None else _ladder(match[1], match[5])
+        self._expect(number, leaf, {"at": void.at, **ladder, "reason": void.reason})
 
     def _compare_event(self, number: int, kind: LeafKind, leaf: Mapping[str, Any]) -> None:
         event = next(self._bot_events, None)
@@ -216,12 +218,23 @@ class TablesAudit:
 
     def _expect(self, number: int, leaf: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         for name, value in expected.items():
-            if leaf[name] != value:
-                self._made.fault(number, f'it says {leaf[name]!r} for "{name}", and the tables say {value!r}')
+            if leaf.get(name) != value:
+                self._made.fault(number, f'it says {leaf.get(name)!r} for "{name}", and the tables say {value!r}')
 
 
-_text: Final = cache(text_of)
-"""The JSON name of a game; cached, because there are few games."""
+def _ladder(game: str, ladder_id: str) -> dict[str, str | None]:
+    """Return the fields of a leaf that name game and ladder; None for a ladder that a leaf does not name."""
+    return {"ladder": None} | leaves.ladder_fields(game, ladder_id)
+
+
+@cache
+def _version(game: str, ladder_id: str) -> int:
+    return VERSION if ladder_id == game else LADDER_VERSION
+
+
+@cache
+def _ladder_text(game: str, ladder_id: str) -> str:
+    return text_of(leaves.ladder_fields(game, ladder_id))[1:-1]
 
 
 def _list(numbers: Sequence[int]) -> str:

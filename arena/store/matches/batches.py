@@ -15,7 +15,7 @@ _NUMBER: Final = schema.matches.c.id
 _SEAT: Final = schema.match_seats.c
 _EVENT: Final = schema.rated_results.c
 _MATCHES: Final = Statement(
-    select(_NUMBER, schema.matches.c.game, schema.matches.c.state, schema.matches.c.ended, schema.matches.c.reason)
+    select(_NUMBER, *(schema.matches.c[name] for name in ("game", "state", "ended", "reason", "ladder")))
     .where(bindparam("first") <= _NUMBER, bindparam("last") >= _NUMBER)
 )  # fmt: skip
 _SEATS: Final = Statement(
@@ -43,8 +43,8 @@ class EndedMatches:
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection
-        self.matches: dict[int, tuple[int, str, str, int, str]] = {}
-        """By match number: number, game, state, end (in microseconds since 1970) and reason."""
+        self.matches: dict[int, tuple[int, str, str, int, str, str]] = {}
+        """By match number: number, game, state, end (in microseconds since 1970), reason and ladder."""
         self.seats: defaultdict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
         """By match number, for each seat: match number, bot, version, points and place."""
         self.counts: dict[int, str] = {}

@@ -120,7 +120,9 @@ def finish(
         events.add_result(connection, ladder_id, match_id, nodes, places, counts, spoilt, at)
     content, text = replay(changes)
     leaf = LeafKind.RATED if kind is MatchKind.RATED else LeafKind.CASUAL
-    number = log.append_result(connection, leaf, at, match_id, game, places, counts, scores, text)
+    number = log.append_result(
+        connection, leaf, at, match_id, log.ladder_fields(game, ladder_id), places, counts, scores, text
+    )
     results = [
         {
             "of_match": match_id,
@@ -153,7 +155,7 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
     """
     ladder_id = events.add_void(connection, match_id, reason, at)
     game, _, _ = _keys_and_state(connection, match_id)
-    log.append(connection, LeafKind.VOID, at, match=match_id, game=game, reason=reason)
+    log.append(connection, LeafKind.VOID, at, match=match_id, **log.ladder_fields(game, ladder_id), reason=reason)
     result = events.result_of(connection, match_id)
     scores = connection.scalars(select(_SEATS.score).where(_SEATS.match_id == match_id).order_by(_SEATS.seat)).all()
     ratings.take_back(connection, ladder_id, result, scores)
@@ -177,13 +179,13 @@ def void_results(
 def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str, at: int) -> None:
     """Mark matches as interrupted, without a result. Matches that are already over do not change."""
     for match_id in match_ids:
-        game, _, state = _keys_and_state(connection, match_id)
+        game, ladder_id, state = _keys_and_state(connection, match_id)
         if state is not MatchState.PLAYING:
             continue
         change = update(schema.matches).where(_COLUMNS.id == match_id)
         connection.execute(change.values(state=MatchState.INTERRUPTED.value, reason=reason, ended=at))
-        seats = log.seated(connection, match_id)
-        number = log.append(connection, LeafKind.INTERRUPTED, at, match=match_id, game=game, **seats, reason=reason)
+        fields = log.ladder_fields(game, ladder_id) | log.seated(connection, match_id)
+        number = log.append(connection, LeafKind.INTERRUPTED, at, match=match_id, **fields, reason=reason)
         connection.execute(update(schema.match_seats).where(_SEATS.match_id == match_id).values(leaf=number))
 
 

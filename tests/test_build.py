@@ -32,7 +32,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(checkout: Path) -> str | None:
-    """Why the compiled build is not put first; None where it is."""
+    """Return the reason why the compiled build is not used; None if it is."""
     path, compiled = [str(checkout / "arena")], str(checkout / "build" / "compiled")
     why = build.select(path)
     first = path == [f"{compiled}/arena"]

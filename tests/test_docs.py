@@ -95,7 +95,7 @@ MEMBERS: Final = members()
 
 
 def there(document: Path, name: str) -> bool:
-    """Whether a path is one of the repository, from its root or beside the document; <…> stands for anything."""
+    """Return whether a path exists in the repository, from its root or beside the document; <…> matches any text."""
     pattern = re.sub(r"<[^>]*>", "*", name).rstrip("/")
     return any(any(base.glob(pattern)) for base in (ROOT, document.parent))
 

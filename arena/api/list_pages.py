@@ -146,7 +146,7 @@ class PagedLadders:
         return name
 
     def find(self, name: str) -> LadderRows | None:
-        """Return the ladder of a name; None if it is no longer stored."""
+        """Return the ladder stored under a name; None if it is no longer stored."""
         self._forget_old()
         return self._stored[name][1] if name in self._stored else None
 

@@ -241,8 +241,7 @@ def _write(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool) 
 
 
 def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, tricks: Any, one: Any) -> None:
-    """Write the plays since, each with its seat and its trick; the cards on the table; the leader; and the tricks
-    taken."""
+    """Write the new plays, each with its seat and trick; the cards on the table; the leader; and the tricks taken."""
     seats, own, plays, leaders, takers = at.seats, seen.own, seen.plays, seen.leaders, seen.takers
     zero: Any = 0 if in_bytes else 0.0
     hand, played, played_at, table = at.hand, at.played, at.played_at, at.table

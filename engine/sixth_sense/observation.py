@@ -169,7 +169,7 @@ class Seen:
         scores: tuple[int, ...],
         known: bytes,
     ) -> None:
-        """Set the fields to those of a view, with −1 for a prediction not yet chosen."""
+        """Set the fields to those of a view; −1 stands for a prediction that is not yet chosen."""
         self.own = own
         self.seats = seats
         self.round = number

@@ -35,7 +35,7 @@ TOGETHER: Final = 64
 
 
 class LearnerBot(Bot):
-    """Takes what the network likes best. `weights.WeightsError` where there is no network yet."""
+    """A bot that makes the choice that its network prefers. Raises: weights.WeightsError: There is no network yet."""
 
     name, games, capacity, files = "learner", (GAME.name,), 2 * TOGETHER, (NETWORK,)
 

@@ -1,7 +1,7 @@
-"""What training needs to go on after any end: two sets of weights, Adam's means, and how far it is.
+"""The state of training, from which it continues after any end: two sets of weights, Adam's means, and the progress.
 
-A checkpoint is one file of numpy's, `training.npz`, written beside itself and renamed: after a kill there is the old
-one or the new one, never half of one.
+A checkpoint is one file of numpy's, `training.npz`, written under another name and then renamed. After a kill there is
+the old file or the new one, never half of one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Proximal policy optimisation (Schulman and others, 2017): a batch of decisions changes the weights.
 
-A choice that led to more than the network expected becomes likelier, one that led to less rarer, and neither by so much
-in one batch that what was expected no longer holds.
+A choice that led to more than the network expected becomes likelier, one that led to less becomes rarer. The change of
+one batch is limited, so that the expectations stay valid.
 """
 
 from __future__ import annotations

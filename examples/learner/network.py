@@ -44,7 +44,7 @@ def new_weights(random: np.random.Generator, size: int, hidden: int, choices: in
 
 
 def check_weights(weights: Weights, size: int, choices: int) -> None:
-    """Raise NetworkError for weights that are not a network from so many numbers to so many choices."""
+    """Check that weights are a network with given numbers of inputs and choices. Raises: NetworkError."""
     shapes = [each.shape for each in weights]
     hidden = shapes[0][-1] if shapes and len(shapes[0]) == 2 else 0
     wanted = [(size, hidden), (hidden,), (hidden, hidden), (hidden,), (hidden, choices + 1), (choices + 1,)]

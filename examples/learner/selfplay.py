@@ -1,7 +1,7 @@
-"""Whole matches of the network against itself on the vectorised environment, and what every decision led to.
+"""Whole matches of the network against itself on the vectorised environment, with the result of every decision.
 
-A decision's result is what its round brought the seat more than the mean of the others, a Hupfer counted with what it
-costs in the end. Decisions without a choice are made, but not kept: nothing can be learned of them.
+A decision's result is the seat's points of the round minus the mean of the others. A Hupfer counts with its price at
+the end of the match. Decisions without a choice are made but not stored, because they teach nothing.
 """
 
 from __future__ import annotations

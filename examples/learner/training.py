@@ -50,10 +50,14 @@ class Asked(NamedTuple):
 def train(
     asked: Asked, folder: Path, *, beside: bool, told: Callable[[Checkpoint, Learned | None], None] | None = None
 ) -> Checkpoint:
-    """Train in a folder, or go on where its checkpoint says; `told` hears of every batch.
+    """Train in a folder, or continue from its checkpoint; `told` is called with each batch.
 
-    `beside` plays in a process of its own. Raises `CheckpointError` for a folder with something else, `SeedError` for a
-    seed out of range, ValueError for fewer than one batch or game.
+    `beside`: play in a separate process.
+
+    Raises:
+        CheckpointError: The folder holds something else.
+        SeedError: The seed is out of range.
+        ValueError: There is less than one batch or game.
     """
     settled_seed(asked.seed)
     for name in ("batches", "games", "hidden", "kept"):

@@ -26,7 +26,7 @@ def write(weights: Weights, file: Path) -> None:
 
 
 def read(file: Path, size: int) -> Weights:
-    """Read a network that takes so many numbers; WeightsError."""
+    """Read a network with a given number of inputs. Raises: WeightsError."""
     if not file.is_file():
         raise WeightsError(f"there is no file {file}: train.py writes one")
     try:

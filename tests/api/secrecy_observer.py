@@ -108,6 +108,6 @@ class BotObserver:
         self._observer.notices += 1
         if notice.match_id and notice.kind != pb.NOTICE_KIND_UNKNOWN:
             self._concerned.add(notice.match_id)
-        if notice.legal:  # of a decision of its own, which may yet be on its way
+        if notice.legal:  # of a decision of the seat's own, which may still be on its way
             key = (notice.match_id, notice.decision_id)
             assert self._legal.setdefault(key, list(notice.legal)) == list(notice.legal)

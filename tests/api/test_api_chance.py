@@ -1,7 +1,7 @@
-"""Nobody steers a deal and nobody can foresee it: a whole match of messages between two bots and a house bot.
+"""Deals that no player can influence or foresee: all messages of a match between two bots and a house bot.
 
-The server commits before it takes a nonce, a bot's first nonce counts, a house bot's is zero; nothing of seed, nonces
-or keys is sent to anybody before the match is over, and then the replay opens all of it.
+The server commits before it accepts a nonce, a bot's first nonce counts, and a house bot's is zero. Seed, nonces and
+keys are secret until the match is over; then the replay contains them all.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ async def test_bot_can_deal_its_own_hands_again_once_the_match_is_over(game: Gam
     decks = SeededDecks(match_key(header.seed, header.nonces))
     for name, guest in guests.items():
         seat = next(seat for seat, bot in enumerate(header.bots) if bot.name == name)
-        blind = 19  # the round of Nullern in which nobody sees a card before it is played
+        blind = 19  # the round of Nullern in which no seat sees its cards before it plays them
         seen = {number: hand for number, hand in guest.hands.items() if (game, number) != (NULLERN, blind)}
         assert len(seen) >= 6
         for number, hand in seen.items():

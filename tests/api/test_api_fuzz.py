@@ -280,7 +280,7 @@ class World(NamedTuple):
 
 
 async def overheard(world: World, seed: str, frames: int, monkeypatch: pytest.MonkeyPatch) -> pb.PlayResponse:
-    """All that a spy is told which says anything but its own first choice, while those of the others are open."""
+    """Return all parts of messages to a spy, except its own first choice, while the choices of others are open."""
     rng = Random(seed)
     store, observer, heard = MemoryStore(), SecrecyObserver(), pb.PlayResponse()
     with monkeypatch.context() as patched:

@@ -64,7 +64,7 @@ def swapped(decks: Decks, in_round: int, one: int, other: int) -> Decks:
 
 
 def translated(actions: Sequence[Action], action: int, one: int, other: int) -> int:
-    """The choice that somebody makes who holds the other card: of a prediction or a block nobody else sees the card."""
+    """The choice of a seat that holds the other card: no other seat sees the card of a prediction or block."""
     chosen = actions[action]
     if chosen.kind not in ("predict", "block") or chosen.card not in (one, other):
         return action

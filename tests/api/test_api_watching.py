@@ -103,7 +103,7 @@ async def in_thread(call: Callable[[], T]) -> T:
 
 
 async def events(stream: Any, count: int) -> list[matches_pb2.MatchEvent]:
-    """So many events, and no more in the messages that bring them."""
+    """Read a number of events. The messages that contain them must contain no others."""
     found: list[matches_pb2.MatchEvent] = []
     while len(found) < count:
         found += (await in_thread(partial(next, stream))).events

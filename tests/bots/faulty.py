@@ -1,7 +1,7 @@
 """A bot that misbehaves. Arguments: address, token, game, kind of misbehaviour.
 
-It prints a line of JSON when it has misbehaved, with the match if there is one, and another when its stream is over or
-that match is: what it was told. Bots that die print the first only.
+It prints a line of JSON when it has misbehaved, with the number of the match if there is one. It prints another, with
+the notices that it received, when its stream or that match is over. Bots that die print only the first.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def late(bot: FaultyBot) -> None:
 
 @misbehaviour
 def stopped(bot: FaultyBot) -> None:
-    """A process that hangs; somebody may wake it."""
+    """A process that stops itself; a test may resume it."""
     bot.due()
     bot.did()
     os.kill(os.getpid(), signal.SIGSTOP)

@@ -77,7 +77,7 @@ class FaultyBot(RawBot):
         )
 
     def sum_up(self) -> None:
-        """Says what it was told, and hangs up."""
+        """Print the notices and the end that the bot got, and close the connection."""
         end = self.end
         told = {
             "notices": sorted({pb.NoticeKind.Name(each.kind).removeprefix("NOTICE_KIND_") for each in self.notices}),

@@ -1,7 +1,7 @@
-"""A bot by hand that keeps the protocol, in grpcio and nothing else: what the faulty ones deviate from.
+"""A bot that follows the protocol, written with grpcio alone: the model from which the faulty bots deviate.
 
-`python -m tests.bots.plain_bot [CAPACITY FILE]`, told by ARENA_SERVER and ARENA_TOKEN_FILE where to play and
-where its token is kept. The file is told how many decisions each message had.
+`python -m tests.bots.plain_bot [CAPACITY FILE]`. ARENA_SERVER and ARENA_TOKEN_FILE name the server and the file for the
+token. The bot writes the number of decisions of each message to FILE.
 """
 
 from __future__ import annotations

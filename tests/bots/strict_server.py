@@ -1,10 +1,9 @@
-"""`arena serve` with short limits, to be named first: what takes half a minute takes a second here.
+"""`arena serve` with short limits, in which half a minute becomes a second.
 
-    strict_server.py hasty|brief|patient OPTION…
+strict_server.py hasty|brief|patient OPTION…
 
-A hasty server hurries whoever thinks, and a bot that plays well must not be near a limit even on a machine that has
-other things to do: so the others give a minute to think. A brief one gives a bot that is gone little time to come
-back, a patient one gives it as much as the test may take.
+A hasty server limits thinking time. On a busy machine it could also catch a bot that plays well, so the others allow a
+minute. A brief server gives an absent bot little time to return, a patient one as much as a test may take.
 """
 
 import sys

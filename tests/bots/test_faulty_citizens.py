@@ -1,7 +1,7 @@
 """Bots that misbehave in every way we know, each a process at a table with two that behave.
 
-Whatever it does: the others finish their match unharmed, the server's memory stays flat, the record says what happened,
-and the bot is told if it can still be told anything.
+Whatever the bot does, the others finish their match unharmed, the server's memory does not grow, and the record shows
+what happened. The bot gets the reason if it can still be reached.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class FaultyBot:
         return f"<FaultyBot {process.args!r} pid {process.pid} status {process.poll()} match {self.match_id}>"
 
     def ended(self) -> dict[str, Any]:
-        """What it was told, once it has ended; empty where it died."""
+        """Return the reason that the bot received, once it has ended; empty if it died."""
         try:
             self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

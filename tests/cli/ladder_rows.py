@@ -12,7 +12,7 @@ from arena.store.base.rows import LadderRow, LadderRows, RatedRow
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTHING: Final = {"int": 0, "float": 0.0, "str": "", "bool": False}
-"""What is said where nothing is said; of what may be unknown, nothing is known."""
+"""Default values of the fields of a row, by type. Fields that may be None are None."""
 
 
 def row(**figures: Any) -> LadderRow:

@@ -22,7 +22,7 @@ print("ready", flush=True)
 while True:
     time.sleep(0.05)  # a signal just before pause() would wait for another
 """
-"""Goes on when it is told to end; with `tell` it has its parent told the same."""
+"""A program that ignores the signal to end; with `tell` it also sends that signal to its parent."""
 TALKER = """
 import sys
 for number in range(20):

@@ -1,4 +1,4 @@
-"""`arena match` with bots that are commands: stopped at any moment it leaves none, and goes on where it was."""
+"""`arena match` with commands as bots: stopped at any moment it leaves no process, and continues where it was."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tests.store.jobs import NOW
 
 @pytest.fixture
 def token(empty: Path) -> str:
-    """Of Ada, whose owner is Eve; Bob is his own."""
+    """The token of the bot Ada, whose owner is Eve. The bot Bob has no other owner."""
     with open_to_amend(empty) as connection:
         bots.register(connection, "Bob", "", NOW)
         return bots.register(connection, "Ada", "Eve", NOW).token

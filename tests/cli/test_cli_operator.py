@@ -33,7 +33,7 @@ VERBS = (
 )
 """Every verb that sends a server the operator's token."""
 THERE = {"there is no bot 'Ada'", "there is no match 1", "nothing to change: eve is not banned"}
-"""What the directory's server answers where it has nothing of the kind; the other one would refuse the token."""
+"""Errors of the directory's own server for missing things; the other server would refuse the token."""
 
 
 def test_every_verb_asks_the_server_of_its_directory_whatever_other_server_is_meant_else(

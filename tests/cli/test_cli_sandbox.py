@@ -1,4 +1,4 @@
-"""`arena match --sandbox`: what the system lacks is said by name, and nothing of a box outlives the program."""
+"""`arena match --sandbox`: it names what the system lacks, and no process of a box outlives the program."""
 
 from __future__ import annotations
 

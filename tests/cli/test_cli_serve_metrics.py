@@ -29,7 +29,7 @@ DASHBOARD = Path(__file__).parents[2] / "contrib" / "grafana" / "arena.json"
 
 @contextmanager
 def measured(data: Path, *options: str, program: Sequence[str] = ARENA) -> Iterator[tuple[str, tuple[str, int]]]:
-    """A server's address and that of its figures; it ends in order."""
+    """Addresses of a server and of its metrics; the server ends in order."""
     command = [*program, "serve", "--quiet", "--address", "127.0.0.1:0", "--data", str(data), *options]
     with subprocess.Popen([*command, "--metrics", "127.0.0.1:0"], stdout=subprocess.PIPE) as server:
         assert server.stdout is not None

@@ -18,7 +18,7 @@ from tests.store.jobs import NOW, begin, finish
 
 @pytest.fixture
 def token(empty: Path) -> str:
-    """Of Ada, whose bot is parked, and who has a rival."""
+    """The token of the bot Ada, which is parked and has a rival."""
     with open_to_amend(empty) as connection:
         registered = [bots.register(connection, name, "", NOW) for name in ("Ada", "Bob")]
         for _ in range(3):

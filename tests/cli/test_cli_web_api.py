@@ -52,7 +52,7 @@ NOT_HERE = {
     ("data", "/live/matches/17"): "match 17 is not being played",
     ("server", "/live/matches/17"): "match 17 is not being played",
 }
-"""What examples are answered where there is no server, or no match that runs."""
+"""Statuses of the examples if there is no server, or if no match is running."""
 
 
 @pytest.fixture(scope="module")

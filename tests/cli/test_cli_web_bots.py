@@ -329,7 +329,7 @@ def test_what_many_ask_for_is_read_once_a_second(data: Path, monkeypatch: pytest
 
 
 def test_a_replay_whose_reader_is_killed_is_left_out_and_the_others_are_read(data: Path) -> None:
-    """Nothing waits for ever: neither the page nor whoever asks for another bot."""
+    """Neither the page nor a request for another bot waits for the killed reader for ever."""
     killed = False
 
     @contextmanager

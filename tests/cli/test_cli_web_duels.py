@@ -38,7 +38,7 @@ def run(function: str, text: str) -> Any:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]:
-    """A file of sets, a folder of replays, and what the command said of them."""
+    """A file of sets, a folder of replays, and the output of the command."""
     path = tmp_path_factory.mktemp("duel")
     sets, replays = path / "some.sets", path / "replays"
     bots = ["house:random", "house:careful", "--game", "sixth_sense", "--seats", "2"]

@@ -1,8 +1,8 @@
-"""Nothing of a round that is being played gets out, wherever a spectator looks: a server, bots by hand, all pages.
+"""Secrecy of a running round: no page shows a spectator anything of it. A server, bots by hand, and all pages.
 
-The bots answer when the test lets them. While they owe decisions it looks at everything that is told to anybody, and
-compares: all through a round it is what it was at the round's beginning, and of rounds it has those that the seats
-themselves were sent, face up, as finished.
+The bots answer when the test lets them. While they owe decisions, the test reads everything that is public and compares
+it. During a round it must stay as it was at the beginning of the round. Of finished rounds it has only those that the
+seats received, face up.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class HeldBot(PlainBot):
 
 
 class Watcher:
-    """Whoever watches all matches: the finished rounds that it is told of."""
+    """The finished rounds that a watcher of all matches receives."""
 
     def __init__(self, address: str) -> None:
         self.rounds: list[bytes] = []

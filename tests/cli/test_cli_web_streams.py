@@ -34,7 +34,7 @@ class Streams:
         self._sockets = sockets
 
     def ask(self, number: int) -> None:
-        """Ask for so many more streams at once; those that are refused end."""
+        """Open a number of further streams at once; the server ends those that it refuses."""
         asked = [socket.create_connection(self._place, PATIENCE) for _ in range(number)]
         for each in asked:
             each.sendall(REQUEST)

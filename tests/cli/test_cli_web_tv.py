@@ -1,4 +1,4 @@
-"""The matches that the TV shows: which, in which order, and none of which anything is wrong."""
+"""The matches that the TV shows: which ones, in which order, and no faulty ones."""
 
 from __future__ import annotations
 

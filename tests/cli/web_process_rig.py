@@ -15,8 +15,10 @@ from tests.cli.cli_rig import ARENA, PATIENCE
 
 @contextmanager
 def browsing(*options: str, log: list[str] | None = None, files: int | None = None) -> Iterator[tuple[str, int]]:
-    """The pages at any free port; they end in order. With `log`, the lines that they wrote are put there; with `files`
-    the system lets them open so many."""
+    """The pages at any free port; they end in order.
+
+    `log`: a list that gets the lines that they write. `files`: the number of files that the system lets them open.
+    """
     command = [*ARENA, "web", "--listen", "127.0.0.1:0", *options]
     if files is not None:
         command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]

@@ -86,7 +86,7 @@ class Socket:
             self._send(TextMessage(data=message if isinstance(message, str) else json.dumps(message)))
 
     def hear(self) -> Any:
-        """The next message, JSON where it is text; Over at the end."""
+        """Return the next message; text is decoded as JSON. Raises: Over."""
         while True:
             event = self._event()
             match event:

@@ -96,7 +96,7 @@ def guide(language: str) -> Guide:
 
 
 def newcomer(home: Path) -> dict[str, str]:
-    """The environment of an author who has tools and what these once downloaded, but nothing of this project."""
+    """The environment of an author who has tools and their downloaded packages, but nothing of this project."""
     of_ours = re.compile(r"PYTHON|UV_|ARENA_|COV|PYTEST|VIRTUAL_ENV|MAKE|MFLAGS|CI$")
     own, there = {name: value for name, value in os.environ.items() if not of_ours.match(name)}, Path.home()
     places = [place for place in own["PATH"].split(os.pathsep) if not Path(place).is_relative_to(Path(sys.prefix))]

@@ -18,7 +18,7 @@ from tests.interop.interop_rig import BUF, built
 ADDRESS: Final = "localhost:50051"
 """The address of the server in the README's bots."""
 Command: TypeAlias = Sequence[str]
-"""A command line; `{home}` in it stands for the folder in which it runs."""
+"""A command line; `{home}` in it is replaced by the folder in which it runs."""
 End: TypeAlias = tuple[Sequence[str], int, str]
 """Words of a command line, the exit status, and a pattern of the last line on standard error."""
 
@@ -61,7 +61,7 @@ class Sdk:
     authorities: ClassVar[bool] = True
     """Whether it takes the certificate of an authority for that of a server."""
     wrong: ClassVar[Sequence[End]]
-    """Command lines with which the sample that plays at random ends, other than those of `ALIKE`."""
+    """Command lines that end the random sample with an error, other than those of `ALIKE`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -68,7 +68,7 @@ def sdk(sdks: dict[str, Sdk], name: str) -> Sdk:
 
 @pytest.fixture
 def mine(sdk: Sdk, tmp_path: Path) -> Mine:
-    """Start a bot of an author's own, which does what is said for so many matches."""
+    """Start an author's bot, which plays a number of matches in the way that the words describe."""
 
     def start(peer: Peer, decides: str, matches: int = 0, **env: str) -> subprocess.Popen[str]:
         told = {"ARENA_SERVER": peer.address, "DECIDES": decides, "MATCHES": str(matches)}

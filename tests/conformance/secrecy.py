@@ -1,7 +1,8 @@
-"""What keeps a game's secrets, as plain functions over its tables: nothing a seat cannot know changes what it is shown.
+"""Checks of a game's secrets, as plain functions over its tables: facts that a seat cannot know change nothing that it
+sees.
 
-The worlds compared here come from the game's own `sample`. The games' tests in tests/engine deal the hidden cards out
-anew without it, so that one mistake cannot hide another.
+The compared worlds come from the game's own `sample`. The games' tests in tests/engine redeal the hidden cards without
+it, so that one mistake cannot hide another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A copy of the repository in which somebody has added a game: its pieces beside the others, its lines in the lists."""
+"""A copy of the repository to which a game was added: its files, and its lines in the lists of games."""
 
 from __future__ import annotations
 

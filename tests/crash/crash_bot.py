@@ -1,6 +1,6 @@
-"""A seeded bot as a process of its own: what it plays depends on its seed and the view alone.
+"""A seeded bot as a separate process: its choices depend only on its seed and the view.
 
-It notes every question before it answers and every result it is told, each with one write, for the judge to read.
+It notes every question before it answers, and every result that it gets, each with one write, for the judge to read.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from engine.deal import SeededDecks, match_key
 from tests.crash.crash_bot import choice, fingerprint
 
 FAIR = (Ask, Show, Over, Hold, Release, Back)
-"""What may happen in a match in which nobody but the server misbehaves: nobody is forced, missed or replaced."""
+"""Effects that are allowed in a match in which only the server misbehaves: no seat is forced, missed or replaced."""
 
 
 def journal_of(data: Path) -> dict[int, list[str]]:

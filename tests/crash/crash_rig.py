@@ -227,7 +227,7 @@ class Trial:
             until(lambda notes=notes: notes.path.exists() and notes.read().asked, "every bot to play")  # type: ignore[misc]
 
     def progress(self, results: int) -> None:
-        """Waits for the bots to be told of so many more results."""
+        """Wait until the bots have got a number of further results."""
         goal = self.results() + results
         until(lambda: self.results() >= goal, f"{results} more results")
 
@@ -339,7 +339,7 @@ class Trial:
 def trial(
     directory: Path, chosen: str, *, bots: int = 5, capacity: int = 8, thinks: float = 0.02, data: Path | None = None
 ) -> Iterator[Trial]:
-    """A trial, whose processes are gone at the end of the block; its data may be somewhere else.
+    """A trial whose processes have ended at the end of the block; its data may lie in another folder.
 
     A bot plays up to `capacity` matches at once and takes `thinks` seconds for the questions of one message.
     """

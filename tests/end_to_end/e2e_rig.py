@@ -103,7 +103,7 @@ class Server:
         return int(re.findall(r'"writer_process": (\d+)', self.log)[-1])
 
     def kill(self) -> None:
-        """Ends it by force, and waits until its writer process has written what it was told last."""
+        """Kill the server, and wait until its writer process has written everything that it was sent."""
         self.signal(signal.SIGKILL)
         assert self.ended() == -signal.SIGKILL
         with locked(self.data):

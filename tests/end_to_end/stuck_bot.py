@@ -1,7 +1,4 @@
-"""A bot that plays until a choice of some kind is due, says so, and thinks for ever.
-
-Arguments: address, token, kind.
-"""
+"""A bot that plays until a choice of a given kind is due, reports it, and then hangs. Arguments: address, token, kind."""
 
 import sys
 import time

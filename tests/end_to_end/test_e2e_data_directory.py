@@ -1,4 +1,6 @@
-"""A data directory that is damaged, lost or exchanged: the server says so, and tells nobody what is not kept."""
+"""A data directory that is damaged, lost or exchanged: the server reports it, and announces no result that is not
+stored.
+"""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class Machine:
 
 @pytest.fixture(scope="session")
 def machine(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A Debian of its own whose systemd is booted, with the archive installed as docs/run-a-server.md says."""
+    """A booted Debian with systemd, on which the archive is installed as docs/run-a-server.md describes."""
     needed("mmdebstrap", "systemd-nspawn", "nsenter")
     root = tmp_path_factory.mktemp("machine") / "root"
     ran("mmdebstrap", "--variant=minbase", f"--include={DEBIAN}", codename(), root)

@@ -60,7 +60,7 @@ FLOODS: Final = (flood_with_headers, flood_with_reads, flood_with_registrations)
 
 
 def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
-    """Flood for ever, on a connection opened anew whenever it is closed."""
+    """Flood the server without end, over a new connection whenever one is closed."""
     while True:
         with suppress(AssertionError, OSError), RawConnection(address) as connection:
             while True:

@@ -28,7 +28,7 @@ def documented(*words: object) -> Any:
 
 
 def told_of(bot: RawBot, matches: int) -> Callable[[], bool]:
-    """Whether a bot was told how so many matches ended."""
+    """Return whether a bot got the results of a given number of matches."""
     return lambda: len(bot.reports) >= matches
 
 

@@ -1,4 +1,4 @@
-"""Bots that say what they should not: each is told what is wrong, and the others' matches go on to a normal end."""
+"""Bots that send forbidden messages: each gets the reason, and the others' matches end normally."""
 
 from __future__ import annotations
 

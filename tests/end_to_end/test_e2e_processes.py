@@ -35,7 +35,7 @@ NAMES = ("ann", "bob", "cid", "dan")
 TWO = ("--processes", "2")
 AGAIN = "--patience", "0.2"
 HARMLESS = {pb.NOTICE_KIND_HELD, pb.NOTICE_KIND_RELEASED, pb.NOTICE_KIND_WITHDRAWN, pb.NOTICE_KIND_DRAINING}
-"""What a bot is told while a process is replaced; above all not that somebody is gone."""
+"""Notices that a bot may get while a process is replaced; no notice may say that another bot is gone."""
 
 
 def further(running: Server) -> int:
@@ -255,7 +255,7 @@ def test_more_processes_than_can_be_are_refused(tmp_path: Path) -> None:
 
 
 def pairs_met(data: Path, processes: int, matches: int) -> Counter[tuple[str, str]]:
-    """How often bots met in so many matches of a server with so many processes."""
+    """Count how often each pair of bots met in a number of matches on a server with a number of processes."""
     names = ("ann", "bob", "cid", "dan", "eve", "fay")
     with server(data, "--processes", str(processes)) as running, Crowd(running.address) as crowd:
         for name in names:
@@ -270,7 +270,9 @@ def pairs_met(data: Path, processes: int, matches: int) -> Counter[tuple[str, st
 
 @pytest.mark.long
 def test_who_meets_whom_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
-    """Chi-square of the pairs of one process against those of two; its 99.9th percentile, 14 degrees of freedom."""
+    """Compare by chi-square the pairs of one process with those of two; the bound is the 99.9th percentile for 14
+    degrees of freedom.
+    """
     one, two = (pairs_met(tmp_path / str(processes), processes, 600) for processes in (1, 2))
     assert len(one) == len(two) == 15
     square = sum((one[pair] - two[pair]) ** 2 / (one[pair] + two[pair]) for pair in one)

@@ -39,7 +39,7 @@ serve.command(sys.argv[1:])
 
 
 def nonces(bot: RawBot, secrets: set[bytes]) -> None:
-    """Accepts what it was invited to with nonces that are kept."""
+    """A bot that accepts invitations with nonces that it remembers."""
     bot.accepts = False
     for invitation in bot.invitations:
         nonce = os.urandom(16)

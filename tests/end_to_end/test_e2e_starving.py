@@ -1,7 +1,7 @@
-"""Honest bots play on beside one that declines, is silent, leaves or is slow: real servers and real processes.
+"""Honest bots beside one that declines, is silent, leaves or is slow: real servers and real processes.
 
-The two servers of a comparison, with the other bot and without it, play side by side for the same time, so that
-whatever else this machine does weighs on both.
+The two servers of a comparison, with and without the other bot, play side by side for the same time, so other work on
+this machine affects both alike.
 """
 
 from __future__ import annotations

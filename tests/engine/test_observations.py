@@ -141,7 +141,7 @@ def test_what_was_in_an_array_before_is_gone(game: Game) -> None:
 
 @EVERY_TABLE
 def test_a_vector_is_the_same_whatever_was_asked_before(game: Game, seats: int, options: dict[str, Option]) -> None:
-    """A state that is asked again goes on from what it wrote; a copy of it begins anew."""
+    """A state updates the vector that it wrote last; a copy of the state begins with a whole one."""
     random = Random(7)
     length = len(next(played(game, seats, options, 1)).vector(0))
     arrays = [(array("f", bytes(4 * length)), array("f", bytes(4 * length))), (bytearray(length), bytearray(length))]

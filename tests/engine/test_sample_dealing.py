@@ -106,7 +106,7 @@ def test_drawing_gives_every_choice_in_every_order_equally_often() -> None:
 
 
 class EveryNumber:
-    """Chance whose bytes are all numbers of so many bytes, one after the other, again and again."""
+    """A source of chance whose bytes run through all numbers of a given length, again and again."""
 
     def __init__(self, size: int) -> None:
         self.numbers = cycle(b"".join(number.to_bytes(size, "big") for number in range(256**size)))

@@ -33,7 +33,7 @@ def tool(name: str) -> pytest.MarkDecorator:
 
 
 def built(*command: str | Path, where: Path, patience: float = 900.0, **environment: str) -> str:
-    """What a tool says; fails with all of it where it fails."""
+    """Return the output of a tool; if the tool fails, the error contains the output."""
     ran = subprocess.run(
         list(map(str, command)),
         cwd=where,

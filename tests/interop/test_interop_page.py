@@ -86,7 +86,7 @@ def test_the_command_of_the_page_generates_code_that_reads_the_reason_of_a_refus
     refusal = refused(grpc.StatusCode.NOT_FOUND, "NO_RULES", "there are no rules", wait=1.5)
     shutil.copy(HERE / "python" / "reason.py", tmp_path)
     (tmp_path / "read.py").write_text(READ)
-    # Nothing but protobuf and gRPC is there, as on the machine of somebody who has no SDK.
+    # An environment with protobuf and gRPC only, like the machine of an author without an SDK.
     sites = [str(Path(module.__file__ or "").parents[depth]) for module, depth in ((google.protobuf, 2), (grpc, 1))]
     path = os.pathsep.join([str(made), *sites])
     said = built(sys.executable, "-S", "read.py", refusal.details.hex(), where=tmp_path, PYTHONPATH=path)

@@ -1,9 +1,9 @@
-"""A bot that tries to get out of its box before it plays, and prints of each way whether it is closed.
+"""A bot that tries to get out of its box before it plays, and prints for each way whether it is closed.
 
-    python escapes.py PLACES
+python escapes.py PLACES
 
-PLACES is JSON: what there is outside, by name. It runs as its author would run it: with its own interpreter, and
-nothing of the tests.
+PLACES is JSON: the things that exist outside, by name. The bot runs as its author would run it: with its own
+interpreter, without the tests.
 """
 
 from __future__ import annotations

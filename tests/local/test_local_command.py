@@ -1,4 +1,4 @@
-"""Commands: what they print is kept, how they end is said, and nothing of them is left, whoever dies."""
+"""Commands: their output is stored, their ends are reported, and no process of them is left, whoever is killed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def python(text: str, folder: Path, **variables: str) -> RunningCommand:
 
 
 def until_printed(log: Path, lines: int = 1) -> list[str]:
-    """Return the lines of a log once there are so many: what has no end yet is none."""
+    """Return the lines of a log once there are enough; a line without an end does not count."""
     until = time.monotonic() + PATIENCE
     while (found := log.read_text()).count("\n") < lines:
         assert time.monotonic() < until, found

@@ -65,7 +65,7 @@ def test_a_set_at_one_table_is_the_mean_difference_of_both_games() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("design", Design)
 def test_the_intervals_hold(design: Design) -> None:
-    """95 in 100 of them, of points and of Elo; the truth of the latter by very many sets."""
+    """Of 100 intervals, 95 contain the true difference, in points and in Elo. The true Elo comes from very many sets."""
     truth = compare(design, a_world(design, 40, 0.5, 6000, 9)).elo
     assert truth is not None
     held = elo_held = 0

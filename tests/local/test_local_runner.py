@@ -1,4 +1,4 @@
-"""Sets are the same whoever plays them, and what goes wrong in a worker is said here."""
+"""Sets have the same results whichever process plays them, and failures in a worker are reported."""
 
 import re
 from pathlib import Path

@@ -71,7 +71,7 @@ def test_sets_that_are_all_alike_are_decided_too() -> None:
 
 
 def test_the_share_of_a_set_is_of_the_two_at_its_table() -> None:
-    """Not of the field; a tie is half, and both seatings count alike."""
+    """The field's places do not count; a tie is half, and both seatings count alike."""
     won, tied = played_game((0, 2, 1), (10, 99, 4)), played_game((1, 2, 0), (9, 99, 9))
     assert set_share(PlayedSet(0, (won, tied))) == 0.75
     assert SequentialTest(0, 20, ScoreUnit.ELO).score(Design.ONE_TABLE, PlayedSet(0, (won, tied))) == 0.75

@@ -1,4 +1,4 @@
-"""The file of a match: gone on with after any end, and never taken for another match's."""
+"""The file of a match: play continues from it after any interruption, and no other match accepts it."""
 
 import json
 from pathlib import Path

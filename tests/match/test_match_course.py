@@ -1,4 +1,4 @@
-"""The course of a match in which nobody does anything wrong."""
+"""The course of a match in which all seats behave correctly."""
 
 import pytest
 

@@ -62,7 +62,7 @@ policies = st.builds(
 
 
 class Answers(NamedTuple):
-    """So many open decisions are answered as they should be, if there are so many; the tape says which and how."""
+    """Correct answers to a number of open decisions, or to all if there are fewer; the tape determines which and how."""
 
     number: int
     tape: bytes
@@ -82,13 +82,13 @@ answers = st.builds(Answers, st.integers(1, 200), st.binary(min_size=1, max_size
 
 
 class Present:
-    """Who is there, as the seats are told."""
+    """The presence of all seats, as the match notified them of it."""
 
     def __init__(self) -> None:
         self.gone: set[int] = set()
         self.substituted: set[int] = set()
         self.in_order: set[int] = set()
-        """Who has said at some time that it leaves."""
+        """The seats that have announced at some time that they leave."""
         self.held = False
 
     def see(self, effect: Effect) -> None:

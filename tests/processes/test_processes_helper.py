@@ -53,7 +53,7 @@ async def obedient(limit: float | None = None) -> AsyncIterator[tuple[Helper, Ca
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that nobody has waited for does not."""
+    """Return whether a process runs; an ended process that its parent has not awaited does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -23,7 +23,7 @@ class Trick(NamedTuple):
     plays: tuple[Made, ...]
     """In the order of play."""
     answers: Mapping[str, Made]
-    """What was said to "double" and to "peek", where it was asked."""
+    """The answers to "double" and to "peek", if the seat was asked."""
 
     @property
     def round(self) -> int:

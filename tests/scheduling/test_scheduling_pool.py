@@ -329,7 +329,7 @@ def test_nobody_waits_beyond_its_patience_where_house_bots_can_fill(
 @given(room, st.integers(2, 7), st.integers())
 @pytest.mark.thorough
 def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[str]], seats: int, seed: int) -> None:
-    """One that is slow or full delays nobody else: who is left is too few for a table."""
+    """A slow or full bot delays no others: the remaining ones are too few for a table."""
     pool = filled(guests, 99, [], Random(seed))
     times = [20.0 + number * PATIENCE for number in range(100)]
     seated = Counter(bot for now in times for table in emptied(pool, seats, now) for bot in table.bots)
@@ -435,7 +435,7 @@ class Hall:
 
 
 def test_eight_bots_that_play_one_match_at_a_time_all_meet() -> None:
-    """Two tables that end by turns would, formed anew at once, be the same two for ever."""
+    """If each table were formed again at once, two tables that end in turn would always have the same bots."""
     hall = Hall(dict.fromkeys("abcdefgh", 1), seats=4)
     hall.play(400)
     assert len(meetings(hall.tables)) == 8 * 7 / 2
@@ -497,7 +497,7 @@ def test_bots_of_capacity_1_beside_one_of_64_play_all_the_time_and_meet_each_oth
 
 
 def turn_cost(waiting_bots: int, owners: int) -> float:
-    """Processor time of a turn in which one bot comes and one goes, and of a table where one can be formed."""
+    """Measure the processor time of a turn in which one bot comes and one goes, and of forming a table."""
     house = HOUSE if owners == 1 else []
     names = [f"{number % owners} {number}" for number in range(waiting_bots)]
     guests = [Waiting(name, name.split()[0], 0.0, value=KNOWN) for name in names]
@@ -644,7 +644,7 @@ def test_a_bot_changes_its_class_while_it_waits_or_plays() -> None:
 
 
 def spent(*pairs: str, since: str = "") -> list[Waiting[str]]:
-    """Bots that wait, of which pairs have spent their quotas; those of `since` have waited for longer than all."""
+    """Waiting bots, of which some pairs have spent their quotas; the bots of `since` have waited longest."""
     names = dict.fromkeys("".join(pairs))
     others = {bot: frozenset({*"".join(pair for pair in pairs if bot in pair)} - {bot}) for bot in names}
     return [waiting(bot, -9.0 if bot in since else 0.0)._replace(spent=others[bot]) for bot in names]

@@ -54,7 +54,7 @@ HARD: Final = next(case for case in NULLERN if case.bot in THINKERS and len(case
 
 
 class Client:
-    """Asks a pool, and keeps what it is told."""
+    """A client of a pool that stores the answers."""
 
     def __init__(self, pool: WorkerPool, turns: Turns) -> None:
         self.pool = pool

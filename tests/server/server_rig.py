@@ -108,12 +108,12 @@ class Line:
 
     def __init__(self, *, reads: bool = True) -> None:
         self.reads = reads
-        """Whether the bot reads; if not, no message is ever taken."""
+        """True if the bot reads; otherwise no message is delivered."""
         self._say, self._heard = trio.open_memory_channel[BotMessage | None](math.inf)
         self._show, self._shown = trio.open_memory_channel[Any](math.inf)
         self._gone = trio.Event()
         self.acknowledged: float | None = None
-        """The seconds in which the bot's system acknowledged bytes, if ours told."""
+        """Seconds in which the bot's system acknowledged bytes, as far as the server's system reports them."""
 
     @property
     def busy(self) -> bool:
@@ -299,7 +299,7 @@ def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:
 
 
 class Bot:
-    """A bot that accepts every invitation and plays the last legal action; what it was told is kept."""
+    """A bot that accepts every invitation and plays the last legal action; it stores the messages that it gets."""
 
     def __init__(self, row: bots.Bot, *, capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> None:
         self.row = row

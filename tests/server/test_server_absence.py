@@ -1,4 +1,4 @@
-"""Bots that are gone: the table is told, a house bot plays on, and the bot has its seat back with the next round."""
+"""Absent bots: the table is notified, a house bot plays on, and the bot gets its seat back with the next round."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
 async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_match_only(
     hall: Hall, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is played to its end, while others go on beside it."""
+    """A match is played to its end while others run beside it."""
     ann.hello = ann.hello._replace(capacity=2)
     bob.hello = bob.hello._replace(capacity=2)
     add, unlucky = Recorder.add, 2
@@ -284,7 +284,7 @@ async def test_a_late_answer_is_told_how_late_it_was(hall: Hall, ann: Bot, bob: 
 
 
 async def kinds(bot: Bot, kind: NoticeKind, number: int) -> list[Notice]:
-    """So many notices of a kind, and no more until everybody waits."""
+    """Read notices of one kind until all bots wait; there must be exactly the given number."""
     await bot.until(lambda: bot.kinds().count(kind) >= number)
     await wait_all_tasks_blocked()
     found = [notice for notice in bot.notices if notice.kind is kind]

@@ -1,4 +1,4 @@
-"""Bots whose sessions a process of the server took with it: clocks stand still, and who comes back is not charged."""
+"""Bots that lose their sessions because a process of the server ends: clocks stop, and a return costs nothing."""
 
 from __future__ import annotations
 

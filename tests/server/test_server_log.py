@@ -1,4 +1,4 @@
-"""What bots are told of the log of results: at their welcome, with each report, and by `LogService`."""
+"""The log of results as bots see it: at their welcome, with each report, and through `LogService`."""
 
 from __future__ import annotations
 

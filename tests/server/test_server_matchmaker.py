@@ -56,7 +56,7 @@ class Played(NamedTuple):
 
 
 class Rig:
-    """A matchmaker, and the tables it formed, whose seats stay taken until `over`."""
+    """A matchmaker and the tables that it formed; their seats are occupied until `over`."""
 
     def __init__(self, nursery: trio.Nursery, house: Sequence[HousePlayer] = (), **changes: Any) -> None:
         self.start = trio.current_time()
@@ -331,7 +331,7 @@ async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery) -> Non
 
 @pytest.mark.thorough
 async def test_a_change_costs_the_same_however_many_wait(nursery: trio.Nursery) -> None:
-    """Bots of one owner without house bots wait for ever; what comes and goes beside them is not to notice."""
+    """Bots of one owner without house bots never get a table, regardless of other bots that come and go."""
     rig = Rig(nursery)
     costs: list[float] = []
     for number in range(2000):

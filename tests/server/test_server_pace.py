@@ -1,6 +1,6 @@
-"""Honest bots play on beside one that is slow, declines, is silent or leaves: whole evenings on a virtual clock.
+"""Matches of honest bots beside one that is slow, declines, is silent or leaves: whole evenings on a virtual clock.
 
-The bars are the promise: rates and meetings of honest bots beside the other, divided by those without it.
+The bars are promises: numbers and meetings of honest bots beside the other, divided by those without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parked bots in a running server: they are told, given no seats, and play again once somebody un-parks them."""
+"""Parked bots in a running server: they are notified, get no seats, and play again once they are un-parked."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_matches_that_end_well_do_not_have_a_token_looked_up_again(
 
         async def read(job: Callable[[Connection], object]) -> object:
             looked_up.append("once more")
-            if len(looked_up) < 3:  # else it would go on for ever
+            if len(looked_up) < 3:  # otherwise the test would not end
                 arena.accounts.park(())
             return await look_up(job)
 

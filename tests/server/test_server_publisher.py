@@ -193,7 +193,7 @@ async def test_a_process_is_warm_before_the_first_fit_and_gives_way_to_matches(t
 
 @pytest.mark.process
 async def test_a_process_that_cannot_read_is_warm_all_the_same(tmp_path: Path) -> None:
-    """What is wrong is told when somebody asks, and may be right by then."""
+    """A failure is reported with the first request, and only if it still exists then."""
     async with open_fit_client(tmp_path) as fit_client:
         await warm(fit_client)
         with pytest.raises(NotFitted, match=r"it has no arena\.db; a server started on it makes one"):
@@ -435,7 +435,7 @@ async def test_a_list_that_is_not_sound_is_named(tmp_path: Path) -> None:
 
 
 class Fake:
-    """Fits what it is told, or fails."""
+    """A fit client that returns the requested ladder, or fails."""
 
     warm = True
 

@@ -1,4 +1,4 @@
-"""A match that waits for its bots: who is invited, whose word counts, and what becomes of it."""
+"""A match that waits for its bots: who is invited, which answers count, and how the wait ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registrations: so many an hour from an address, and nothing of them in the log."""
+"""Registrations: a limit per hour and address, and no line in the log about them."""
 
 from __future__ import annotations
 

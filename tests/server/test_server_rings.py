@@ -1,7 +1,7 @@
-"""What a ring gains by choosing its matches: bots that tell each other when they are invited.
+"""The gain of a ring that chooses its matches: bots that tell each other when they are invited.
 
-An invitation names nobody, but two that come at one instant are likely for one table. Nothing prevents that yet: the
-threat model says so, and how much it is.
+An invitation names no players, but two that come at the same instant probably belong to one table. The server does not
+prevent that; the threat model says so, with its extent.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ async def played(store: MemoryStore, bot: Bot, done: Callable[[], bool], **chang
 
 @pytest.mark.parametrize("game", SEARCH_BOTS)
 async def test_one_sits_at_a_rated_table_of_who_has_played_before(store: MemoryStore, game: str) -> None:
-    """Not at the first match of a newcomer; and it stands in where it sits, and nowhere else."""
+    """The searching bot gets no seat in a newcomer's first match, and replaces absent bots only at its own tables."""
     ann = Bot(store.register("ann"), games=(game,))
     ended = await played(store, ann, lambda: with_it(ann) == 1, options={}, house_search=1.0)
     assert not sits(ended[0])

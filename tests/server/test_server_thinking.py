@@ -43,7 +43,7 @@ async def owes(pool: WorkerPool, bot: Bot) -> bool:
 
 
 async def stopped_thinking(pool: WorkerPool, bot: Bot) -> int:
-    """Goes on until the worker owes a choice, and has it stand still from then on; the process."""
+    """Run until the worker owes a choice, and stop its process; return the process."""
     while True:
         process = pool._workers[0].pid
         os.kill(process, signal.SIGSTOP)

@@ -23,7 +23,7 @@ from tests.store.test_store_journal import header
 
 
 async def make(directory: Path, to: Path) -> Backup:
-    """A backup beside an open store with a finished match and one being played, in which more happens afterwards."""
+    """A backup of an open store with a finished and a running match, in which more happens afterwards."""
     async with open_store(directory, NOW) as store:
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
         first = await store.write(lambda connection: begin(connection, players))

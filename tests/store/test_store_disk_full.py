@@ -58,7 +58,7 @@ async def main(directory):
     print(json.dumps(seen))
 """
 
-# A small file system of its own, filled to the last byte. Private to the process: it is gone with it.
+# A small file system, filled to the last byte. Only this process sees it, and it vanishes with the process.
 TMPFS = """
 def take_room(directory):
     with (directory / "ballast").open("wb", buffering=0) as file, contextlib.suppress(OSError):
@@ -179,7 +179,7 @@ def give_room():
     ballast.unlink()
 """
 
-# Files, of which there is room for so many.
+# Files on a disk with room for a given number of them.
 FILES = """
 from contextlib import suppress
 from pathlib import Path

@@ -167,7 +167,7 @@ def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
 
 
 def _lengthen(connection: Connection, size: int) -> None:
-    """Add finished matches of two bots until there are so many; nobody loses, and nobody is forced."""
+    """Add finished matches of two bots up to a number; no bot loses, and no decision is forced."""
     first = matches.newest(connection) + 1
     rows = [
         {

@@ -1,4 +1,4 @@
-"""Results by opponent: what the matches say, whoever was hidden since; a page costs no more with a long history."""
+"""Results by opponent: they agree with the matches, also for bots hidden later; a long history makes no page slower."""
 
 from __future__ import annotations
 

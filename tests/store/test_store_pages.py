@@ -70,7 +70,7 @@ def play(connection: Connection, players: list[bots.BotId], count: int, first: i
 
 
 def stored(connection: Connection, count: int) -> None:
-    """Store so many results of ann and bob, and after them of two others, and so many more bots."""
+    """Store results of ann and bob, then results of two others, then further bots, each in the given number."""
     four = add_bots(connection, "ann", "bob", "cleo", "dan")
     versions = [{"id": bot, "bot_id": bot, "version": "", "created": NOW} for bot in four]
     connection.execute(insert(schema.versions), versions)

@@ -29,7 +29,7 @@ def big(connection: Connection, match_id: MatchId) -> None:
 
 
 def pruned(connection: Connection) -> list[int]:
-    """Matches whose replays are pruned; every other has its replay."""
+    """Return the matches whose replays are pruned; every other match must have its replay."""
     found = []
     for row in connection.execute(select(schema.replays).order_by(schema.replays.c.match_id)):
         if row.segment is not None:
@@ -149,7 +149,7 @@ def test_what_is_rolled_back_is_neither_kept_nor_pruned(played: Path) -> None:
 
 
 def test_a_replay_that_is_pruned_while_it_is_looked_at_is_called_pruned(data: Path) -> None:
-    """The transaction that reads still sees its row; its file is gone."""
+    """The transaction that reads still sees the row, but the file is gone."""
     with open_to_amend(data) as connection:
         finish(connection, begin(connection, add_bots(connection, "Ada", "Bob")), [1, 2])
     with open_readonly(data) as reader:

@@ -32,7 +32,7 @@ PIECE = 5000
 
 
 def play(data: Path, count: int) -> None:
-    """So many matches, each with a replay of its own that can be read."""
+    """Store a number of matches, each with its own readable replay."""
     with open_to_amend(data) as connection:
         players = matches.seated(connection, 1) if matches.newest(connection) else ()
         seats = [bot.id for bot in players] or add_bots(connection, "Ada", "Bob")

@@ -26,7 +26,7 @@ EMPTY: Final = bytes(5)
 MAX_WINDOW: Final = (1 << 31) - 1
 """The largest flow-control window, and the largest stream identifier."""
 DEFAULT_WINDOW: Final = (1 << 16) - 1
-"""The window at first, where nobody said otherwise."""
+"""The initial size of a window, unless the peer has set another."""
 
 
 class Kind(IntEnum):

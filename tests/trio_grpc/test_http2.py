@@ -342,7 +342,7 @@ def test_a_connection_does_not_grow_with_the_calls_that_were_made_on_it() -> Non
     numbers = count(1, 2)
 
     def call(times: int) -> int:
-        """Make calls; return the number of blocks by which memory has grown."""
+        """Make calls; return the number of memory blocks added by them."""
         gc.collect()
         before = sys.getallocatedblocks()
         for stream in islice(numbers, times):

@@ -1,4 +1,4 @@
-"""The budget for memory of untrusted peers: what counts, and who is evicted where it is exceeded."""
+"""The budget for memory of untrusted peers: what counts, and which peer is evicted if it is exceeded."""
 
 from __future__ import annotations
 

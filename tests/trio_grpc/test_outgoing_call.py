@@ -124,7 +124,7 @@ async def test_who_takes_nothing_holds_the_server_back_and_answers_its_pings(tmp
         calling(path, SAY, "127.0.0.1") as call,
     ):
         await call.accepted()
-        await trio.sleep(2)  # several pings, each of which would end the connection where it is not answered
+        await trio.sleep(2)  # several pings; each would end the connection if it were not answered
         assert sent <= 2 * (1 << 16) // 10_000
         before = sent
         for _ in range(50):

@@ -115,7 +115,7 @@ def started() -> Iterator[Browser]:
 
 @contextmanager
 def looking(browser: Browser, site: str, look: Look = DESKTOP) -> Iterator[Seen]:
-    """A page in a window of its own, with nothing remembered; at its end nothing may have gone wrong."""
+    """A page in a new window without stored data; the block fails at its end if the page had errors."""
     context = browser.new_context(
         viewport={"width": look.width, "height": look.height},
         color_scheme=look.colours,

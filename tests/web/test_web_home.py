@@ -1,4 +1,4 @@
-"""The first page: the TV, the ladders, and the game in pictures for who is new; lists on a phone; times."""
+"""The first page: the TV, the ladders, the game in pictures for newcomers; lists on a phone; times."""
 
 from __future__ import annotations
 

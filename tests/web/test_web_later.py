@@ -1,4 +1,4 @@
-"""What a page has yet to show comes to its place in a browser: nothing is loaded anew, and the focus stays."""
+"""Parts of a page that come later are inserted in a browser: nothing is loaded again, and the focus stays."""
 
 from __future__ import annotations
 

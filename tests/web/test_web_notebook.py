@@ -38,7 +38,7 @@ def replay(content: bytes) -> Replay:
 
 
 def notebook(folder: Path) -> str:
-    """A page whose cells are filled as a notebook does it; where it is."""
+    """Return the address of a page whose cells were filled as in a notebook."""
     (folder / "notebook.html").write_text(
         '<!doctype html><html lang="en"><title>Notebook</title><main><h1>Notebook</h1><div id="cells"></div></main>'
     )

@@ -120,7 +120,7 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         return message
 
     def half_close(self) -> None:
-        """End the requests; the handler may go on sending."""
+        """End the requests; the handler may still send."""
         self.stream.half_closed = True
         self.stream.changed.unpark_all()
 

@@ -123,7 +123,7 @@ class AskingCost:
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield those of the given seats whose bots made at least one decision themselves."""
+    """Yield the given seats whose bots made at least one decision themselves."""
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]

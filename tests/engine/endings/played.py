@@ -36,9 +36,9 @@ def plain_game(game: str, seats: int, decks: SeededDecks, rounds: int) -> Any:
 
 
 def endings(game: str, seats: int, seed: int, most_cards: int) -> Iterator[tuple[Any, Any]]:
-    """Positions of a game in which nobody holds more cards than that, somebody has a choice, and bids are made.
+    """Positions of a game in which no seat holds more cards than the limit, some seat has a choice, and all have bid.
 
-    The engine's state and the naive game; both are used again.
+    Yields the engine's state and the naive game; both objects are reused.
     """
     chance, decks = Random(seed), SeededDecks(seed.to_bytes(32, "big"))
     actions = GAMES[game].actions

@@ -8,7 +8,7 @@ MOST_RAISES = 2
 
 
 def closed(bets: bytes) -> bool:
-    """Whether nobody is to act any more: folded, or called after somebody acted."""
+    """Return whether betting is over: a seat has folded, or one has called after the other acted."""
     return bets[-1:] == bytes([FOLD]) or (len(bets) > 1 and bets[-1] == CALL)
 
 

@@ -1,4 +1,4 @@
-"""A checkout runs its compiled build where that is of just its sources, and says why where it does not."""
+"""A checkout runs its compiled build if that is of exactly its sources; otherwise it gives the reason."""
 
 from __future__ import annotations
 

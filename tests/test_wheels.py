@@ -187,7 +187,7 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
 
 @pytest.mark.long
 def test_the_pages_lead_from_an_empty_environment_to_a_match(tmp_path: Path) -> None:
-    """Does what the page for authors says. Asks a registry for the libraries of the client."""
+    """Follow the instructions of the page for authors. A registry provides the client's libraries."""
     with serving(tmp_path / "data", "--seats", "2") as server:
         page = server.get("/write-a-bot")[1]
         installs, bot, *_ = [unescape(each) for each in re.findall(r"<code>([^<]*)</code></pre>", page)]
@@ -254,7 +254,7 @@ def test_a_source_distribution_of_the_grpc_server_gives_the_compiled_wheel(tmp_p
 
 
 def pure(folder: Path, settings: Mapping[str, str]) -> str:
-    """What is said where the engine's wheel is built, which must be a pure one."""
+    """Return the output of building the engine's wheel, which must be a pure one."""
     words = [str(environment(folder, pip=True) / "pip"), "wheel", "--verbose", "--no-deps", "--wheel-dir", "dist"]
     said = run([*words, str(ROOT / "engine")], folder, settings=settings)
     assert [wheel.name for wheel in (folder / "dist").iterdir()] == [

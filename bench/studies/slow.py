@@ -87,7 +87,7 @@ class Hall:
         """Number of tables, by their number of bots that are not house bots."""
 
     def play(self, tables: int) -> None:
-        """Play until so many tables have been formed."""
+        """Play until a given number of tables has been formed."""
         for bot in self.bots.values():
             self._update(bot)
         while self.guests.total() < tables:

@@ -27,9 +27,9 @@ from engine.nullern.view import NullernView
 
 HERE: Final = Path(__file__).parent
 NETWORK: Final = "trained/network.npz"
-"""What train.py writes, beside this file."""
+"""The file that train.py writes, beside this file."""
 SEATS: Final = 2
-"""What it was trained for."""
+"""The game for which it was trained."""
 TOGETHER: Final = 64
 """Decisions that go through the network at once: one comes of each match, and of half of a bot's matches at most."""
 

@@ -21,7 +21,7 @@ _FORMAT: Final = 1
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is torn, or of another training; the message says which and what to do."""
+    """A checkpoint that is incomplete, or of another training; the message says which, and the remedy."""
 
 
 class Checkpoint(NamedTuple):

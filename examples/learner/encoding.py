@@ -28,7 +28,7 @@ _HUPFER: Final = 5
 
 
 class ObservationError(ValueError):
-    """Numbers that are no observations of this game at this table; the message says what was expected."""
+    """Numbers that are no observation of this game at this table; the message names the expected form."""
 
 
 class IllegalMaskError(ValueError):

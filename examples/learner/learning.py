@@ -25,9 +25,9 @@ class Settings(NamedTuple):
     wander: float = 0.01
     """Weight of the entropy, which keeps the network trying; it falls to a tenth, too."""
     worth: float = 0.5
-    """Weight of the error of what a position is said to be worth."""
+    """Weight of the error of the estimated values of positions."""
     passes: int = 2
-    """How often each batch is gone through."""
+    """Number of passes through each batch."""
     part: int = 1024
     """Decisions of one step."""
     longest: float = 0.5

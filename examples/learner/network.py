@@ -18,7 +18,7 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class NetworkError(ValueError):
-    """Weights that do not fit each other or what they are given; the message says which."""
+    """Weights that do not fit each other or their input; the message says which."""
 
 
 class Answer(NamedTuple):

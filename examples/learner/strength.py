@@ -53,7 +53,7 @@ def opponent(name: str) -> Opponent:
 
 
 def strength(weights: Weights, name: str, deals: int) -> Strength:
-    """Play so many deals, two at least, both ways round; the same for the same arguments."""
+    """Play a number of deals, two at least, with both seatings; equal arguments give equal results."""
     if deals < 2:
         raise ValueError(f"an interval takes 2 deals or more, not {deals}")
     other = opponent(name)

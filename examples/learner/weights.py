@@ -14,7 +14,7 @@ _NAMES: Final = tuple(f"weights_{number}" for number in range(6))
 
 
 class WeightsError(ValueError):
-    """A file that is no trained network for this game and table; the message says what to do."""
+    """A file that is no trained network for this game and table; the message contains the remedy."""
 
 
 def write(weights: Weights, file: Path) -> None:

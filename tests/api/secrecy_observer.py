@@ -1,4 +1,4 @@
-"""Observers of everything that bots are sent, which fail when one is told what only another may know."""
+"""Observers of all messages to bots, which fail if one contains something that only another seat may know."""
 
 from __future__ import annotations
 

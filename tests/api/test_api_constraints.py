@@ -229,7 +229,7 @@ BEHAVIOUR: Final = {
     "PlayRequest": (items, "at most 10,000 items"),
     "LadderService.GetPastLadder": (ladders, "one an hour for a month"),
 }
-"""What a comment says, and what the server does."""
+"""A comment's claim, and the behaviour of the server."""
 
 
 @pytest.mark.parametrize("name", BEHAVIOUR)

@@ -1,4 +1,4 @@
-"""Who says nothing and who reads nothing is not waited for; and what a revoked token began is not finished."""
+"""Peers that send nothing or read nothing are not awaited, and calls of a revoked token are not finished."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ class FuzzingBot(Bot):
 
 
 async def fuzz(store: MemoryStore, rng: Random, frames: int) -> SecrecyObserver:
-    """Two bots that say anything sit with one that plays well, and in the end three others play a clean match."""
+    """Two bots that send random messages sit with one that plays well; afterwards three others play a clean match."""
     observer = SecrecyObserver()
     async with serving(store, rng) as arena, trio.open_nursery() as nursery:
         honest = HonestBot(arena, store, "honest", observer)

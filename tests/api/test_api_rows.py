@@ -1,4 +1,4 @@
-"""Rows and messages say the same: a field that one of them lacks is named, and what is packed is unpacked whole."""
+"""Rows and messages agree: a field that one of them lacks is named, and a packed row is unpacked completely."""
 
 from __future__ import annotations
 

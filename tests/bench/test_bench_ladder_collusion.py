@@ -1,4 +1,4 @@
-"""The benchmark's colluders: they do what is said of them, and honest fields are honest."""
+"""The benchmark's colluders: they behave as described, and honest fields are honest."""
 
 from __future__ import annotations
 

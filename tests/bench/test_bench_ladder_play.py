@@ -1,4 +1,4 @@
-"""The benchmark's play with the real scheduler: it counts what it says it counts, and repeats itself."""
+"""The benchmark's play with the real scheduler: its counts are right, and it is reproducible."""
 
 import json
 from pathlib import Path

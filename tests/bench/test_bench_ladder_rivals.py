@@ -1,4 +1,4 @@
-"""Rating systems that the ladder is compared with are what their authors published, and losses are what they are."""
+"""The rating systems beside the ladder: they agree with their authors' publications, and losses are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worlds of the ladder's benchmark are what they say, and their truth is the truth."""
+"""The worlds of the ladder's benchmark: they have the stated properties, and their true ratings are right."""
 
 import numpy as np
 import pytest

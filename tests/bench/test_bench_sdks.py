@@ -1,4 +1,4 @@
-"""What the benchmark of the SDKs says where one cannot be measured."""
+"""The messages of the benchmark of the SDKs if an SDK cannot be measured."""
 
 from __future__ import annotations
 

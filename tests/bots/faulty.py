@@ -158,7 +158,7 @@ def bad_token(bot: FaultyBot) -> None:
 
 @misbehaviour
 def flood(bot: FaultyBot) -> None:
-    """Answers that nobody asked for, as fast as it can, while it plays well and reads."""
+    """Send unrequested answers as fast as possible, while playing well and reading."""
 
     def pour() -> None:
         while bot.end is None:

@@ -1,4 +1,4 @@
-"""A bot that plays at random until it misbehaves, and says what comes of it in lines of JSON."""
+"""A bot that plays at random until it misbehaves, and reports the consequences in lines of JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FaultyBot(RawBot):
         print(json.dumps({"match": self.match_id}), flush=True)
 
     def misbehave_at(self, kind: str) -> pb.Decision:
-        """Plays until a choice of some kind is due, and says so."""
+        """Play until a choice of a given kind is due, and report it."""
         while kind not in self.kinds(decision := self.due()):
             self.choose(decision)
         self.did()

@@ -333,7 +333,7 @@ class AnswersOnceOnly(PlainBot):
 
 @fault("asked-again")
 class ReadsTheWelcomeOnly(PlainBot):
-    """Overlooks what else is in the first message."""
+    """A bot that overlooks the other parts of the first message."""
 
     def welcome(self, call: Any) -> play_pb2.PlayResponse:
         super().welcome(call)

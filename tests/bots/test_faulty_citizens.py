@@ -50,7 +50,7 @@ class Expected(NamedTuple):
     end: str = ""
     """The status of its stream, if the server ended it."""
     text: str = ""
-    """A part of what was said with the status."""
+    """A part of the text of the status."""
 
 
 def expected(
@@ -223,7 +223,7 @@ def faulty(crowd: Crowd, kind: str, game: str, prefix: str = "") -> Iterator[Fau
 
 
 def played(bots: list[RawBot], match_id: int) -> bool:
-    """Whether all were told how a match ended."""
+    """Return whether all bots got the result of a match."""
     return all(any(report.match_id == match_id for report in bot.reports) for bot in bots)
 
 

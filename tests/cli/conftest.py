@@ -42,7 +42,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 
 @pytest.fixture(params=["server", "data"])
 def source(request: pytest.FixtureRequest, played: Played) -> tuple[str, str]:
-    """The options that say where to look: the server or its data directory."""
+    """The options that name the source: the server or its data directory."""
     return ("--server", played.server) if request.param == "server" else ("--data", str(played.data))
 
 

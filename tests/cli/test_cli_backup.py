@@ -1,4 +1,4 @@
-"""`arena backup` and `arena restore`: what they say, as text and as JSON, and what they refuse."""
+"""`arena backup` and `arena restore`: their output as text and as JSON, and the refusals."""
 
 from __future__ import annotations
 

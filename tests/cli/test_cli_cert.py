@@ -1,4 +1,4 @@
-"""`arena cert`: a certificate by one verb, and what it says when it cannot make one."""
+"""`arena cert`: a certificate by one verb, and the error if it cannot make one."""
 
 from __future__ import annotations
 

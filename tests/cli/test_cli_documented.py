@@ -1,4 +1,4 @@
-"""docs/commands.md is what the program says, and names every verb as one types it."""
+"""docs/commands.md agrees with the program and names every verb in the form in which users type it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.cli.cli_rig import ARENA, PATIENCE, Played, arena, let_play, serving,
 
 @contextmanager
 def in_the_middle_of_a_match(server: Played, tokens: Path) -> Iterator[None]:
-    """Two bots play; one of them is stopped while a match waits for it, and goes on after the block."""
+    """Two bots play; one is stopped while a match waits for it, and continues after the block."""
     code = (
         "import sys, time; from arena_client import Bot, run\n"
         "class Slow(Bot):\n"

@@ -1,4 +1,4 @@
-"""`arena ladder --flags`: what stands out, in words; its mark on the ladder, and what `arena bots show` says."""
+"""`arena ladder --flags`: flagged results in words, the mark on the ladder, and flags in `arena bots show`."""
 
 from __future__ import annotations
 

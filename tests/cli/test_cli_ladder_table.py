@@ -1,4 +1,4 @@
-"""The table of a ladder: what it says of a bot, and what it leaves out on a narrow screen."""
+"""The table of a ladder: its columns for a bot, and those that it omits on a narrow screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of pages that change: rendered once for all, whole first, then what changed; who does not read is dropped."""
+"""Parts of pages that change: rendered once for all, sent whole and then as changes; non-readers are dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena match` as an author uses it: a verdict, a file that is gone on with, and errors that say what to do."""
+"""`arena match` as an author uses it: a verdict, a file with which it continues, and errors with remedies."""
 
 import json
 import os

@@ -90,7 +90,7 @@ def pids_in(folder: Path, count: int) -> list[int]:
 
 
 def test_a_bot_that_loops_is_named_while_it_does_and_dies_at_the_first_ctrl_c(tmp_path: Path) -> None:
-    """In a real terminal, with all that it started, also where it catches everything."""
+    """In a real terminal Ctrl-C ends the match with all its processes, even one that ignores signals."""
     spec, out = written(tmp_path, LOOPS), tmp_path / "some.sets"
     match: Terminal
     with terminal(*match_of(spec, "--concurrency", 2, "--out", out, "--seed", 5), columns=300) as match:

@@ -1,4 +1,4 @@
-"""`arena new` as an author uses it: from nothing to a rated match, by what the new project's README says."""
+"""`arena new` as an author uses it: from an empty folder to a rated match, by the README of the new project."""
 
 import json
 import os
@@ -23,7 +23,7 @@ BAR = 120.0
 
 
 def run(words: list[str], folder: Path, home: Path) -> str:
-    """What a program of the project says when all is well; it finds nothing of this checkout but what is installed."""
+    """Run a program of the project, which must succeed; return its output. It finds only installed packages."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "UV_", "ARENA_"))}
     ran = subprocess.run(
         words,

@@ -1,4 +1,4 @@
-"""`arena bots show` and `arena matches --lost`: what a bot's matches say together."""
+"""`arena bots show` and `arena matches --lost`: summaries of a bot's matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena store`, `arena prune` and `arena serve --keep-replays`: what is there, what goes, and what is said of it."""
+"""`arena store`, `arena prune` and `arena serve --keep-replays`: the stored data, its removal, and the reports."""
 
 from __future__ import annotations
 

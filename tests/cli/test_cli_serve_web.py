@@ -1,4 +1,4 @@
-"""`arena serve --web`: pages beside a real server with real bots, what they stream, how the two live and die."""
+"""`arena serve --web`: pages beside a real server with real bots, their streams, and the ends of both processes."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_what_is_unknown_is_said_and_a_head_does_not_stream(tmp_path: Path) -> N
 
 
 def refused(*options: str) -> tuple[int, str]:
-    """How a server that cannot begin ends, and what it says."""
+    """Return the exit status and the error of a server that cannot start."""
     command = [*ARENA, "serve", "--no-house", "--seats", "2", *options]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return ended.returncode, ended.stderr
@@ -273,7 +273,7 @@ def test_pages_end_with_the_server_also_when_it_is_killed(tmp_path: Path) -> Non
 
 
 def test_a_server_that_is_started_again_is_followed_again(tmp_path: Path) -> None:
-    """`arena web --server` outlives a server, says that nothing answers, and shows what runs when it is back."""
+    """`arena web --server` outlives a server, reports that none answers, and shows the running matches of the next."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     options = ("--no-house", "--seats", "2", "--address", address)

@@ -1,4 +1,4 @@
-"""The pages' JSON interface: it says what the command line says, and what its own description says of it."""
+"""The pages' JSON interface: it agrees with the command line and with its own description."""
 
 from __future__ import annotations
 

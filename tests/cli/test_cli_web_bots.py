@@ -1,4 +1,4 @@
-"""A bot on the pages: what its replays say, its faults, what the operator did about it; and what is read once."""
+"""A bot on the pages: figures from its replays, faults, the operator's decisions; and data that is read only once."""
 
 from __future__ import annotations
 

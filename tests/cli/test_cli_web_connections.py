@@ -1,4 +1,4 @@
-"""Connections to the pages: what is wrong with one ends that one alone, and more than there may be are closed."""
+"""Connections to the pages: a fault ends only its own connection, and connections beyond the limit are closed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ WRONG = {
     "bad chunk": REQUEST.replace(b"GET", b"POST") % (b"/matches/9/analysis", CHUNKED) + b"zz\r\n",
     "no end": b"GET / HTTP/1.1\r\nhost: a\r\nx: " + b"y" * 100_000,
 }
-"""What a connection may say that is wrong, by what is."""
+"""Faulty input of a connection, by the name of its fault."""
 
 
 def say(place: tuple[str, int], sent: bytes) -> None:

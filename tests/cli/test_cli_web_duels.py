@@ -1,4 +1,4 @@
-"""Results of `arena match` in the viewer's own browser: its module, run by node, says what the command says."""
+"""Results of `arena match` in the viewer's browser: its module, run by node, agrees with the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other sites show of a match: which of them may frame it, and what oEmbed says of its address."""
+"""A match on other sites: the sites that may frame it, and the description of its address by oEmbed."""
 
 from __future__ import annotations
 

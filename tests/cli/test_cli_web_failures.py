@@ -26,7 +26,7 @@ from trio_grpc.limits.connection_limits import LOOPBACK, Origin
 
 @contextmanager
 def failing(log: list[str]) -> Iterator[tuple[str, int]]:
-    """Pages of which whatever reads anything fails; the lines that they log are put into `log` at the end."""
+    """Pages on which every read fails; their log lines are put into `log` at the end."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-m", "tests.cli.failing_pages"], stdout=pipe, stderr=pipe, text=True

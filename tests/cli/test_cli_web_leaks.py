@@ -67,7 +67,7 @@ class HeldBot(PlainBot):
         self.playing = set()
         self.reports_after = None
         self.rounds: list[bytes] = []
-        """What it was sent of rounds that are over."""
+        """Finished rounds that the seat received."""
         self._asked = asked
 
     def hear(self, message: play_pb2.PlayResponse) -> None:

@@ -120,7 +120,7 @@ def test_a_server_that_is_gone_is_no_health(empty: Path) -> None:
         assert answer.status == 503
         assert "no arena answers at" in json.loads(content)["detail"]
         until = time.monotonic() + PATIENCE
-        while ask(place, "/healthz")[0].status == 200:  # what was found is told for a second
+        while ask(place, "/healthz")[0].status == 200:  # the result of a check is cached for a second
             assert time.monotonic() < until
         answer, content = ask(place, "/healthz")
         assert answer.status == 503

@@ -1,4 +1,4 @@
-"""A match on the pages: what may be chosen, what was checked, what the analysis says, and what cannot be shown."""
+"""A match on the pages: the controls, the check, the analysis, and matches that cannot be shown."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_why_without_a_seat_has_a_line_and_a_sentence_a_seat(file: Path) -> None
 
 
 def found(file: Path, holds: Callable[[SeatTimeline], object]) -> SeatTimeline:
-    """Writes the first match to the file in which a seat is so; the seat."""
+    """Write the first match in which a seat is in the wanted state to the file; return the seat."""
     for chance in range(1, 100):
         content = rated(chance=chance)
         for seat in timelines_of(content):

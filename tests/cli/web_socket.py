@@ -1,4 +1,4 @@
-"""A WebSocket to the pages, by hand: what a browser or any program says, and what it hears."""
+"""A WebSocket to the pages, written by hand: the messages of a browser or any program, and the answers."""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ class Steps(NamedTuple):
     total: float
     """From the empty folder to the first rated match."""
     processor: float
-    """Of processor time, for all of it: it depends less on what else a machine does."""
+    """Seconds of processor time for all steps; it depends less on other work of the machine than the time by the clock.
+    """
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {seconds:.0f} s" for name, seconds in self._asdict().items())

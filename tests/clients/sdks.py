@@ -43,7 +43,7 @@ class Sdk:
     samples: ClassVar[Sequence[str]]
     """The names of the two samples, that which plays at random first."""
     mine: ClassVar[str]
-    """A bot that does what `DECIDES` says, for `MATCHES` matches, without receipts, and prints what it does."""
+    """A bot that decides as `DECIDES` names, for `MATCHES` matches, without receipts, and prints its actions."""
     bot: ClassVar[str] = "mine"
     """The name of that bot."""
     legal: ClassVar[str] = r"decision.legal is \[0, 1, 2\]"
@@ -82,7 +82,7 @@ class Sdk:
         return str(found)
 
     def readme_bot(self) -> Command:
-        """Return the bot of the README, which plays where `ARENA_SERVER` says."""
+        """Return the bot of the README, which plays on the server that `ARENA_SERVER` names."""
         return self.compiled(self.shown(self.fence), "readme")
 
     def sample(self, number: int) -> Command:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.process
 
 
 class Counts(Bot):
-    """Notes its reports, and where it is asked."""
+    """A bot that records its reports, and the thread or task in which it decides."""
 
     games = GAMES
     version = "1"

@@ -39,7 +39,7 @@ def node(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def verified(tmp_path: Path, content: bytes) -> str:
-    """What it says of a file: its last words, without the file's name where it fails."""
+    """Return the verifier's last words about a file; if it fails, without the name of the file."""
     file = tmp_path / "match.jsonl.gz"
     file.write_bytes(content)
     ran = node(VERIFIER, file)

@@ -1,4 +1,4 @@
-"""One table of Nullern with seats in every language: all are killed in the middle, and nobody is charged."""
+"""One table of Nullern with seats in every language: all are killed in the middle, and no bot is charged."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Table:
             return tried.connect_ex(("127.0.0.1", self._web)) != 0
 
     def in_the_middle(self) -> int | None:
-        """A match in whose middle it is now."""
+        """A match that is in its middle now."""
         with open_readonly(self.data) as connection:
             stored = matches.list_matches(connection, limit=100_000)
         playing = {match.match_id for match in stored if match.state is MatchState.PLAYING}
@@ -197,7 +197,7 @@ def test_seven_seats_in_all_languages_live_through_every_death(tmp_path: Path, b
             table.come_back(last)
             until(table.in_the_middle, "a match to be in its middle")
             running.kill()
-        table.seats[last].kill()  # it comes back where somebody presses the button
+        table.seats[last].kill()  # the bot in the page reconnects if a user presses the button
         with table.served() as running:
             table.come_back(last)
             running.signal(signal.SIGTERM)  # what is played is played to its end

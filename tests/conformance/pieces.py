@@ -43,7 +43,7 @@ class House:
     """What house bots are, by game and name."""
 
     def text(self, file: str) -> str | None:
-        """The text of a file, None where there is none."""
+        """Return the text of a file; None if there is none."""
         path = self.root / file
         return path.read_text(encoding="utf-8") if path.is_file() else None
 
@@ -72,10 +72,10 @@ class Piece(NamedTuple):
     file: str
     """With {game} for the game's name."""
     probe: Callable[[House, str, str], str | None]
-    """(house, game, file) → what is wrong, None where the piece is there."""
+    """(house, game, file) → the fault; None if the piece is complete."""
 
     def missing(self, house: House, game: str) -> str | None:
-        """A sentence that names the piece, its file and what is wrong; None where the piece is there."""
+        """Return a sentence with the piece, its file and its fault; None if the piece is complete."""
         file = self.file.format(game=game)
         wrong = self.probe(house, game, file)
         return None if wrong is None else f"{game} lacks {self.name}: {file} {wrong}"

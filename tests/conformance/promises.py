@@ -26,7 +26,7 @@ MOST_CHOICES: Final = 50_000
 
 
 class Listening:
-    """Decks that note what they are asked for."""
+    """Decks that record the requests for cards."""
 
     def __init__(self) -> None:
         self._decks = SeededDecks(bytes(32))

@@ -1,4 +1,4 @@
-"""What a bot is sent of every game says what the engine says, field by field, and nothing its seat cannot know."""
+"""Messages to a bot, for every game: they agree with the engine field by field, and contain no secret of other seats."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nulle
 SLOWNESS = 1_000_000
 """Microseconds that a busy machine may cost a bot beyond its soft limits; the servers' deaths take many times that."""
 QUIET = {"HELD", "RELEASED", "BACK", "DRAINING", "WITHDRAWN"}
-"""The kinds of notices that a bot may get where nobody but the server misbehaves."""
+"""The kinds of notices that a bot may get if only the server misbehaves."""
 
 
 def until(done: Callable[[], object], what: str) -> None:
@@ -254,7 +254,7 @@ class Trial:
         until(lambda: said() > known, " or ".join(words))
 
     def results(self) -> int:
-        """Results the bots were told."""
+        """Number of results that the bots have got."""
         return sum(len(notes.read().told) for notes in self.notes.values())
 
     def leave(self) -> None:
@@ -269,7 +269,7 @@ class Trial:
     # --- the judge ---
 
     def look(self) -> None:
-        """Nothing was shown or told that the data directory does not account for, should the server die now."""
+        """Check that the data directory accounts for everything that was shown or sent, should the server die now."""
         assert all(bot.poll() is None for bot in self._bots), "a bot ended"
         for notes in self.notes.values():
             if notes.path.exists():

@@ -62,7 +62,7 @@ def tail(text: str, lines: int = 5) -> str:
 # --- servers ---
 
 SEVERAL = ("--processes", many) if (many := os.environ.get("ARENA_TEST_PROCESSES")) else ()
-"""So many processes has every server that does not say otherwise: `ARENA_TEST_PROCESSES=2 pytest tests/end_to_end`."""
+"""The default number of processes of every server: `ARENA_TEST_PROCESSES=2 pytest tests/end_to_end`."""
 
 
 class Server:
@@ -146,7 +146,7 @@ def server(
 
 @contextmanager
 def small_disk(directory: Path, size: str) -> Iterator[Path]:
-    """A file system of its own for the block, in memory; the test is skipped where mounting is not permitted."""
+    """A file system in memory for the block; the test is skipped if mounting is not permitted."""
     disk = directory / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]

@@ -1,4 +1,4 @@
-"""A bot that speaks the protocol by hand, for tests that say what no library would."""
+"""A bot that speaks the protocol by hand, for tests that send messages which no library would send."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class RawBot:
         self._call: Any = play(iter(self._out.get, None), metadata=metadata, timeout=patience)
         self.accepts = True
         self.decisions: list[pb.Decision] = []
-        """Those not answered yet."""
+        """Decisions that are not answered yet."""
         self.matches: set[int] = set()
-        """Those in which a decision came."""
+        """Matches in which a decision came."""
         self.invitations: list[pb.Invitation] = []
         self.starts: list[pb.MatchStart] = []
         self.notices: list[pb.Notice] = []
@@ -171,7 +171,7 @@ class RawBot:
         grpc.channel_ready_future(self._channel).result(PATIENCE)
 
     def say_goodbye(self) -> None:
-        """Nothing more will be said."""
+        """The bot will send nothing more."""
         self._out.put(None)
 
     def last_word(self) -> Ended:

@@ -1,4 +1,4 @@
-"""A bot that plays until a choice of a given kind is due, reports it, and then hangs. Arguments: address, token, kind."""
+"""A bot that plays until a choice of a given kind is due, reports it, and hangs. Arguments: address, token, kind."""
 
 import sys
 import time

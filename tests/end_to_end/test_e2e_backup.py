@@ -15,7 +15,7 @@ from tests.end_to_end.e2e_rig import ARENA, ROOT, audit, server, until
 
 
 def arena(*words: object) -> tuple[int, str]:
-    """Exit status and what was said."""
+    """Exit status and output."""
     command = [str(ARENA), *map(str, words)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
     return ran.returncode, ran.stdout + ran.stderr
@@ -49,7 +49,7 @@ def sound(backup: Path, data: Path, starts: bool) -> int:
 
 
 def run(it: Trial, backups: Path, kills: int) -> int:
-    """So many kills of the backup and of the server, in turn, a backup each; how many were finished."""
+    """Kill backup and server in turn, a number of times, with a backup each; return how many were finished."""
     for number in range(kills):
         process = begun(it.data, backups / f"{number}")
         time.sleep(it.chance.uniform(0, 0.05))  # waits for nothing: the kill is to come at any moment

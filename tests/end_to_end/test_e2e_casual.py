@@ -16,7 +16,7 @@ BOT = str(HERE / "casual_bot.py")
 
 
 def arena(running: Server, *words: object, fails: bool = False) -> str:
-    """What a verb prints, or what it says when it fails."""
+    """Return the output of a verb, or its error if it fails."""
     command = [str(ARENA), *map(str, words), "--server", running.address]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
     assert (ran.returncode != 0) is fails, ran.stderr

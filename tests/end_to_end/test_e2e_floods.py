@@ -50,7 +50,7 @@ def flood_with_reads(connection: RawConnection) -> None:
 
 
 def flood_with_registrations(connection: RawConnection) -> None:
-    """Ask for names that are taken, or not allowed."""
+    """Request names that are in use or not allowed."""
     for _ in range(8):
         connection.call("/arena.v1.BotService/RegisterBot", message(b"\x0a\x03ann"))
 

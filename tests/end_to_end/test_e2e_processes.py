@@ -68,7 +68,7 @@ def has_met_all(bot: RawBot) -> bool:
 
 
 def undisturbed(data: Path) -> list[str]:
-    """Fails unless all matches are in order and nobody was charged; what is in the replays, in order."""
+    """Check that all matches are in order and no bot was charged; return the replays in order."""
     found = audit(data)
     absent = [each for replay in found.replays.values() for each in replay.inputs if isinstance(each, Left)]
     assert not found.interrupted
@@ -214,7 +214,7 @@ def test_a_stream_that_breaks_the_protocol_is_over_in_whichever_process_it_is(tm
 
 
 def test_a_bot_elsewhere_has_its_own_time_only(tmp_path: Path) -> None:
-    """What the way between processes takes is on nobody's clock, nor what others do meanwhile."""
+    """The way between processes costs no bot time on its clock; neither does the work of others meanwhile."""
     with server(tmp_path / "data", *TWO, *AGAIN, "--soft-limit", "5", "--bank", "0") as running:
         with Crowd(running.address) as crowd:
             for name in NAMES[:2]:

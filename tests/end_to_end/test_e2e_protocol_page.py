@@ -56,7 +56,7 @@ SAID: Final = [
     (who, json.loads(block))
     for who, block in re.findall(r"^([→←]|then|and then)\n+```json\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
 ]
-"""The conversation of the page: who says what."""
+"""The conversation of the page: each message with its sender."""
 
 
 def fields(message: Any, at: str = "") -> Iterator[str]:

@@ -25,7 +25,7 @@ MORE = 6.0
 
 
 def with_it(address: str) -> list[MatchEntry]:
-    """The matches in which it sits, newest first."""
+    """Return the matches in which the searching bot sits, newest first."""
     return [each for each in listed(address, limit=1000) if NAME in [seat.bot for seat in each.seats]]
 
 
@@ -34,7 +34,7 @@ def ended(address: str) -> set[int]:
 
 
 def play(stack: ExitStack, tmp_path: Path, address: str, bots: int, capacity: int) -> None:
-    """So many bots that come back when the server does."""
+    """A number of bots that reconnect when the server returns."""
     for number in range(bots):
         command = ["-m", "arena_client.samples.rule_bot", "--server", address, "--name", f"bot{number}"]
         command += ["--token-file", str(tmp_path / f"{number}.token"), "--capacity", str(capacity), "--game", GAME]

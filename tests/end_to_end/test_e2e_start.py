@@ -1,4 +1,4 @@
-"""A server that cannot start says why in one line, and names what is concerned."""
+"""A server that cannot start gives the reason in one line, with the name of the thing that is wrong."""
 
 from __future__ import annotations
 

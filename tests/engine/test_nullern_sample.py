@@ -31,7 +31,7 @@ def sampled(view: SeatView, random: Random) -> NullernState:
 
 
 def truths(view: NullernView) -> Iterator[Hands]:
-    """All hands, by seat, that fit the view: the naive engine says what was legal, card by card."""
+    """Return all hands, by seat, that fit the view; the naive engine decides card by card which plays were legal."""
     seen = {*view.plays, *view.hand, view.turned}
     unseen = [card for card in range(len(CARDS)) if card not in seen]
     tricks = []

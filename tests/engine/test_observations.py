@@ -1,4 +1,4 @@
-"""A state as numbers: it says all that the view says, and the page about it says what it is."""
+"""A state as numbers: they contain everything that the view contains, and the page about them is right."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_page_about_observations_is_what_the_games_say(tmp_path: Path) -> No
 
 
 LOSSY = {"score", "scores", "target"}
-"""Fields of which a byte holds less than all."""
+"""Fields of which a byte cannot hold every value."""
 
 
 @EVERY_TABLE

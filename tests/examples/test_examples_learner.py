@@ -1,4 +1,4 @@
-"""The learner of `examples/`: it learns, goes on after any end, says what is wrong, and plays on a server."""
+"""The learner of `examples/`: it learns, continues after any end, names errors, and plays on a server."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_checkpoint_that_does_not_fit_is_named(
 
 
 def test_two_processes_come_to_what_one_does(whole: Path, tmp_path: Path) -> None:
-    """And neither waits for the other for ever, though weights and batches are larger than what a pipe holds."""
+    """Neither process waits for the other for ever, although weights and batches are larger than a pipe."""
     for name, words in (("one", SMALL), ("two", SMALL[:-1])):
         command = [sys.executable, str(LEARNER / "train.py"), "--out", str(tmp_path / name), *map(str, words)]
         command += ["--hidden", "256", "--batches", "4", "--measured", "2"]

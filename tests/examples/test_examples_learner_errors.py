@@ -1,4 +1,4 @@
-"""What the learner of `examples/` says to what does not fit: each error has its name, its value and what to do."""
+"""The errors of the learner of `examples/`: each has a name, the wrong value and the remedy."""
 
 from __future__ import annotations
 

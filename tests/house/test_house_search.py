@@ -1,4 +1,4 @@
-"""The house bots that search: what they imagine, what follows from a view alone, and what a choice may cost."""
+"""The house bots that search: the worlds that they sample, choices that follow from a view alone, and their cost."""
 
 from __future__ import annotations
 

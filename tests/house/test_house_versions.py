@@ -1,4 +1,4 @@
-"""A house bot is frozen: what it is called, what it chooses and what its version is made of belong together."""
+"""Frozen house bots: a bot's name, its choices and the sources of its version belong together."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ from tests.end_to_end.test_e2e_tls import arena
 HERE: Final = Path(__file__).parent
 PROTOS: Final = ROOT / "proto"
 BUILD: Final = ROOT / "build" / "interop"
-"""Where tools put what they download and compile, so that the next run is quick."""
+"""The folder of downloaded and compiled files of tools, which makes the next run quick."""
 BUF: Final = Path(sys.executable).with_name("buf")
 PATIENCE: Final = 120.0
 SEATS: Final = ("--house", "--patience", "0.1", "--luck", "off", "--house-workers", "0", "--game", "nullern")
 
 
 def tool(name: str) -> pytest.MarkDecorator:
-    """Skips where a tool chain is missing; a machine that says it is a CI has all of them."""
+    """Skip the test if a tool chain is missing; a machine that declares itself a CI has all of them."""
     missing = shutil.which(name) is None and os.environ.get("CI") != "true"
     return pytest.mark.skipif(missing, reason=f"there is no {name} here")
 

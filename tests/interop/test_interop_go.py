@@ -37,7 +37,7 @@ def client() -> Path:
 
 @pytest.fixture(scope="module")
 def grpcurl() -> Path:
-    """Somebody else's program."""
+    """An external program."""
     BUILD.mkdir(parents=True, exist_ok=True)
     if not (BUILD / "grpcurl").exists():
         built("go", "install", GRPCURL, where=BUILD, GOBIN=str(BUILD), GOFLAGS="")

@@ -39,7 +39,7 @@ pytestmark = tool("go")
 
 @pytest.fixture(scope="module")
 def h2spec() -> Path:
-    """Somebody else's program."""
+    """An external program."""
     BUILD.mkdir(parents=True, exist_ok=True)
     built("go", "build", "-o", BUILD / "h2spec", H2SPEC, where=HERE / "h2spec", GOFLAGS="-buildvcs=false")
     return BUILD / "h2spec"
@@ -63,7 +63,7 @@ def cases(h2spec: Path) -> list[str]:
 
 
 def failures(h2spec: Path, folder: Path, cases: Sequence[str], *, tls: bool, patience: int) -> list[str]:
-    """Titles of the cases that fail: where the server does not do what it should within so many seconds."""
+    """Return the titles of failing cases, in which the server does not react correctly within a number of seconds."""
     report = folder / "report.xml"
     with offered(folder, tls) as (running, _):
         host, _, port = running.address.rpartition(":")

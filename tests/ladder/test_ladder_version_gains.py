@@ -1,4 +1,4 @@
-"""P(better) is right as often as it says, whether versions gain much or little; with few versions it is Bayes'."""
+"""P(better): it is right as often as it claims, for large and small gains; with few versions it is Bayes'."""
 
 from __future__ import annotations
 

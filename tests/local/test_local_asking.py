@@ -1,4 +1,6 @@
-"""A bot that is put before decisions of the past hears what was heard there, and is measured by what was chosen."""
+"""A bot that is asked past decisions: it gets the messages of that seat, and its answers are compared with the old
+ones.
+"""
 
 from __future__ import annotations
 

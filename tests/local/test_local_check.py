@@ -39,7 +39,7 @@ QUICK: Final = {
 
 
 def checked(command: Sequence[object], *options: str, cwd: Path = ROOT) -> tuple[int, dict[str, Any]]:
-    """The exit status of a check and what it says."""
+    """Return the exit status of a check and its output."""
     words = [*ARENA, "check", "--json", *options, "--", *map(str, command)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""What the sets of a comparison say, against what is known of the world that they come from."""
+"""Figures of a comparison's sets, checked against the known properties of the world from which they come."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def played_game(bots: tuple[int, ...], scores: tuple[int, ...]) -> SeatedGame:
 
 
 def a_world(design: Design, better: float, shared: float, sets: int, seed: int) -> list[PlayedSet]:
-    """Sets in which points are skill, luck of the cards and luck of the play; the cards go with the deal."""
+    """Simulated sets whose points are skill, luck of the cards and luck of the play; the cards belong to the deal."""
     chance, found = np.random.default_rng(seed), []
     for number in range(sets):
         cards: dict[bytes, Values] = {}
@@ -65,7 +65,7 @@ def test_a_set_at_one_table_is_the_mean_difference_of_both_games() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("design", Design)
 def test_the_intervals_hold(design: Design) -> None:
-    """Of 100 intervals, 95 contain the true difference, in points and in Elo. The true Elo comes from very many sets."""
+    """Of 100 intervals, 95 contain the true difference, in points and in Elo. Very many sets yield the true Elo."""
     truth = compare(design, a_world(design, 40, 0.5, 6000, 9)).elo
     assert truth is not None
     held = elo_held = 0

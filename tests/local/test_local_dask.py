@@ -69,7 +69,7 @@ def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sched
 
 @pytest.fixture
 def workers(scheduler: Scheduler, tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Two workers that nobody starts again."""
+    """Two workers that are not restarted."""
     with ExitStack() as stack:
         found = [
             stack.enter_context(

@@ -49,7 +49,7 @@ IN_PLAIN = {
     "unbound_memory",
     "outlive_others",
 }
-"""Ways that are open to anybody who is in no box."""
+"""Ways that are open to any program outside a box."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def outside(folder: Path) -> Iterator[dict[str, Any]]:
-    """What there is outside: who answers, what is secret, where to write, who plays."""
+    """The things outside a box: servers, secrets, writable places, other players."""
     data, tokens, out = folder / "data", folder / ".arena" / "tokens", folder.parent / "outside"
     for place in (data, tokens, out):
         place.mkdir(parents=True)

@@ -20,7 +20,7 @@ HEADERS = {
 
 
 def run(machine: str, number: int, *arguments: int, kind: int | None = None) -> int:
-    """Return what the filter says about a system call, with up to six arguments."""
+    """Return the filter's decision about a system call, with up to six arguments."""
     program = filter_for(machine)
     assert program is not None
     padded = [*arguments, *[0] * (6 - len(arguments))]

@@ -62,7 +62,7 @@ policies = st.builds(
 
 
 class Answers(NamedTuple):
-    """Correct answers to a number of open decisions, or to all if there are fewer; the tape determines which and how."""
+    """Correct answers to a number of open decisions, or to all if there are fewer; the tape selects them."""
 
     number: int
     tape: bytes

@@ -1,4 +1,4 @@
-"""The child processes of a process that run a module, by what the system says."""
+"""The child processes of a process that run a module, as the system lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A helper process for tests: it does what it is told, `python -m tests.processes.obedient [WORDS …]`."""
+"""A helper process for tests that follows its words: `python -m tests.processes.obedient [WORDS …]`."""
 
 from __future__ import annotations
 

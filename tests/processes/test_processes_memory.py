@@ -1,4 +1,4 @@
-"""Memory in huge pages: what a process has is moved there, and stays what it was."""
+"""Memory in huge pages: a process's memory is moved there, and its content stays the same."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def rated(
 
 
 def restarted(stand_in: str = "", removed: tuple[int, ...] = ()) -> bytes:
-    """The file of a rated match whose server died twice in the middle; everybody comes back, once in time."""
+    """The file of a rated match whose server died twice in the middle; all bots return, once in time."""
     header, entries = play(interrupted_after=60)
     match = Match(header.game, 4, header.options, SeededDecks(match_key(header.seed, header.nonces)), header.policy)
     entries = [(event, match.receive(event)) for event, _ in entries[:-1]]

@@ -1,4 +1,4 @@
-"""Two matches on one deal: where they went apart, against what was made to differ."""
+"""Two matches on one deal: the differences found are those that the test made."""
 
 from __future__ import annotations
 

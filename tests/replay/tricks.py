@@ -32,7 +32,7 @@ class Trick(NamedTuple):
 
     @property
     def taker(self) -> int:
-        """The number of seats where nobody took it."""
+        """The seat that took the trick; the number of seats if none took it."""
         return self.report.takers[self.number - 1]
 
     @property
@@ -49,7 +49,7 @@ class Trick(NamedTuple):
 
     @property
     def blocked(self) -> Action | None:
-        """What was taken out of the trick."""
+        """The cards that were taken out of the trick."""
         return next((self.actions[action.place] for action in self.actions if action.place is not None), None)
 
     @property

@@ -58,7 +58,7 @@ async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]
 
 
 async def play(store: Store, arena: Arena, count: int) -> None:
-    """So many matches between three bots."""
+    """Store a number of matches between three bots."""
     rows = [await store.write(partial(bots.register, name=name, owner="", at=1)) for name in ("ann", "bob", "cleo")]
     players = [Bot(row.bot, games=(NULLERN,)) for row in rows]
     async with trio.open_nursery() as nursery:

@@ -1,4 +1,4 @@
-"""The figures of a server for Prometheus: those of real matches, over a real socket; and what asks wrongly."""
+"""The metrics of a server for Prometheus: those of real matches over a real socket, and wrong requests."""
 
 from __future__ import annotations
 

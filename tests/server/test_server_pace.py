@@ -79,7 +79,7 @@ def check_slow(found: Compared, honest: int, seats: int, most_waited: float = 0.
 def share_kept(
     honest: int, capacity: int, seats: int, others: Sequence[Kind], span: Span = WHOLE, seed: int = 1
 ) -> float:
-    """The matches that others finish, divided by what they would finish if nobody counted as slow."""
+    """The matches that others finish, divided by those that they would finish if no bot counted as slow."""
     ruled, free = (
         evening(honest, capacity, seats, others, seed=seed, lead=span.lead, seconds=span.seconds, rules=rules)
         for rules in (PaceRules(), NO_RULES)

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def after(bot: Bot, number: int | None) -> Bot:
-    """The same bot on a new line, with the leaf of its last report; it accepts no more matches."""
+    """The same bot on a new stream, with the leaf of its last report; it accepts no more matches."""
     again = bot.again()
     again.hello = again.hello._replace(reports_after=number)
     again.accepts = False

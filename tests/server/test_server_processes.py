@@ -1,4 +1,4 @@
-"""What passes between the processes of a server: what leaves together, by which clock, and what is of a dead one."""
+"""Messages between the processes of a server: which leave together, by which clock, and those of a dead process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.store.test_store_journal import header
 
 
 class Ends(NamedTuple):
-    """A line and what the other process is told by it."""
+    """A connection to another process, and the messages that this process gets over it."""
 
     line: ProcessLine
     turns: Turns

@@ -229,7 +229,7 @@ async def test_a_killed_process_is_started_anew(tmp_path: Path) -> None:
 
 
 def ended(logs: Sequence[Mapping[str, Any]]) -> Callable[[], Awaitable[bool]]:
-    """Whether the end of a process was told."""
+    """Return whether the log reports the end of a process."""
 
     async def told() -> bool:
         return any(line["event"] == "the process that fits ladders ended" for line in logs)

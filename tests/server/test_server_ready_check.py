@@ -26,7 +26,7 @@ LIMITS = ReadyLimits(answer=30.0, offer=2.0, seat=3.0)
 
 
 def guest(number: int, name: str) -> BotPlayer:
-    """Return a bot on a line that nobody serves, so that what is queued for it stays there."""
+    """Return a bot on a connection that is never served, so that its queued messages stay there."""
     player = BotPlayer(number, name, name, lambda _: None)
     arrive(player)
     return player

@@ -55,7 +55,7 @@ def asked(bot: Bot, questions: int) -> bool:
 
 
 async def substituted(ann: Bot, bob: Bot) -> None:
-    """Bob is gone for so long that a house bot plays on for him; from then on Ann answers nothing more."""
+    """Bob is absent until a house bot plays for him; from then on Ann answers nothing more."""
     bob.answers = False
     await bob.until(lambda: bob.questions)
     bob.line.vanish()

@@ -1,4 +1,4 @@
-"""House bots that search, at the tables of a server: where they sit, and what they choose there. Real processes."""
+"""House bots that search, at the tables of a server: their seats and their choices. Real processes."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Honest(Bot):
 
 
 class Decliner(Bot):
-    """Accepts nothing, and says so."""
+    """A bot that declines every invitation."""
 
     def hear(self, message: Outgoing) -> None:
         self.line.say(declined=[each.invitation_id for each in message.invitations])

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.virtual_clock
 
 
 class Sleeper:
-    """Wants to be woken at its deadline and then no more."""
+    """A timer that wants to be woken once, at its deadline."""
 
     def __init__(self, timers: Timers, rang: list[tuple[str, float]], name: str = "") -> None:
         self.wakes_at = math.inf

@@ -1,4 +1,4 @@
-"""Published ladders of the past: which are kept, how long, and that they say what was published."""
+"""Published ladders of the past: which are stored, for how long, and that they equal the published ones."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def fill(connection: Connection, count: int) -> list[MatchRow]:
 
 
 def fits(row: MatchRow, wanted: MatchFilter) -> bool:
-    """Whether a match is wanted, as plainly as it can be said."""
+    """Return whether a match fits a filter, by the plainest possible code."""
     own = [seat for seat in row.seats if seat.bot == wanted.bot]
     last = max((seat.place or 0 for seat in row.seats), default=0)
     others = [seat.bot for seat in row.seats]

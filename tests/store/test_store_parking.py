@@ -1,4 +1,4 @@
-"""Parking: which matches count, what resets the count, what a bot is parked for, and how it is given seats again."""
+"""Parking: matches that count, events that reset the count, reasons for parking, and the return to seats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema: what migrations make is what the program expects, and databases of others are refused by name."""
+"""The schema: migrations produce the tables that the program expects, and foreign databases are refused by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions of a bot beside each other: from the published fit, with what the database knows of their matches."""
+"""Versions of a bot side by side: from the published fit, with the figures that the database has of their matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is under test is what was asked for: the sources, or what of them is compiled."""
+"""The code under test is the requested one: the sources, or their compiled modules."""
 
 import json
 import os

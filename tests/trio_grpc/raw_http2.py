@@ -172,7 +172,9 @@ class RawConnection:
             self.socket.sendall(b"".join(pieces))
 
     def send_until_blocked(self, pieces: Iterable[bytes], patience: float = 2.0) -> int:
-        """Send without reading until the server takes no more for `patience` seconds; the number of pieces sent."""
+        """Send without reading until the server accepts no more for `patience` seconds; return the number of pieces
+        sent.
+        """
         self.socket.settimeout(patience)
         taken = 0
         try:
@@ -282,7 +284,7 @@ class RawConnection:
         return self.answers[stream]
 
     def settle(self) -> None:
-        """Receive what the server says to everything before: it answers a ping in order."""
+        """Receive the server's answers to everything sent before: it answers a ping in order."""
         self.pongs.clear()
         self.ping()
         self.until(lambda: self.pongs)
@@ -300,7 +302,7 @@ class RawConnection:
         return self.closed
 
     def closed_or_alive(self) -> str:
-        """Return the state of the connection; fail where it is open but not answered."""
+        """Return the state of the connection; fail if it is open but does not answer."""
         if self.is_alive():
             return "alive"
         assert self.wait_closed()

@@ -271,7 +271,7 @@ async def test_a_message_is_stamped_when_it_arrives_though_the_handler_is_busy()
             return Item()
 
     def client(address: str) -> None:
-        # One connection: what was sent on it before the signal is there before the signal.
+        # On one connection, messages sent before the signal arrive before the signal.
         with grpc.insecure_channel(address) as channel, RequestSource(1) as requests:
             call = Stub(channel).Say(requests, timeout=PATIENCE)
             assert next(call).number == 1

@@ -95,7 +95,7 @@ def play(connection: RawConnection, token: tuple[str, str]) -> Answer:
 
 
 def spend(address: str) -> Answer:
-    """Call on a connection of its own, several times at once, until refused; return the refusal."""
+    """Make several calls at once on a separate connection until one is refused; return the refusal."""
     with RawConnection(address) as connection:
         return refused(connection)
 

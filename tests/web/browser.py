@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 ROOT: Final = Path(__file__).parents[2]
 PICTURES: Final = ROOT / "build" / "screenshots"
-"""Where what was seen is kept, to be looked at."""
+"""The folder of screenshots, for people to look at."""
 AXE: Final = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 PROGRAM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PATIENCE: Final = 60_000
@@ -93,7 +93,7 @@ class Seen:
         assert not wrong, (self.page.url, wrong)
 
     def picture(self, name: str) -> None:
-        """Keep what is seen as build/screenshots/NAME.png, but not in CI, where nobody looks at it."""
+        """Save the page as build/screenshots/NAME.png, but not in CI, where no person would look at it."""
         if os.environ.get("CI") == "true":
             return
         PICTURES.mkdir(parents=True, exist_ok=True)

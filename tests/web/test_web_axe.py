@@ -1,4 +1,4 @@
-"""axe-core, a checker of accessibility, finds nothing on any page; a picture of each is kept."""
+"""Accessibility: axe-core finds no fault on any page. A screenshot of each page is saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The board of a match: first and whole in the window, played with a button or Space, and what stands beside it."""
+"""The board of a match: first and whole in the window, played with a button or Space, and the text beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation at `/docs`, as `make docs` installed it, and the page where nobody did."""
+"""The documentation at `/docs`, as `make docs` installed it, and the page if it is not installed."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ LATER: Final = 3000
 
 @pytest.fixture
 def fresh_site(arena: Played) -> Iterator[str]:
-    """Pages that nobody has asked for anything."""
+    """Pages that have got no request yet."""
     with browsing("--server", arena.server) as (host, port):
         yield f"http://{host}:{port}"
 

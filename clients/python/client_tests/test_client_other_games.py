@@ -1,4 +1,4 @@
-"""A game without a field of its own in the protocol: what a bot gets of it, and what is refused."""
+"""A game without its own field in the protocol: the form in which a bot gets it, and the refused messages."""
 
 from __future__ import annotations
 

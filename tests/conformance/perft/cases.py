@@ -32,7 +32,7 @@ ENDS_A_LINE = 8
 
 @dataclass(slots=True)
 class Case:
-    """One position, and what is counted from it."""
+    """One position, and the expected counts of its lines of play."""
 
     name: str
     long: bool = False

@@ -1,4 +1,4 @@
-"""The solver of endings against brute force over the naive games, and what it says of seats that do not see all."""
+"""The solver of endings: it agrees with brute force over the naive games, also for seats that do not see all cards."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tests.house.test_house_strength import catalog, shown
 
 POSITIONS = 25
 AGES = 3_600_000
-"""Milliseconds in which every search comes to its end."""
+"""Milliseconds within which every search ends."""
 
 
 def choices_that_matter(game: str) -> Iterator[tuple[Any, Any]]:

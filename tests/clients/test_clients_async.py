@@ -19,7 +19,7 @@ pytestmark = pytest.mark.process
 
 
 class Counts(Bot):
-    """A bot that records its reports, and the thread or task in which it decides."""
+    """A bot that records its reports, and the places in which it was asked."""
 
     games = GAMES
     version = "1"

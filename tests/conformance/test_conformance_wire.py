@@ -1,4 +1,4 @@
-"""Messages to a bot, for every game: they agree with the engine field by field, and contain no secret of other seats."""
+"""Messages to a bot, for every game: they agree with the engine field by field, and hide other seats' secrets."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ class RawBot:
         grpc.channel_ready_future(self._channel).result(PATIENCE)
 
     def say_goodbye(self) -> None:
-        """The bot will send nothing more."""
+        """End the bot's side of the stream; it sends nothing more."""
         self._out.put(None)
 
     def last_word(self) -> Ended:

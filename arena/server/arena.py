@@ -136,10 +136,10 @@ async def open_arena(
         kept_paces = KeptPaces(store, players)
         await kept_paces.load()
         quota, today = quota_in_force(config), day_of(now_us())
-        for game in config.games if quota.bounds else ():
-            job = partial(pair_days.spent, ladder_id=game.name, day=today, quota=quota)
+        for ladder in config.ladders if quota.bounds else ():
+            job = partial(pair_days.spent, ladder_id=ladder.name, day=today, quota=quota)
             for one, other, again in await store.read(job):
-                matchmaker.spent(game.name, one, other, again)
+                matchmaker.spent(ladder.name, one, other, again)
         await lifecycle.take_up()
         if processes is not None:
             processes.open(lifecycle)
@@ -255,7 +255,7 @@ class Arena:
         Raises what `authorize` raises, `trio.BrokenResourceError` if the bot vanished, `Closed` if the server ends the
         session, and StoreError.
         """
-        hello = on_its_ladders(hello, self._games)
+        hello = on_its_ladders(hello, {ladder.name: ladder.game.name for ladder in self.config.ladders})
         games = tuple(self._games[name] for name in hello.games if name in self._games)
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)

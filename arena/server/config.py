@@ -30,13 +30,18 @@ OPEN_QUOTA: Final = Quota(40, 80, 7)
 
 @dataclass(frozen=True, slots=True)
 class LadderTable:
-    """A ladder as its operator wrote it; everything else comes from the server's settings."""
+    """A ladder as its operator wrote it; what it leaves out comes from the server's settings."""
 
     game: Game
     seats: tuple[int, ...]
     """Table sizes, all allowed by the game; one is drawn for every match."""
     options: Mapping[str, Option] = field(default_factory=dict)
     """Options that differ from their defaults. They are valid at every table size in `seats`."""
+    name: str = ""
+    """Empty for the default ladder of the game, which has the game's name."""
+    policy: Policy | None = None
+    patience: float | None = None
+    house: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +291,7 @@ class Config:
     @property
     def games(self) -> tuple[Game, ...]:
         """The games that the server plays."""
-        return tuple(table.game for table in self.ladder_tables)
+        return tuple({table.game.name: table.game for table in self.ladder_tables}.values())
 
     @property
     def ladders(self) -> tuple[LadderSettings, ...]:
@@ -312,24 +317,30 @@ def quota_in_force(config: Config) -> Quota:
 
 def _completed(config: Config, table: LadderTable) -> LadderSettings:
     """Return the settings of a ladder, of which the server's settings give what the table leaves out."""
+    policy = table.policy or config.policy
+    clock = LadderClock(policy.soft_limit / 1e6)
+    patience = config.patience if table.patience is None else table.patience
     return LadderSettings(
-        table.game.name,
+        table.name or table.game.name,
         table.game,
         table.seats,
         table.options,
-        config.policy,
-        config.clock,
-        config.clock.patience() if config.patience is None else config.patience,
-        config.patience is None and config.clock.slow,
-        answer_limits(config),
-        config.house,
+        policy,
+        clock,
+        clock.patience() if patience is None else patience,
+        patience is None and clock.slow,
+        answer_limits(config, clock),
+        config.house if table.house is None else table.house,
     )
 
 
-def answer_limits(config: Config) -> tuple[float, float, float]:
-    """Return the server's limits for answers to invitations, in seconds: `ready_limit`, `offer_limit`, `seat_limit`."""
+def answer_limits(config: Config, clock: LadderClock | None = None) -> tuple[float, float, float]:
+    """Return the limits on a ladder's clock, by default the server's, for answers to invitations, in seconds.
+
+    They are `ready_limit`, `offer_limit` and `seat_limit`.
+    """
     known = ((config.ready_limit, 30.0), (config.offer_limit, 2.0), (config.seat_limit, 3.0))
-    ready, offer, seat = [config.clock.answer_limit(usual) if own is None else own for own, usual in known]
+    ready, offer, seat = [(clock or config.clock).answer_limit(usual) if own is None else own for own, usual in known]
     return ready, offer, seat
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from time import thread_time
 from typing import Any, NamedTuple
 
@@ -14,16 +15,18 @@ from trio.testing import wait_all_tasks_blocked
 
 from arena.ladder.events import DAY
 from arena.ladder.live import NEW, Rating, RatingChange
+from arena.match.policy import Policy
 from arena.replay.header import MatchKind
 from arena.scheduling.candidate import LastMatch
 from arena.scheduling.information_gain import match_values
 from arena.scheduling.pace import OwedTime
-from arena.server.config import LadderSettings
+from arena.server.config import LadderSettings, LadderTable
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.runtime.timers import Timers
-from arena.server.sessions.messages import Hello
+from arena.server.sessions.admission import on_its_ladders
+from arena.server.sessions.messages import Closed, Hello
 from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
@@ -58,13 +61,20 @@ class Played(NamedTuple):
 class Rig:
     """A matchmaker and the tables that it formed; their seats are occupied until `over`."""
 
-    def __init__(self, nursery: trio.Nursery, house: Sequence[HousePlayer] = (), **changes: Any) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        house: Sequence[HousePlayer] = (),
+        ladders: tuple[LadderTable, ...] = (),
+        **changes: Any,
+    ) -> None:
         self.start = trio.current_time()
         settings = config(**{"patience": PATIENCE, "house": bool(house)} | changes)
+        settings = replace(settings, ladder_tables=ladders or settings.ladder_tables)
         timers, self.turns = Timers(), turns()
         self.players = Players()
         search_seats = SearchSeats(0.0, {}, SearchWorker(self.turns, lambda *_: None))
-        fillers = dict.fromkeys(BOTH, house)
+        fillers = {each.name: house if each.house else () for each in settings.ladders}
         self.matchmaker = Matchmaker(settings, self.players, fillers, self.turns, timers.watch, search_seats)
         self.matchmaker.open(self._seat)
         self.drivers: list[tuple[float, ReadyCheck]] = []
@@ -72,11 +82,18 @@ class Rig:
         nursery.start_soon(timers.run)
 
     def come(
-        self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,), pace: float = QUICK
+        self,
+        name: str,
+        owner: str = "",
+        capacity: int = 1,
+        games: tuple[str, ...] = (GAME.name,),
+        pace: float = QUICK,
+        ladders: tuple[str, ...] = (),
     ) -> BotPlayer:
+        hello = Hello(games, capacity, "", ladders=ladders)
         bot_player = self.players.enter(len(self.players) + 1, name, owner or name)
         bot_player.offers.pace.played(trio.current_time(), pace)
-        bot_player.connected(trio.current_time(), Session(Line(), CODEC, Hello(games, capacity, ""), turns()))
+        bot_player.connected(trio.current_time(), Session(Line(), CODEC, hello, turns()))
         self.players.changed(bot_player)
         return bot_player
 
@@ -474,3 +491,56 @@ async def test_with_quotas_a_bot_at_many_tables_waits_while_others_wait(nursery:
     at_once = rig.names()[before:]
     assert len(at_once) >= 10
     assert any({"much", "more"} & {*names} for names in at_once) is (quota == 0)
+
+
+SLOW = LadderTable(GAME, (2,), name="slow", policy=Policy(soft_limit=120_000_000), patience=50.0)
+CLOSED = LadderTable(GAME, (2,), name="closed", house=False)
+
+
+async def test_three_ladders_of_a_game_do_not_touch_each_other(nursery: trio.Nursery) -> None:
+    rig = Rig(nursery, house_players("house-a"), (LadderTable(GAME, (2,)), SLOW, CLOSED))
+    ann, bob = rig.come("ann"), rig.come("bob", ladders=("slow",))
+    cleo, dora = rig.come("cleo", ladders=("closed",)), rig.come("dora", "cleo", ladders=("closed",))
+    for name in (GAME.name, "slow"):
+        rig.come(f"might-come-{name}", capacity=0, ladders=(name,))
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "house-a"], ["bob", "house-a"]], "on closed there are no house bots"
+    assert rig.times() == [PATIENCE, 50]
+    eve = rig.come("eve", ladders=("closed",))
+    await trio.sleep(100)
+    tables = [table for _, table in rig.drivers]
+    assert eve in tables[2].players
+    assert [table.ladder.name for table in tables] == [GAME.name, "slow", "closed"]
+    assert [table.ladder.policy.soft_limit for table in tables] == [1_000_000, 120_000_000, 1_000_000]
+    assert (ann.offers.pending, bob.offers.pending) == ({GAME.name: 1}, {"slow": 1})
+    assert rig.matchmaker.waiting == {GAME.name: 0, "slow": 0, "closed": 1}
+
+    usual, slow, closed = (rig.matchmaker._queues[name] for name in (GAME.name, "slow", "closed"))
+    rig.matchmaker.rated("slow", match_values({bob.bot_id: NEW}))
+    assert usual.match_values is not slow.match_values is not closed.match_values
+    assert (ann.offers.pending, bob.offers.pending) == ({GAME.name: 1, "slow": 1}, {"slow": 1})
+    rig.matchmaker.spent("closed", cleo.bot_id, eve.bot_id, 10**6)
+    assert [len(queue.spent.of(eve.bot_id, 1)) for queue in (usual, slow, closed)] == [0, 0, 1]
+    rig.over(1)
+    assert [len(queue._decisions) for queue in (usual, slow, closed)] == [0, 1, 0]
+    assert GAME.name not in bob.offers.waiting_since
+    assert dora.busy + cleo.busy == 1
+
+
+def test_the_clock_of_a_ladder_makes_it_patient_and_its_own_settings_win() -> None:
+    tables = (LadderTable(GAME, (2,)), SLOW, replace(SLOW, name="slower", patience=None))
+    usual, slow, slower = replace(config(), ladder_tables=tables).ladders
+    assert (usual.patience, usual.patience_grows) == (2.0, False)
+    assert (slow.patience, slow.patience_grows) == (50.0, False)
+    assert (slower.patience, slower.patience_grows) == (240.0, True)
+    assert usual.answer_limits == (30.0, 2.0, 3.0)
+    assert slow.answer_limits == slower.answer_limits == (149.0, 121.0, 122.0)
+
+
+def test_a_bot_plays_the_games_of_the_ladders_that_it_names() -> None:
+    ladders, wanted = {GAME.name: GAME.name, "slow": GAME.name, "whist": "whist"}, Hello(("whist", GAME.name), 1, "")
+    for named, games in (((), wanted.games), (("slow",), (GAME.name,)), (("slow", "whist"), wanted.games)):
+        assert on_its_ladders(wanted._replace(ladders=named), ladders).games == games
+    text = f"no ladder 'fast' for the bot's games; it has whist, {GAME.name}, slow"
+    with pytest.raises(Closed, match=text):
+        on_its_ladders(wanted._replace(ladders=("slow", "fast")), ladders)

@@ -157,7 +157,7 @@ class CheckServer:
             if message is None:
                 raise PeerVanished
             try:
-                hello = on_its_ladders(decode_hello(message), GAMES)
+                hello = on_its_ladders(decode_hello(message), {name: name for name in GAMES})
                 if not any(name in GAMES for name in hello.games):
                     text = f"this server plays {', '.join(GAMES)}; the bot asked for {', '.join(hello.games)}"
                     raise Closed(Reason.NO_SUCH_GAME, text)

@@ -111,7 +111,7 @@ class LocalHost:
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
     ) -> None:
-        hello = on_its_ladders(hello, [game.name for game in self.config.games])
+        hello = on_its_ladders(hello, {ladder.name: ladder.game.name for ladder in self.config.ladders})
         games = tuple(game for game in self.config.games if game.name in hello.games)
         if not games:
             played, wanted = ", ".join(game.name for game in self.config.games), ", ".join(hello.games)

@@ -58,7 +58,7 @@ class House:
         self._bots = house_bots
         self._search_bots = search_bots
         self.fillers = fillers
-        """The house bots that fill tables, by game; empty if the configuration turns house bots off."""
+        """The house bots that fill tables, by ladder; empty if the configuration turns house bots off."""
         self.searchers = searchers
         """The house bots that search, by game; empty unless the configuration enables them."""
 
@@ -74,7 +74,7 @@ class House:
         for ladder in config.ladders:
             game = ladder.game
             wanted = house_bots.get(game.name, ()) if ladder.house else ()
-            fillers[game.name] = await _registered(store, wanted)
+            fillers[ladder.name] = await _registered(store, wanted)
             if wanted and config.house_search and game.name in search_bots:
                 (searchers[game.name],) = await _registered(store, [search_bots[game.name]])
         return cls(house_bots, search_bots, fillers, searchers)

@@ -150,8 +150,8 @@ class Challenges:
             raise NotChallenged(f"{guest.name} is not connected: `arena bots list` shows who is")
         if not guest.session.hello.challenges:
             raise NotChallenged(f"{guest.name} takes no challenges: its author has it say so, by `--challenges`")
-        if game not in guest.session.hello.games:
-            raise NotChallenged(f"{guest.name} plays {', '.join(guest.session.hello.games)}, not {game}")
+        if game not in guest.ladders:
+            raise NotChallenged(f"{guest.name} plays {', '.join(guest.ladders)}, not {game}")
         if guest.parked:
             raise NotChallenged(f"{guest.name} is parked and given no seats")
         if any(guest in each.guests for each in self._open):

@@ -73,7 +73,7 @@ def _nobody(ready_check: ReadyCheck, at_once: bool) -> None:
 
 
 class Matchmaker:
-    """Formation of tables from the queues of all games."""
+    """Formation of tables from the queues of all ladders."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Matchmaker:
         watch: Callable[[Matchmaker], None],
         search_seats: SearchSeats,
     ) -> None:
-        """`fillers` are the house bots by game; `watch` is called when the deadline may have moved.
+        """`fillers` are the house bots by ladder; `watch` is called when the deadline may have moved.
 
         At the end of a turn, `turns` calls `send`, which forms tables.
         """
@@ -98,8 +98,7 @@ class Matchmaker:
         self._challenges = Challenges(config)
         self._chance: Shuffler = secrets.SystemRandom()
         self._queues = {
-            ladder.name: Queue(ladder, fillers[ladder.game.name], config, self._chance, players)
-            for ladder in config.ladders
+            ladder.name: Queue(ladder, fillers[ladder.name], config, self._chance, players) for ladder in config.ladders
         }
         self._turns = turns
         self._watch = watch
@@ -110,7 +109,7 @@ class Matchmaker:
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """By game, the number of bots that wait for a seat."""
+        """By ladder, the number of bots that wait for a seat."""
         return {game: queue.waiting for game, queue in self._queues.items()}
 
     def match_ended(
@@ -123,34 +122,38 @@ class Matchmaker:
         now, rules = trio.current_time(), self._players.pace_rules
         paces = [player.offers.pace if isinstance(player, BotPlayer) else None for player in match.players]
         waits = settle(paces, match.owed, match.tells_paces, now, rules)
-        queue = self._queues[match.game]
+        # A match that an earlier server began has no ready check, and is of its game's default ladder.
+        ladder = match.game if ready_check is None else ready_check.ladder.name
+        queue = self._queues[ladder]
         queue.played(match.owed)
         if len(paces) - paces.count(None) > 1:
             queue.lasted(match.last_match.seconds)
         for player, change in zip(match.players, changes, strict=False):
             for seat, again in change.counts_again:
-                self.spent(match.game, player.bot_id, match.players[seat].bot_id, again)
+                self.spent(ladder, player.bot_id, match.players[seat].bot_id, again)
         if ready_check is not None:
             self._search_seats.ended(ready_check)
         for player, waited in zip(match.players, waits, strict=True):
             if isinstance(player, BotPlayer):
                 player.offers.release_expected(ready_check)
                 if not queue.pool.has_room(player):
-                    player.offers.waiting_since[match.game] = now
+                    player.offers.waiting_since[ladder] = now
                 # A bot could use casual matches to influence whom it meets in rated matches.
                 if match.kind is MatchKind.RATED:
                     player.offers.pace.earn(match.last_match.seconds, waited)
                     player.offers.last_match = match.last_match
 
-    def spent(self, game: str, one: int, other: int, again: int) -> None:
+    def spent(self, ladder: str, one: int, other: int, again: int) -> None:
         """Record that two bots, given by number, have spent their quota. From the day `again` their results count."""
-        self._queues[game].spent.spend(one, other, again)
+        self._queues[ladder].spent.spend(one, other, again)
 
-    def rated(self, game: str, match_values: MatchValues[int]) -> None:
-        """Use a game's new match values: by bot number, how much the ladder gains from a match of each bot."""
+    def rated(self, ladder: str, match_values: MatchValues[int]) -> None:
+        """Use a ladder's new match values: by bot number, how much the ladder gains from a match of each bot."""
         for bot_player in self._players:
-            bot_player.offers.pending[game] = bot_player.busy  # matches of all games count; few bots play several games
-        self._queues[game].rated(match_values)
+            bot_player.offers.pending[ladder] = (
+                bot_player.busy
+            )  # matches of all ladders count; few bots play on several
+        self._queues[ladder].rated(match_values)
 
     def open(self, seat: Announce) -> None:
         """Begin to form tables. `seat` is called with each table."""

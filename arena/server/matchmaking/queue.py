@@ -106,7 +106,7 @@ class Queue:
     def update(self, bot_player: BotPlayer) -> None:
         """Update the state of a bot that connected, left or was parked, or whose room has changed."""
         session = bot_player.session
-        here = session is not None and not bot_player.parked and self.ladder.game.name in session.hello.games
+        here = session is not None and not bot_player.parked and self.ladder.name in bot_player.ladders
         here = (
             here and bot_player.offers.availability.invitable
         )  # other bots need not wait for a bot that pauses, because it will not be free soon

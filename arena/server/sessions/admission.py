@@ -13,7 +13,7 @@ from arena.server.sessions.rate_limit import TokenBucket
 from engine.game import option_text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from arena.server.config import LadderSettings
     from arena.server.sessions.limits import Limits
@@ -24,21 +24,23 @@ CONNECTS_SAVED: Final = 60.0
 """Number of seconds for which a bot's unused allowance of connections is saved up."""
 
 
-def on_its_ladders(hello: Hello, games: Container[str]) -> Hello:
-    """Return a hello with only the games on whose ladders the bot plays. `games`: the names of the server's games.
+def on_its_ladders(hello: Hello, ladders: Mapping[str, str]) -> Hello:
+    """Return a hello with only the games on whose ladders the bot plays.
 
-    The default ladder of a game has the game's name, and there are no others.
+    `ladders`: the name of the game of each of the server's ladders, by the ladder's name.
 
     Raises: Closed: The bot named a ladder that its games do not have here.
     """
-    there = tuple(name for name in hello.games if name in games)
+    there = tuple(name for wanted in hello.games for name, game in ladders.items() if game == wanted)
     if not (hello.ladders and there):
         return hello
     for name in hello.ladders:
         if name not in there:
             text = f"this server has no ladder {name[:60]!r} for the bot's games; it has {', '.join(there)}"
             raise Closed(Reason.NO_SUCH_LADDER, text)
-    return hello._replace(games=tuple(name for name in there if name in hello.ladders))
+    return hello._replace(
+        games=tuple(game for game in hello.games if game in {ladders[name] for name in hello.ladders})
+    )
 
 
 def named_ladders(hello: Hello, ladders: Iterable[LadderSettings]) -> tuple[LadderTerms, ...]:

@@ -295,6 +295,11 @@ class BotPlayer:
         return self.session is not None and self.session.hello.casual
 
     @property
+    def ladders(self) -> Sequence[str]:
+        """The names of the ladders on which the connected bot plays; the default ones of its games if it names none."""
+        return () if self.session is None else self.session.hello.ladders or self.session.hello.games
+
+    @property
     def busy(self) -> int:
         """Number of seats that the bot has or was offered."""
         return len(self.offers.invitations) + len(self.playing.running)
@@ -339,7 +344,7 @@ class BotPlayer:
         """Begin a session, and send the bot its open decisions and invitations."""
         self.session, self.lost = session, False
         self.version = session.hello.version
-        self.offers.waiting_since = dict.fromkeys(session.hello.games, now)
+        self.offers.waiting_since = dict.fromkeys(self.ladders, now)
         self.offers.invite(self)
         self.playing.returned(self, now)
 

@@ -364,8 +364,8 @@ def play_beside(journal: Journal, data: Path, long: int, short: range, turns: in
                 journal.add(header(number), sent(turn * 20 + at))
             journal.commit()
         journal.forget(number)
-        if len(short) < 10_000 and journal._copy is not None and journal._copy._thread is not None:
-            journal._copy._thread.join()  # These files are full sooner than the disk has one of them.
+        if len(short) < 10_000 and journal._copy is not None and journal._copy._syncing is not None:
+            journal._copy._syncing.join()  # These files are full sooner than the disk has one of them.
         if number % 100 == 0 or len(short) < 10_000:
             sizes = sizes_of(data)
             most, count = max(most, sum(sizes)), max(count, len(sizes))

@@ -222,27 +222,27 @@ class _Copy:
         self._wanted: Final = frozenset(str(match_id).encode() for match_id in matches)
         self._original = -1
         self._at = 0
-        self._thread: Thread | None = None
+        self._syncing: Thread | None = None
         self._path: Final = directory / _COPY
         self._file: Final = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
     def proceed(self, amount: int) -> bool:
         """Copy the lines in the next bytes, `amount` or a whole block; return whether it has ended, well or not."""
-        if self._thread is not None:
-            return not self._thread.is_alive()
+        if self._syncing is not None:
+            return not self._syncing.is_alive()
         try:
             if self._copy_some(amount):
-                self._thread = Thread(target=self._replace, name="journal", daemon=True)
-                self._thread.start()
+                self._syncing = Thread(target=self._replace, name="journal", daemon=True)
+                self._syncing.start()
         except (OSError, RuntimeError):  # RuntimeError: The system has no thread left.
-            self._thread = None
+            self._syncing = None
             return True
         return False
 
     def close(self) -> None:
         """Release the files, and remove the copy if it has not replaced its originals."""
-        if self._thread is not None:
-            self._thread.join()
+        if self._syncing is not None:
+            self._syncing.join()
         if self._original >= 0:
             os.close(self._original)
         os.close(self._file)

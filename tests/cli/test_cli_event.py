@@ -17,6 +17,7 @@ from arena.local.match.event import verified
 from tests.cli.cli_rig import ARENA, PATIENCE, arena, shown
 from tests.local.bots import CHANCE, FIRST, written
 
+PAGE = Path(__file__).parents[2] / "docs" / "events.md"
 HOUSE = ("house:random", "house:careful", "house:counter")
 NULLERN = ("--game", "nullern", "--seed", 5, "--concurrency", 1)
 
@@ -37,12 +38,16 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_a_clear_winner_is_found_and_anybody_can_check_it(tmp_path: Path) -> None:
-    file = tmp_path / "a.event"
-    words = (*HOUSE, *NULLERN, "--seats", 2, "--event", "race", "--budget", 120, "--out", file)
+def test_a_clear_winner_is_found_and_anybody_can_check_it_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    played, verify = [line[2:].split() for line in PAGE.read_text("utf-8").splitlines() if line.startswith("$ arena")]
+    words, file = (*played[2:], "--seed", "1", "--concurrency", "1"), verify[-1]
+    assert (played[1], verify[1:3]) == ("match", ["event", "verify"])
     found = event(*words, "--replays", tmp_path / "games", status=0)
     assert found["winner"] == "house:counter"
-    assert found["matches"] < 120
+    assert found["matches"] < 60
     assert found["standings"][-1]["bot"] == "house:random"
     text = shown("match", *words)
     assert "house:counter wins after" in text

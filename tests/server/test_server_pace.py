@@ -311,3 +311,19 @@ def test_with_turns_bots_meet_as_often_as_without() -> None:
             expected = per_hour * seconds / 3600
             assert all(expected - 2 <= len(bot.began) <= expected + 2 for bot in room.bots.values())
     assert min(shares[6], shares[60]) > 0.9 * shares[0], shares
+
+
+@pytest.mark.parametrize("per_hour", [0, 600, 3600])
+def test_turns_shorter_than_the_patience_do_not_keep_bots_of_two_paces_apart(per_hour: int) -> None:
+    """Without house bots, bots of two paces sit together once their patience is over."""
+    clock = MockClock()
+
+    async def play() -> Evening:
+        room = Evening(clock, 4, 1, PaceRules(), house=0, per_hour=per_hour)
+        for number, seconds in enumerate((0.01, 0.01, 8.0, 8.0)):
+            room.come(f"bot {number}", Kind(seconds=seconds, capacity=1))
+        room.run(7200.0)
+        return room
+
+    room = trio.run(play, clock=clock)
+    assert min(len(bot.began) for bot in room.bots.values()) >= 12

@@ -160,15 +160,17 @@ class Queue:
     def next_turn(self, now: float) -> float:
         """Return when all bots get their next turn, and give them the one that is due; infinite without a limit.
 
-        A turn that a bot has not used by then is lost, and its waiting time begins anew.
+        A bot that used its last turn waits from now on. A turn that a bot has not used by then is lost, and it goes on
+        waiting: otherwise its patience would never be over where turns are shorter.
         """
         if now > self._next_turn - INSTANT:
-            passed = 1 + int(max(0.0, now - self._next_turn) / self._between_turns)
+            passed, used = 1 + int(max(0.0, now - self._next_turn) / self._between_turns), self._turn
             self._turn += passed
             self._next_turn += passed * self._between_turns
             for bot_player in self._players:
                 if self.ladder.name in bot_player.offers.waiting_since:
-                    bot_player.offers.waiting_since[self.ladder.name] = now
+                    if bot_player.offers.turns.get(self.ladder.name) == used:
+                        bot_player.offers.waiting_since[self.ladder.name] = now
                     self.update(bot_player)
         return self._next_turn
 

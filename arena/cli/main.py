@@ -39,7 +39,7 @@ GROUPS: Final = {
         "backup": ("arena.cli.operate.backup", "Copy a data directory, beside a running server."),
         "restore": ("arena.cli.operate.backup:restore_command", "Create a data directory from a backup."),
         "store": ("arena.cli.operate.store", "Show the disk space that a data directory uses."),
-        "prune": ("arena.cli.operate.prune", "Remove old replays."),
+        "prune": ("arena.cli.operate.store:prune_command", "Remove old replays."),
         "log": ("arena.cli.operate.log", "Show and audit the log of results, change its key."),
         "cert": ("arena.cli.operate.cert", "Make a certificate for development."),
     },

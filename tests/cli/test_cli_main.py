@@ -229,7 +229,7 @@ def test_the_verbs_that_read_no_results_are_those_without_a_server_and_a_directo
     neither = {
         " ".join(words) for words in ALL if words not in groups and not {"--server", "--data"} & options_of(words)
     }
-    assert neither == {"cert", "new", "play", "match", "check", "games", "rules"}
+    assert neither == {"cert", "new", "play", "match", "check", "event verify", "games", "rules"}
 
 
 def test_reading_a_ladder_loads_no_game(source: tuple[str, str]) -> None:

@@ -1,14 +1,19 @@
-"""`arena store`: the disk space of a data directory."""
+"""`arena store` and `arena prune`: the disk space of a data directory, and the removal of old replays."""
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
 import click
 
 from arena.cli.data_source import data_option
 from arena.cli.terminal.screen import json_option, print_json, screen
+
+_SECONDS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
 @click.command(epilog="Example: arena store --data ./arena-data")
@@ -52,3 +57,59 @@ def command(data: Path, as_json: bool) -> None:
         mean = sum(each.bytes for each in use.replays) / kept
         screen().print(f"A replay takes {mean / 1000:.1f} kB in the mean of {kept:,}.", style="dim")
     screen().print(f"The journal begins a new file at {JOURNAL_FILE >> 20} MiB.", style="dim")
+
+
+def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return a positive number of hours, days or weeks, such as 30d, in microseconds."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([hdw])", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no age; write a number of hours, days or weeks, such as 12h, 30d or 8w")
+    return int(found[1]) * _SECONDS[found[2]] * 1_000_000
+
+
+@click.command(epilog="Example: arena prune --keep 100000 --data ./arena-data")
+@click.option("--keep", metavar="N", type=click.IntRange(0), help="Number of newest replays to keep.")
+@click.option(
+    "--older-than", metavar="AGE", callback=_age, help="Keep replays of matches that ended since, such as 30d."
+)
+@data_option("The data directory; no server may work on it.", required=True)
+@json_option
+def prune_command(keep: int | None, older_than: int | None, data: Path, as_json: bool) -> None:
+    """Remove old replays.
+
+    A replay is removed if it is not among the newest --keep N and its match ended before --older-than AGE, as far as
+    they are given. AGE is a number of hours, days or weeks: 12h, 30d, 8w.
+
+    Results, ratings and the digests of the replays stay: `arena ladder void` and `arena ladder rebuild` need the result
+    of each match, and no replay. `arena replay verify` reports a pruned replay as such. A running server prunes by
+    itself: arena serve --keep-replays N. A file of replays is deleted with its last replay.
+
+    \b
+    JSON: {"pruned"}
+    """
+    if keep is None and older_than is None:
+        raise click.UsageError("name the replays to remove: --keep N, --older-than 30d, or both")
+    from arena.cli.terminal.screen import copy_progress
+    from arena.store.base.errors import StoreError, StoreLocked
+    from arena.store.opening import open_to_amend
+    from arena.store.replays.replays import last_before, prune
+
+    pruned = 0
+    try:
+        with copy_progress("pruning") as progress, open_to_amend(data) as connection:
+            after, at = 0, time.time_ns() // 1000
+            through = None if older_than is None else last_before(connection, at - older_than)
+            while found := prune(connection, keep or 0, at, after, limit=1000, through=through):
+                pruned += len(found)
+                after = found[-1]
+                progress(pruned, pruned)
+    except StoreLocked as error:
+        raise click.ClickException(f"{error}; a server prunes by itself, with --keep-replays") from error
+    except StoreError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        print_json({"pruned": pruned})
+    else:
+        click.echo(f"{pruned:,} replays pruned; their results and digests stay." if pruned else "Nothing to prune.")

@@ -287,8 +287,10 @@ async def test_a_match_without_a_replay_says_why(rig: Rig, autojump_clock: MockC
 def test_every_refusal_of_the_store_that_a_peer_can_cause_has_a_status() -> None:
     here = {refusal for refusal in vars(errors).values() if isinstance(refusal, type)}
     refusals = {refusal for refusal in here if issubclass(refusal, errors.Refused) and refusal is not errors.Refused}
-    # A token is looked up before any service is asked; a match is finished by the server alone.
-    assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying}
+    # A token is looked up before any service is asked; a match is finished by the server alone. No service asks for
+    # seasons and entry.
+    nobody_asks = {errors.EntryRefused, errors.NoSuchInvitation, errors.NoSuchSeason}
+    assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying, *nobody_asks}
 
 
 async def test_a_ladder_says_everything_it_knows(rig: Rig, autojump_clock: MockClock) -> None:

@@ -297,7 +297,7 @@ def test_a_match_whose_lines_are_in_several_files_is_put_together(tmp_path: Path
         journal.add(header(1), sent(at))
         journal.commit()
     journal.close()
-    assert len(files(tmp_path)) > 3
+    assert len(files(tmp_path)) > 1, "copying on leaves few of them"
     assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), *(text(sent(at)) for at in range(100))]
 
 

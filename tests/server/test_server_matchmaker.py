@@ -136,6 +136,23 @@ async def test_two_bots_meet_at_once(nursery: trio.Nursery) -> None:
     assert rig.times() == [0.0]
 
 
+async def test_who_comes_back_gets_no_second_turn(nursery: trio.Nursery) -> None:
+    rig = Rig(nursery, matches_per_hour=60)
+    for _ in range(3):
+        bots = [rig.come("ann"), rig.come("bob")]
+        await trio.sleep(10)
+        if len(rig.drivers) == 1:
+            rig.over()
+        for bot in bots:
+            rig.go(bot)
+        assert not len(rig.players), "nothing of them is left but their turns"
+    assert rig.times() == [0.0]
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(40)
+    assert rig.times() == [0.0, 60.0]
+
+
 async def test_bots_of_one_owner_never_meet(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a"))
     for name in ("ann-1", "ann-2", "ann-3"):

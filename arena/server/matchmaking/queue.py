@@ -113,7 +113,7 @@ class Queue:
         room = bot_player.room(self._matches_per_bot) if here else 0
         free_at = -math.inf if room else bot_player.offers.free_at
         if self._between_turns and room > 0 and not bot_player.casual:
-            room = int(bot_player.offers.turns.get(self.ladder.name, -1) < self._turn)
+            room = int(bot_player.offers.availability.turns.get(self.ladder.name, -1) < self._turn)
             free_at = -math.inf if room else self._next_turn
         on_trial = room > 0 and bool(self._house) and (bot_player.offers.on_trial or bot_player.casual)
         if on_trial:
@@ -169,7 +169,7 @@ class Queue:
             self._next_turn += passed * self._between_turns
             for bot_player in self._players:
                 if self.ladder.name in bot_player.offers.waiting_since:
-                    if bot_player.offers.turns.get(self.ladder.name) == used:
+                    if bot_player.offers.availability.turns.get(self.ladder.name) == used:
                         bot_player.offers.waiting_since[self.ladder.name] = now
                     self.update(bot_player)
         return self._next_turn
@@ -178,7 +178,7 @@ class Queue:
         """Record that a bot got a seat in a rated match, which uses its turn."""
         bot_player.offers.seated(now, self.ladder.name)
         if self._between_turns:
-            bot_player.offers.turns[self.ladder.name] = self._turn
+            bot_player.offers.availability.turns[self.ladder.name] = self._turn
 
     def rated(self, match_values: MatchValues[int]) -> None:
         """Use new match values: at once for waiting bots, and for other bots when they have room again."""

@@ -1,4 +1,6 @@
-"""A bot's answers to invitations, and whether it may get further ones. This record outlives the bot's sessions.
+"""A bot's answers to invitations, its turns, and whether it may get further invitations.
+
+This record outlives the bot's sessions, so nobody gains a turn by coming back.
 
 A bot that declines an invitation, or does not answer in time, pauses for 1 s. The pause doubles with each further
 failure, up to 60 s, until the bot has played a match. While it owes an answer it gets no other invitation.
@@ -28,6 +30,8 @@ class Availability:
         self.timer_id = 0
         self.failed = {OfferOutcome.DECLINED: 0, OfferOutcome.SILENT: 0, OfferOutcome.LEFT: 0}
         """Failed invitations since the server started, by outcome."""
+        self.turns: dict[str, int] = {}
+        """By ladder, the number of the bot's last turn, if the server limits the matches of an hour."""
         self.paused = False
         """True if the bot pauses after a failed invitation."""
         self._changed = changed

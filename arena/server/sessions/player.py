@@ -71,8 +71,6 @@ class BotOffers:
         """By ladder, the number of the bot's seats whose results are not on the ladder yet, as far as the scheduler
         knows.
         """
-        self.turns: dict[str, int] = {}
-        """By ladder, the number of the bot's last turn, if the server limits the matches of an hour."""
         self.last_match: LastMatch | None = None
         """The last match that the bot played; None if it has got another seat since then."""
         self.expected: dict[Hashable, Expected] = {}
@@ -112,7 +110,7 @@ class BotOffers:
         self.release_expected(match)
         if rated:
             self.pending[ladder] = max(0, self.pending[ladder] - 1)
-            self.turns.pop(ladder, None)
+            self.availability.turns.pop(ladder, None)
         if waiting_since is not None and ladder in self.waiting_since:
             self.waiting_since[ladder] = waiting_since
 

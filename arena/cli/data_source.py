@@ -174,6 +174,25 @@ def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
     )
 
 
+def chooses_matches(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add --game, --bot, --limit and --before to a verb that lists matches."""
+    return with_options(
+        verb,
+        click.option("--game", metavar="NAME", default="", help="Only matches of this game."),
+        click.option("--bot", metavar="NAME", default="", help="Only matches of this bot."),
+        click.option(
+            "--limit",
+            type=click.IntRange(1, LARGEST_PAGE),
+            default=20,
+            show_default=True,
+            help="Maximum number of matches to list.",
+        ),
+        click.option(
+            "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
+        ),
+    )
+
+
 def takes_server(verb: Callable[..., None]) -> Callable[..., None]:
     """Add the server options to a verb that needs a running server and gets a `DataPlace` as `place`."""
 

@@ -96,18 +96,18 @@ for line in sys.stdin:
 """
 
 
+def launched(script: str) -> subprocess.Popen[str]:
+    """Start a process that starts one child after the other by a script."""
+    command = [sys.executable, "-W", "error", "-c", script]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[2])
+
+
 @pytest.mark.parametrize("kills", [KILLS // 2, pytest.param(400, marks=pytest.mark.long)])
 def test_a_kill_while_the_lines_of_long_matches_are_copied_loses_and_doubles_none(tmp_path: Path, kills: int) -> None:
     chance = Random(11)
     copying, replaced = 0, 0
-    launcher = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", JOURNAL_SCRIPT],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-    with launcher:
+    with launched(JOURNAL_SCRIPT) as launcher:
         assert launcher.stdin is not None
         assert launcher.stdout is not None
         for kill in range(kills):
@@ -145,14 +145,7 @@ def test_a_kill_while_the_lines_of_long_matches_are_copied_loses_and_doubles_non
 async def test_a_killed_writer_loses_nothing_acknowledged_and_leaves_nothing_half_recorded(directory: Path) -> None:
     chance = Random(7)
     acknowledged: set[int] = set()
-    launcher = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", SCRIPT],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-    with launcher:
+    with launched(SCRIPT) as launcher:
         assert launcher.stdin is not None
         assert launcher.stdout is not None
         for kill in range(KILLS):

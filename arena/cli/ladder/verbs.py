@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.authorization import AuthorizedChange
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot, takes_data, takes_source
+from arena.cli.data_source import LARGEST_MATCH, chooses_matches, chosen_games, known_bot, takes_data, takes_source
 from arena.cli.ladder.rebuild import rebuild
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.store.base.rows import LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
@@ -269,18 +269,7 @@ def _print_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_jso
 
 
 @click.command(epilog="Example: arena matches --bot counter --limit 5 --before 100")
-@click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
-@click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, LARGEST_PAGE),
-    default=20,
-    show_default=True,
-    help="Maximum number of matches to list.",
-)
-@click.option(
-    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
-)
+@chooses_matches
 @click.option("--lost", "only_lost", is_flag=True, help="With --bot: only those that it finished and did not win.")
 @takes_source
 @json_rows(MatchRow)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
+from arena.cli.data_source import LARGEST_MATCH, chooses_matches, takes_source
 from arena.cli.replay.ask import ask
 from arena.cli.replay.dataset import dataset
 from arena.cli.replay.diff import diff
@@ -36,18 +36,7 @@ def command() -> None:
 
 
 @command.command("list", epilog="Example: arena replay list --bot counter --limit 5")
-@click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
-@click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, LARGEST_PAGE),
-    default=20,
-    show_default=True,
-    help="Maximum number of matches to list.",
-)
-@click.option(
-    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
-)
+@chooses_matches
 @takes_source
 @json_option
 def list_replays(game: str, bot: str, limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:

@@ -43,7 +43,7 @@ def verify(file: Path, as_json: bool) -> None:
 
     \b
     JSON: {"event": {"format", "event", "budget", "game", "options", "seats",
-    "seed", "commitment", "nonces", "entrants", "bots", "versions"}, "result":
+    "seed", "entrants", "bots", "versions"}, "result":
     {"decided", "winner", "matches", "standings": [{"place", "bot", "still_in",
     "matches", "strength", "deviation", "best"}], "looks"}}
     """

@@ -21,7 +21,6 @@ from arena.local.match.runner import play_sets
 from arena.local.match.sets import FORMAT, Subject, read_set
 from arena.scheduling.event.race import EventEntrant, EventResult, Race
 from arena.scheduling.event.scores import HOUSE
-from engine.deal import NONCE_BYTES, commitment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,8 +60,6 @@ class EventSubject(Subject):
             "options": dict(self.options),
             "seats": self.seats,
             "seed": self.seed,
-            "commitment": commitment(self.event_seed).hex(),
-            "nonces": [bytes(NONCE_BYTES).hex()] * self.compared,
             "entrants": self.compared,
             "bots": list(self.bots),
             "versions": list(self.versions),

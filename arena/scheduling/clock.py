@@ -20,7 +20,7 @@ from arena.scheduling.pool import PATIENCE
 SLOW_SHARE: Final = 0.75
 """Share of the time beyond one second up to which no pace is slow."""
 RECENT: Final = 31
-"""Number of latest matches whose median counts."""
+"""Number of latest matches of which the median length sets patience."""
 
 
 @dataclass(frozen=True, slots=True)

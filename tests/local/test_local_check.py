@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 from arena.local.check.checks import CHECKS, connections, with_needs
-from arena.local.check.stage import A_MATCH, START, Fault, Verdict, open_stage
+from arena.local.check.stage import A_MATCH, START, FaultError, Verdict, open_stage
 from tests.bots.nonconforming import FAULTS
 from tests.cli.cli_rig import ARENA, PATIENCE, arena
 from tests.local.boxes import needs_boxes
@@ -105,7 +105,7 @@ async def test_a_bot_that_waits_for_a_silent_server_is_found_when_its_time_is_up
     monkeypatch.setattr(connections, "GRACE", 1.0)
     command = [sys.executable, "-m", "tests.bots.nonconforming", "WaitsForTheSilent"]
     async with open_stage(command, tmp_path) as stage:
-        with pytest.raises(Fault, match="it did not connect again within 1 s"):
+        with pytest.raises(FaultError, match="it did not connect again within 1 s"):
             await connections.silent_server.ask(stage)
 
 

@@ -123,7 +123,7 @@ class AskingCost:
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield the given seats whose bots made at least one decision themselves."""
+    """Yield the seats of `seats` for which the bot made at least one decision, not the server or a house bot."""
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 Asking: TypeAlias = "Callable[[Stage], Awaitable[None]]"
-"""Function that holds a conversation with the bot. It raises `Fault`, `Doubt` or `NotAsked` unless the bot behaves
-well.
+"""Function that holds a conversation with the bot.
+
+It raises `FaultError`, `DoubtError` or `NotAskedError` unless the bot behaves well.
 """
 
 

@@ -20,7 +20,7 @@ from arena.api.codec import encode_view
 from arena.api.game_codecs import encode_catalog
 from arena.api.statuses import refused
 from arena.local.check.check import CONNECTED, Check
-from arena.local.check.stage import START, Fault
+from arena.local.check.stage import START, FaultError
 from arena.local.errors import LocalMatchError
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.registry import GAMES
@@ -171,7 +171,7 @@ class _Conversation:
     async def play(self) -> None:
         """Play it.
 
-        Raises: Fault: the bot deviates from the script.
+        Raises: FaultError: the bot deviates from the script.
         """
         server = self._stage.server
         server.script = self._attend
@@ -183,8 +183,8 @@ class _Conversation:
                 try:
                     await self._does[name](value)
                     await self._silent(number)
-                except Fault as fault:
-                    raise Fault(f"step {number}, {name}: {fault}") from None
+                except FaultError as fault:
+                    raise FaultError(f"step {number}, {name}: {fault}") from None
         finally:
             server.script = None
             await self._stage.end_bot()
@@ -200,13 +200,13 @@ class _Conversation:
         return self._talks[self._opened - 1]
 
     async def _silent(self, number: int) -> None:
-        """Raise Fault if the bot sends anything, unless the next step expects it."""
+        """Raise FaultError if the bot sends anything, unless the next step expects it."""
         following = self._steps[number][0] if number < len(self._steps) else ""
         if following == "says" or self._talk.over:
             return
         await trio.sleep(QUIET)
         if self._talk.heard:
-            raise Fault(f"it should send nothing, and it sent {_short(self._talk.heard[0])}")
+            raise FaultError(f"it should send nothing, and it sent {_short(self._talk.heard[0])}")
 
     async def _opens(self, _: Mapping[str, Any]) -> None:
         stage = self._stage
@@ -215,13 +215,13 @@ class _Conversation:
         said = self._talk.heard.pop(0)
         self._game = next((name for name in said.hello.games if name in GAMES), "")
         if not self._game:
-            raise Fault(f"its first message is no hello with a known game: {_short(said)}")
+            raise FaultError(f"its first message is no hello with a known game: {_short(said)}")
         found = said.hello.reports_after if said.hello.HasField("reports_after") else None
         if self._opened == 1:
             self._last_report = found  # the bot may have reports from an earlier conversation
         elif found != self._last_report:
             text = f"hello.reports_after should be {_number(self._last_report)}, and is {_number(found)}"
-            raise Fault(text)
+            raise FaultError(text)
 
     async def _server(self, said: Mapping[str, Any]) -> None:
         message = ParseDict(dict(said), play_pb2.PlayResponse())
@@ -261,12 +261,12 @@ class _Conversation:
 
         try:
             await self._stage.until(through, "")
-        except Fault as fault:
-            raise Fault(f"it should say {_short(expected)}, and said {_short(heard)}{fault}") from None
+        except FaultError as fault:
+            raise FaultError(f"it should say {_short(expected)}, and said {_short(heard)}{fault}") from None
         legal, _ = _question(self._game)
         wrong = [answer.action for answer in heard.answers if answer.action not in legal]
         if wrong:
-            raise Fault(f"it answered with {wrong[0]}, which is not legal")
+            raise FaultError(f"it answered with {wrong[0]}, which is not legal")
 
     async def _breaks(self, status: Mapping[str, Any]) -> None:
         self._back_at = trio.current_time() + _pause(status)
@@ -277,13 +277,15 @@ class _Conversation:
         await self._stage.until(lambda: len(self._talks) > self._opened, "it did not come back", within)
         early = self._back_at - trio.current_time()
         if early > 0:
-            raise Fault(f"it came back {early:.1f} s before the pause was over that the server asked for (RetryInfo)")
+            raise FaultError(
+                f"it came back {early:.1f} s before the pause was over that the server asked for (RetryInfo)"
+            )
 
     async def _ends(self, _: object) -> None:
         end, stage = trio.current_time() + WATCHED, self._stage
         while trio.current_time() < end and not (stage.program and stage.program.ended):
             if len(self._talks) > self._opened:
-                raise Fault("it came back, and trying again changes nothing")
+                raise FaultError("it came back, and trying again changes nothing")
             await trio.sleep(0.02)
 
 

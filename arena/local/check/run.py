@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.local.check.check import Check
-from arena.local.check.stage import Doubt, Fault, NotAsked, Stage, Verdict, open_stage
+from arena.local.check.stage import DoubtError, FaultError, NotAskedError, Stage, Verdict, open_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,14 +85,14 @@ async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> 
     since = {id(wire): len(wire.said) for wire in stage.server.wires}
     try:
         if missing:
-            raise NotAsked(f"needs {', '.join(missing)}")
+            raise NotAskedError(f"needs {', '.join(missing)}")
         with trio.fail_after(LIMIT):
             await each.ask(stage)
-    except Fault as fault:
+    except FaultError as fault:
         verdict, text = Verdict.FAIL, str(fault)
-    except Doubt as doubt:
+    except DoubtError as doubt:
         verdict, text = Verdict.WARN, str(doubt)
-    except NotAsked as reason:
+    except NotAskedError as reason:
         verdict, text = Verdict.SKIP, str(reason)
     except trio.TooSlowError:
         verdict, text = Verdict.FAIL, f"it was not finished after {LIMIT:g} s"

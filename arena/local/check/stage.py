@@ -165,10 +165,10 @@ class Stage:
     def wire(self) -> Wire:
         """The open stream.
 
-        Raises: Fault: the bot has no open stream.
+        Raises: FaultError: the bot has no open stream.
         """
         if (wire := self.session_wire) is None:
-            raise Fault("it is not connected")
+            raise FaultError("it is not connected")
         return wire
 
     @property
@@ -176,20 +176,20 @@ class Stage:
         """The bot's player on the server.
 
         Raises:
-            Fault: the bot is not connected.
+            FaultError: the bot is not connected.
         """
         if (bot := self.server.bot) is None:
-            raise Fault("it is not connected")
+            raise FaultError("it is not connected")
         return bot
 
     @property
     def session(self) -> Session:
         """The bot's session.
 
-        Raises: Fault: the bot has no session.
+        Raises: FaultError: the bot has no session.
         """
         if (session := self.bot.session) is None:
-            raise Fault("it is not connected")
+            raise FaultError("it is not connected")
         return session
 
     @property
@@ -234,14 +234,14 @@ class Stage:
     async def until(self, condition: Callable[[], bool], otherwise: str, seconds: float = PATIENCE) -> None:
         """Wait for a condition.
 
-        Raises: Fault: the program ended, or the time is up.
+        Raises: FaultError: the program ended, or the time is up.
         """
         program, end = self.program, trio.current_time() + seconds
         while not condition():
             if program is not None and (ended := program.ended):
-                raise Fault(f"the program {ended} ({otherwise})")
+                raise FaultError(f"the program {ended} ({otherwise})")
             if trio.current_time() > end:
-                raise Fault(f"{otherwise} within {seconds:g} s")
+                raise FaultError(f"{otherwise} within {seconds:g} s")
             await trio.sleep(TICK)
 
     async def idle(self) -> None:
@@ -279,13 +279,13 @@ class Stage:
         """Wait until the given matches are over.
 
         Raises:
-            Fault: the bot was suspended.
+            FaultError: the bot was suspended.
         """
         await self.begin(*matches)
         await self.until(lambda: all(match.over for match in matches), "a match did not end", A_MATCH)
         numbers = {match.match_id for match in matches}
         if any(notice.match_id in numbers for notice in self.told(play_pb2.NOTICE_KIND_SUSPENDED)):
-            raise Fault("it was suspended: three decisions in a row had no answer in time")
+            raise FaultError("it was suspended: three decisions in a row had no answer in time")
 
     async def play(self, game: str | None = None, seats: int | None = None, seat: int = 0) -> CheckedMatch:
         """Have the bot play a match to its end."""
@@ -324,13 +324,13 @@ class Verdict(Enum):
     """The check was not made."""
 
 
-class Fault(Exception):  # noqa: N818 - the name says what is the matter
+class FaultError(Exception):
     """Raised by a check if the bot's behaviour costs it matches. The message describes the behaviour."""
 
 
-class Doubt(Exception):  # noqa: N818 - the name says what is the matter
+class DoubtError(Exception):
     """Raised by a check if a server accepts the bot's behaviour, but the bot should behave differently."""
 
 
-class NotAsked(Exception):  # noqa: N818 - the name says what is the matter
+class NotAskedError(Exception):
     """Raised by a check that cannot be made with this bot."""

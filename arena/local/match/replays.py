@@ -46,7 +46,7 @@ def replayed_scores(subject: Subject, played: PlayedSet) -> tuple[int, ...] | No
     header = _header(subject, match_number(played.number, 0, 1), plan.seed, game)
     try:
         _, effects = _entries(header, game.played.actions)[-1]
-    except KeyError:  # nobody is asked for this decision
+    except KeyError:  # the seat of a choice has no open decision
         return None
     return next((each.scores for each in effects if isinstance(each, Over)), None)
 

@@ -1,8 +1,8 @@
 """The race: an event in which those who may still be the best play on, until the best is known or the budget is used.
 
-The rules are in docs/events.md. A race knows neither clocks nor bots: its caller passes who is present, the results,
-and the used part of a budget of time. Tables depend on results only at looks, so all rounds up to the next look can be
-played at once.
+The rules are in docs/events.md. A race reads no clock and calls no bot. Its caller passes the bots that are present,
+the results, and the used part of a budget of time. Tables depend on results only at looks, so all rounds up to the next
+look can be played at once.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def strengths(bots: int, tables: Sequence[Sequence[int]], scores: Sequence[Seque
     if freedom > 0:
         rest = value - (found[own] + opponents * others)
         variance = _sum(rest * rest) / freedom
-    else:  # nobody has played twice
+    else:  # each bot has one match, so no match is left to show the variance within a bot
         variance = _variance(value)
     return Strengths(found, matches, variance, opponents)
 

@@ -59,7 +59,7 @@ class WebhookError(ValueError):
     """Raised if an address cannot be that of a webhook. The message gives the reason and the remedy."""
 
 
-class NotDelivered(Exception):  # noqa: N818 - the name says what is the matter
+class DeliveryError(Exception):
     """Raised if a receiver did not accept a message. The message gives the reason."""
 
 
@@ -273,7 +273,7 @@ class Webhook:
                 body = _encoded(head | message)
             try:
                 self._send(body)
-            except NotDelivered as error:
+            except DeliveryError as error:
                 wait = min(self._first_wait * 2**failures, LONGEST_WAIT)
                 failures, due = min(failures + 1, 30), monotonic() + wait
                 report = log.debug if failures > 1 else log.warning
@@ -287,7 +287,7 @@ class Webhook:
                     self._waiting.delivered(message["number"])
 
     def _send(self, body: bytes) -> None:
-        """Send a message. Redirects are not followed, and no proxy is asked. Raises: NotDelivered."""
+        """Send a message. Redirects are not followed, and no proxy is asked. Raises: DeliveryError."""
         tls, host, port, target = self._address
         if tls:
             connection: HTTPConnection = HTTPSConnection(host, port, timeout=TIMEOUT, context=self._context)
@@ -306,13 +306,13 @@ class Webhook:
             connection.request("POST", target, body, headers)
             status = connection.getresponse().status
         except (OSError, HTTPException, ValueError) as error:
-            raise NotDelivered(str(error) or type(error).__name__) from None
+            raise DeliveryError(str(error) or type(error).__name__) from None
         finally:
             limit.cancel()
             connection.close()
         if not 200 <= status < 300:
             redirect = ", and redirects are not followed" if 300 <= status < 400 else ""
-            raise NotDelivered(f"the receiver answered {status}{redirect}")
+            raise DeliveryError(f"the receiver answered {status}{redirect}")
 
 
 def _cut(connection: HTTPConnection) -> None:

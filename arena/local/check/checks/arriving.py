@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.local.check.check import BOTS, check
-from arena.local.check.stage import START, Doubt, Fault, NotAsked
+from arena.local.check.stage import START, DoubtError, FaultError, NotAskedError
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage
@@ -30,7 +30,7 @@ async def start(stage: Stage) -> None:
         lambda: bool(server.wires or server.hello_fault or len(server.tried_at) > 1), _unheard(stage), START
     )
     if not (server.wires or server.hello_fault):
-        raise Fault("it opened a stream with a token that no bot has, and another")
+        raise FaultError("it opened a stream with a token that no bot has, and another")
 
 
 def _unheard(stage: Stage) -> str:
@@ -48,16 +48,16 @@ def _unheard(stage: Stage) -> str:
 async def hello(stage: Stage) -> None:
     """Is its first message a hello that a server accepts?"""
     if stage.server.hello_fault:
-        raise Fault(stage.server.hello_fault)
+        raise FaultError(stage.server.hello_fault)
     said = (await stage.connected()).hello
     if unnamed := [name for name in stage.ladders if name not in said.ladders]:
-        raise Fault(f"hello.ladders lacks {unnamed[0]}, which ARENA_LADDERS has: update the SDK, or read it")
+        raise FaultError(f"hello.ladders lacks {unnamed[0]}, which ARENA_LADDERS has: update the SDK, or read it")
     if not said.capacity:
-        raise Fault("hello.capacity is 0: a server gives it no matches")
+        raise FaultError("hello.capacity is 0: a server gives it no matches")
     if not said.version:
-        raise Doubt("hello.version is empty: all versions of the bot share one rating")
+        raise DoubtError("hello.version is empty: all versions of the bot share one rating")
     if not said.client:
-        raise Doubt("hello.client is empty: nobody will know which library it was when something goes wrong")
+        raise DoubtError("hello.client is empty: nobody will know which library it was when something goes wrong")
 
 
 @check(
@@ -69,13 +69,13 @@ async def token(stage: Stage) -> None:
     """When started again, does it use the token it has?"""
     before = len(stage.server.registrations)
     if stage.token_given and not before:
-        raise NotAsked("it was given its token")
+        raise NotAskedError("it was given its token")
     stage.server.lenient = True
     await stage.start_bot()
     await stage.connected()
     again = len(stage.server.registrations) - before
     if again:
-        raise Fault(
+        raise FaultError(
             f"it registered {stage.server.registrations[-1].name!r} again, which a server refuses: the name is taken"
         )
 
@@ -97,6 +97,6 @@ async def slow_welcome(stage: Stage) -> None:
     finally:
         server.welcome_delay = 0.0
     if len(server.tried_at) > tried + 1:
-        raise Fault(f"it opened {len(server.tried_at) - tried} streams while it waited for one welcome")
+        raise FaultError(f"it opened {len(server.tried_at) - tried} streams while it waited for one welcome")
     if server.early > early:
-        raise Doubt("it said something else before the welcome came")
+        raise DoubtError("it said something else before the welcome came")

@@ -8,7 +8,7 @@ import trio
 
 from arena.local.check.check import CONDUCT, PLAY, PROTOCOL, check
 from arena.local.check.match import CONFIG
-from arena.local.check.stage import Doubt, Fault
+from arena.local.check.stage import DoubtError, FaultError
 from arena.match.policy import Policy
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
 
@@ -63,7 +63,7 @@ async def reconnect(stage: Stage) -> None:
     cut = trio.current_time()
     await stage.until(lambda: stage.session_wire is not None, "the connection broke, and it did not come back", GRACE)
     if (took := trio.current_time() - cut) > NEWCOMER:
-        raise Doubt(f"it came back after {took:.1f} s; a newcomer's seat is then played on by a house bot")
+        raise DoubtError(f"it came back after {took:.1f} s; a newcomer's seat is then played on by a house bot")
     await stage.play()
 
 
@@ -89,7 +89,9 @@ async def asked_again(stage: Stage) -> None:
     )
     known = {(answer.match_id, answer.decision_id) for said in later.heard for answer in said.message.answers}
     if not asked & known:
-        raise Fault("it answered others, and not the decision that was put to it again, perhaps beside the welcome")
+        raise FaultError(
+            "it answered others, and not the decision that was put to it again, perhaps beside the welcome"
+        )
     await stage.end(match)
 
 
@@ -117,11 +119,13 @@ async def missed_result(stage: Stage) -> None:
     server.welcome_delay = 0.0
     wanted, found = _last_report(server.wires[: server.wires.index(wire)]), wire.hello.reports_after
     if found is None:
-        raise Doubt(
+        raise DoubtError(
             f"hello.reports_after is absent: the report of match {match.match_id}, which it missed, is not sent"
         )
     if found != wanted:
-        raise Doubt(f"hello.reports_after is {found}, and should be {wanted}: it gets too many reports, or too few")
+        raise DoubtError(
+            f"hello.reports_after is {found}, and should be {wanted}: it gets too many reports, or too few"
+        )
     await stage.play()
 
 
@@ -188,7 +192,7 @@ async def drain(stage: Stage) -> None:
     await stage.until(lambda: stage.session_wire is not None, "the server came back, the bot did not", GRACE)
     await stage.play()
     if often > OFTEN:
-        raise Doubt(f"{REFUSING:g} s after the server had stopped it tried {often} times a second")
+        raise DoubtError(f"{REFUSING:g} s after the server had stopped it tried {often} times a second")
 
 
 @check(
@@ -231,7 +235,7 @@ async def taken_over(stage: Stage) -> None:
     came_back = len(server.tried_at) > before
     await stage.end_bot()
     if came_back:
-        raise Fault("it came back after another program had taken its place")
+        raise FaultError("it came back after another program had taken its place")
 
 
 STOP: Final = 10.0
@@ -266,6 +270,6 @@ async def sigterm(stage: Stage) -> None:
     )
     await stage.end_bot()
     if not ended:
-        raise Fault(f"SIGTERM did not end it within {STOP:g} s: it was killed")
+        raise FaultError(f"SIGTERM did not end it within {STOP:g} s: it was killed")
     if not in_order:
-        raise Doubt(f"it {ended} without taking leave: its seat waits for it, and that counts as trouble")
+        raise DoubtError(f"it {ended} without taking leave: its seat waits for it, and that counts as trouble")

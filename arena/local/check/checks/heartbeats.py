@@ -8,7 +8,7 @@ import trio
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import check
-from arena.local.check.stage import A_MATCH, Doubt, Fault
+from arena.local.check.stage import A_MATCH, DoubtError, FaultError
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage
@@ -50,7 +50,7 @@ async def heartbeat(stage: Stage) -> None:
     await stage.idle()
     known = {said.message.heartbeat for said in wire.said if said.message.HasField("heartbeat")}
     if unasked := [number for _, number in _answers(wire) if number not in known]:
-        raise Fault(f"it sent the heartbeat {unasked[0]}, which nobody had sent to it")
+        raise FaultError(f"it sent the heartbeat {unasked[0]}, which nobody had sent to it")
     for number in PLAIN:
         await wire.inject(play_pb2.PlayResponse(heartbeat=number))
         await _sent_back(stage, wire, number)
@@ -59,7 +59,7 @@ async def heartbeat(stage: Stage) -> None:
         await wire.inject(play_pb2.PlayResponse(heartbeat=number))
         await stage.until(lambda: len(_answers(wire)) > seen, f"the heartbeat {number} was not sent back")  # noqa: B023
         if (answer := _answers(wire)[-1][1]) != number:
-            raise Doubt(f"it sent {answer} back for {number}: numbers above 2^53 are cut on their way")
+            raise DoubtError(f"it sent {answer} back for {number}: numbers above 2^53 are cut on their way")
 
 
 @check(
@@ -89,4 +89,4 @@ async def heartbeat_thinking(stage: Stage) -> None:
             waits.append(answered - sent)
     await stage.end(match)
     if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # the machine itself may cause a single delay
-        raise Doubt(f"while it thought it took {again:.2f} s to answer a heartbeat")
+        raise DoubtError(f"while it thought it took {again:.2f} s to answer a heartbeat")

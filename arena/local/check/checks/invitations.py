@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.stage import Doubt, Fault, NotAsked
+from arena.local.check.stage import DoubtError, FaultError, NotAskedError
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage
@@ -28,9 +28,9 @@ async def ready(stage: Stage) -> None:
     await _invite_and_withdraw(stage, 1)
     accepted = [said.at for said in wire.heard if said.message.ready]
     if not accepted:
-        raise Fault("it declined an invitation while it played nothing")
+        raise FaultError("it declined an invitation while it played nothing")
     if (took := accepted[0] - invited) > OFFER:
-        raise Doubt(f"it took {took:.1f} s to say Ready; after {OFFER:g} s the seat is offered to others, too")
+        raise DoubtError(f"it took {took:.1f} s to say Ready; after {OFFER:g} s the seat is offered to others, too")
 
 
 @check(
@@ -45,12 +45,12 @@ async def nonce(stage: Stage) -> None:
         await _invite_and_withdraw(stage, 1)
     sizes = [size for wire in stage.server.wires for size in wire.bad_nonces]
     if sizes:
-        raise Fault(f"a nonce had {sizes[0]} bytes: 16 or none are allowed, and a server closes the stream for it")
+        raise FaultError(f"a nonce had {sizes[0]} bytes: 16 or none are allowed, and a server closes the stream for it")
     nonces = [ready.nonce for wire in stage.server.wires for said in wire.heard for ready in said.message.ready]
     if not any(nonces) or not any(any(each) for each in nonces):
-        raise Doubt("its nonces are empty or zero: the server alone then decides its deals")
+        raise DoubtError("its nonces are empty or zero: the server alone then decides its deals")
     if len({*nonces}) < len(nonces):
-        raise Doubt(f"{len(nonces)} invitations had {len({*nonces})} different nonces")
+        raise DoubtError(f"{len(nonces)} invitations had {len({*nonces})} different nonces")
 
 
 @check(
@@ -63,7 +63,7 @@ async def invitations(stage: Stage) -> None:
     await stage.connected()
     await stage.idle()
     if stage.capacity < 2:
-        raise NotAsked("it plays one match at a time")
+        raise NotAskedError("it plays one match at a time")
     await _invite_and_withdraw(stage, min(stage.capacity, 4))
 
 
@@ -88,7 +88,7 @@ async def withdrawn(stage: Stage) -> None:
         f"after {number} withdrawn invitations it answered no more",
     )
     if not match.begun:
-        raise Fault(f"after {number} withdrawn invitations it declines: it counts them as matches")
+        raise FaultError(f"after {number} withdrawn invitations it declines: it counts them as matches")
     await stage.end(match)
 
 

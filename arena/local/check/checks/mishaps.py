@@ -8,7 +8,7 @@ import trio
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.stage import A_MATCH, Doubt, Fault
+from arena.local.check.stage import A_MATCH, DoubtError, FaultError
 from arena.server.sessions.messages import Notice, NoticeKind
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ async def rejected(stage: Stage) -> None:
     wire.heard_as = None
     refused = spoiler.spoilt
     if refused is None:
-        raise Fault("it gave no answer")
+        raise FaultError("it gave no answer")
     decision = match.match_id, refused.decision_id
     if sum((notice.match_id, notice.decision_id) == decision for notice in stage.told(ILLEGAL)) > 1:
-        raise Fault("it gave the refused answer again")
+        raise FaultError("it gave the refused answer again")
     await stage.play()
 
 
@@ -92,7 +92,9 @@ async def late(stage: Stage) -> None:
     end = trio.current_time() + RESUME
     await stage.until(lambda: _resumed(wire, match) or trio.current_time() > end, "it was suspended")
     if not _resumed(wire, match):
-        raise Fault("it was suspended and did not say that it is back: the server plays the rest of the match for it")
+        raise FaultError(
+            "it was suspended and did not say that it is back: the server plays the rest of the match for it"
+        )
     await stage.until(lambda: match.over or puppet.answer(), "the match did not end", A_MATCH)
 
 
@@ -115,7 +117,7 @@ async def crossing(stage: Stage) -> None:
     await stage.play()
     last = next((said.message for said in reversed(wire.heard) if said.message.answers), None)
     if last is None:
-        raise Fault("it gave no answer")
+        raise FaultError("it gave no answer")
     crossed = play_pb2.PlayRequest(answers=last.answers)
     for answer in crossed.answers:
         answer.match_id = ANOTHER_MATCH  # a number that no match has, so that the server reports the answer
@@ -168,4 +170,4 @@ async def held(stage: Stage) -> None:
     stage.session.tell(Notice(NoticeKind.RELEASED, "the server can store again and goes on"))
     await stage.play()
     if wire.over:
-        raise Doubt("it came anew")
+        raise DoubtError("it came anew")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arena.local.check.check import check
-from arena.local.check.stage import NotAsked
+from arena.local.check.stage import NotAskedError
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def several(stage: Stage) -> None:
     wire = await stage.connected()
     await stage.idle()
     if (capacity := stage.capacity) < 2:
-        raise NotAsked("it plays one match at a time")
+        raise NotAskedError("it plays one match at a time")
     stage.session.capacity = 1  # so that the server asks for one decision at a time
     await stage.end(*[stage.invite(stage.games[at % len(stage.games)]) for at in range(min(capacity, 4))])
     if stage.session_wire is wire:
@@ -71,7 +71,7 @@ async def batch(stage: Stage) -> None:
     wire = await stage.connected()
     await stage.idle()
     if stage.capacity < 2:
-        raise NotAsked("it plays one match at a time")
+        raise NotAskedError("it plays one match at a time")
     capacity = stage.capacity
     stage.session.capacity = 2 * capacity  # a message contains at most half as many decisions as the capacity
     wire.holds = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.stage import Doubt, Fault
+from arena.local.check.stage import DoubtError, FaultError
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage
@@ -33,7 +33,7 @@ async def legal(stage: Stage) -> None:
     """Were its answers legal?"""
     found = [notice for notice in stage.notices if notice.kind == ILLEGAL]
     if found:
-        raise Fault(f"{len(found)} answers to {stage.asked} decisions were not legal, such as: {found[0].text}")
+        raise FaultError(f"{len(found)} answers to {stage.asked} decisions were not legal, such as: {found[0].text}")
 
 
 @check(
@@ -50,7 +50,7 @@ async def once(stage: Stage) -> None:
     if found:
         kinds = Counter(play_pb2.NoticeKind.Name(notice.kind).removeprefix("NOTICE_KIND_") for notice in found)
         counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-        raise Fault(f"to {stage.asked} decisions it had these notices: {counted}, such as: {found[0].text}")
+        raise FaultError(f"to {stage.asked} decisions it had these notices: {counted}, such as: {found[0].text}")
 
 
 @check(
@@ -64,7 +64,7 @@ async def in_time(stage: Stage) -> None:
     illegal = {notice.match_id for notice in stage.notices if notice.kind == ILLEGAL}
     late = [notice for notice in stage.notices if notice.kind == LATE and notice.match_id not in illegal]
     if len(late) > FEW_LATE * stage.asked:
-        raise Doubt(f"{len(late)} of {stage.asked} decisions were not made in time")
+        raise DoubtError(f"{len(late)} of {stage.asked} decisions were not made in time")
 
 
 @check(
@@ -78,6 +78,6 @@ async def output(stage: Stage) -> None:
     await stage.end_bot()
     printed = f"it printed {stage.printed / (1 << 20):.1f} MiB"
     if stage.printed > TOO_MUCH:
-        raise Fault(printed)
+        raise FaultError(printed)
     if stage.printed > MUCH:
-        raise Doubt(printed)
+        raise DoubtError(printed)

@@ -42,6 +42,8 @@ class LadderTable:
     policy: Policy | None = None
     patience: float | None = None
     house: bool | None = None
+    entry: Literal["open", "invited"] | tuple[str, ...] = "open"
+    """The bots that may play on it: all, those with an invitation, or those of the named owners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class LadderSettings:
     """The limits for answers to invitations: `ready_limit`, `offer_limit`, `seat_limit`."""
     house: bool
     """True if house bots fill tables."""
+    entry: Literal["open", "invited"] | tuple[str, ...]
+    """The bots that may play on it: all, those with an invitation, or those of the named owners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +335,7 @@ def _completed(config: Config, table: LadderTable) -> LadderSettings:
         patience is None and clock.slow,
         answer_limits(config, clock),
         config.house if table.house is None else table.house,
+        table.entry,
     )
 
 

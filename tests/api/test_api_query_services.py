@@ -290,6 +290,7 @@ def test_every_refusal_of_the_store_that_a_peer_can_cause_has_a_status() -> None
     # A token is looked up before any service is asked; a match is finished by the server alone. No service asks for
     # seasons and entry.
     nobody_asks = {errors.EntryRefused, errors.NoSuchInvitation, errors.NoSuchSeason}
+    nobody_asks |= {errors.NoLadderNamed, errors.NoSuchLadder, errors.LadderOfOtherGame}
     assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying, *nobody_asks}
 
 

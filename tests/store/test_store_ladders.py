@@ -14,7 +14,10 @@ from arena.store import schema
 from arena.store.base.errors import (
     EntryRefused,
     InvitationRefused,
+    LadderOfOtherGame,
+    NoLadderNamed,
     NoSuchInvitation,
+    NoSuchLadder,
     NoSuchSeason,
     NothingToChange,
     NotParked,
@@ -110,6 +113,38 @@ def test_a_season_is_a_new_id_under_the_old_name(data: Path) -> None:
         for number in (0, 4):
             with pytest.raises(NoSuchSeason, match=f"no season {number}; its seasons are numbered from 1 to 3"):
                 seasons.find(connection, "slow", number)
+
+
+def test_game_ladder_and_season_name_one_season(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "ann", "bob")
+        assert seasons.games_of(connection) == {}
+        seasons.begin(connection, "slow", NOW)
+        seasons.begin(connection, "other", NOW)
+        for ladder_id in ("slow/2", "slow", GAME, "slow"):
+            matches.begin(connection, GAME, {}, players, NOW, ladder_id=ladder_id)
+        assert seasons.games_of(connection) == {GAME: GAME, "slow": GAME}
+        known = seasons.games_of(connection) | {"other": "other"}
+        assert seasons.resolve(connection, known, GAME).id == GAME
+        assert seasons.resolve(connection, known, GAME, GAME, 1).id == GAME
+        assert seasons.resolve(connection, known, ladder="slow").id == "slow/2"
+        assert seasons.resolve(connection, known, GAME, "slow", 1).id == "slow"
+        assert seasons.resolve(connection, known, "other", number=2).id == "other/2"
+        for wanted, kind, text in (
+            (("", "", 2), NoLadderNamed, "season 2 of which ladder"),
+            (("", "slow/2", 0), NoSuchLadder, "no ladder 'slow/2'; there is "),
+            (("other", "slow", 0), LadderOfOtherGame, f"the ladder slow is of {GAME}, not of other"),
+            ((GAME, "", 2), NoSuchSeason, "numbered from 1 to 1"),
+            (("", "slow", -1), NoSuchSeason, "no season -1"),
+        ):
+            with pytest.raises(kind, match=text):
+                seasons.resolve(connection, known, *wanted)
+        assert [seasons.named(each, GAME) for each in (GAME, f"{GAME}/3", "slow", "slow/2")] == [
+            ("", 0),
+            (GAME, 3),
+            ("slow", 1),
+            ("slow", 2),
+        ]
 
 
 def test_parking_and_paces_of_a_ladder_leave_the_others_alone(data: Path) -> None:

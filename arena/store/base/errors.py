@@ -7,6 +7,7 @@ All of them can be pickled with their fields.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,30 @@ class NoSuchSeason(Refused):
         super().__init__(f"the ladder {ladder} has no season {number}; its seasons are numbered from 1 to {newest}")
         self.ladder = ladder
         self.number = number
+
+
+class NoSuchLadder(Refused):
+    """No ladder has this name."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"there is no ladder {name!r}; there is {', '.join(known)}")
+        self.name = name
+
+
+class LadderOfOtherGame(Refused):
+    """The ladder is of another game than the one that stands beside it."""
+
+    def __init__(self, ladder: str, of_game: str, game: str) -> None:
+        super().__init__(f"the ladder {ladder} is of {of_game}, not of {game}; leave the game out, or name its ladder")
+        self.ladder = ladder
+        self.game = game
+
+
+class NoLadderNamed(Refused):
+    """A season is requested without a ladder or a game."""
+
+    def __init__(self, season: int) -> None:
+        super().__init__(f"season {season} of which ladder? Name the ladder, or the game for its default ladder")
 
 
 class UnknownToken(Refused):

@@ -5,14 +5,16 @@ The first season has the ladder's name as its id. It has no row, because a ladde
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from arena.store import schema
-from arena.store.base.errors import NoSuchSeason
+from arena.store.base.errors import LadderOfOtherGame, NoLadderNamed, NoSuchLadder, NoSuchSeason
 
 _SEASONS: Final = schema.seasons.c
+_MATCHES: Final = schema.matches.c
 
 
 class Season(NamedTuple):
@@ -57,3 +59,45 @@ def begin(connection: Connection, ladder: str, at: int) -> Season:
     season = Season(ladder, number, f"{ladder}/{number}", at)
     connection.execute(insert(schema.seasons).values(season._asdict()))
     return season
+
+
+def resolve(
+    connection: Connection, known: Mapping[str, str], game: str = "", ladder: str = "", number: int = 0
+) -> Season:
+    """Return the season that a game, a ladder and a season's number name. Each may be empty or 0.
+
+    A game alone names its default ladder, and 0 the current season. `known`: the game of each ladder, by its name; a
+    default ladder is named as its game.
+
+    Raises: NoLadderNamed, NoSuchLadder, LadderOfOtherGame, NoSuchSeason.
+    """
+    name = ladder or game
+    if not name:
+        raise NoLadderNamed(number)
+    if name not in known:
+        raise NoSuchLadder(name, known)
+    if game and known[name] != game:
+        raise LadderOfOtherGame(name, known[name], game)
+    return find(connection, name, number) if number else current(connection, name)
+
+
+def named(ladder_id: str, game: str) -> tuple[str, int]:
+    """Return the name and the season's number of a ladder id; an empty name and 0 if nothing names the ladder: the
+    first season of its game's default ladder.
+    """
+    name, _, number = ladder_id.partition("/")
+    return ("", 0) if ladder_id == game else (name, int(number or 1))
+
+
+def games_of(connection: Connection) -> dict[str, str]:
+    """Return the game of each ladder with a match, by the ladder's name, in order of names.
+
+    The cost grows with the number of ladders and seasons, not with that of matches.
+    """
+    games: dict[str, str] = {}
+    ladder_id = connection.scalar(select(func.min(_MATCHES.ladder)))
+    while ladder_id is not None:
+        game = select(_MATCHES.game).where(_MATCHES.ladder == ladder_id).limit(1)
+        games.setdefault(name_of(ladder_id), connection.scalar(game) or "")
+        ladder_id = connection.scalar(select(func.min(_MATCHES.ladder)).where(_MATCHES.ladder > ladder_id))
+    return dict(sorted(games.items()))

@@ -9,14 +9,15 @@ for a name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from arena.house import LUCK
 from arena.ladder.ladder import Quota
 from arena.match.policy import Policy
 from arena.scheduling.clock import LadderClock
+from arena.scheduling.pace import PaceRules
 from arena.server.sessions.limits import Limits
 from engine.game import Game, Option
 from engine.registry import GAMES
@@ -26,6 +27,19 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """Addresses that only programs on this machine can reach."""
 OPEN_QUOTA: Final = Quota(40, 80, 7)
 """The quota of pairs under open registration."""
+LADDER_SETTINGS: Final = (
+    "house",
+    "patience",
+    "slow_pace",
+    "slow_percent",
+    "ready_limit",
+    "offer_limit",
+    "seat_limit",
+    "matches_per_hour",
+)
+"""The settings of the server, besides those of `Policy`, that a ladder can change for itself."""
+Entry: TypeAlias = Literal["open", "invited"] | tuple[str, ...]
+"""The bots that may play on a ladder: all, those with an invitation, or those of the named owners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +53,17 @@ class LadderTable:
     """Options that differ from their defaults. They are valid at every table size in `seats`."""
     name: str = ""
     """Empty for the default ladder of the game, which has the game's name."""
-    policy: Policy | None = None
-    patience: float | None = None
+    entry: Entry = "open"
+    policy: Mapping[str, int] = field(default_factory=dict)
+    """Fields of `Policy` that differ from the server's."""
     house: bool | None = None
-    entry: Literal["open", "invited"] | tuple[str, ...] = "open"
-    """The bots that may play on it: all, those with an invitation, or those of the named owners."""
+    patience: float | None = None
+    slow_pace: float | None = None
+    slow_percent: int | None = None
+    ready_limit: float | None = None
+    offer_limit: float | None = None
+    seat_limit: float | None = None
+    matches_per_hour: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +85,10 @@ class LadderSettings:
     """The limits for answers to invitations: `ready_limit`, `offer_limit`, `seat_limit`."""
     house: bool
     """True if house bots fill tables."""
-    entry: Literal["open", "invited"] | tuple[str, ...]
-    """The bots that may play on it: all, those with an invitation, or those of the named owners."""
+    entry: Entry
+    pace_rules: PaceRules
+    matches_per_hour: int
+    """Most rated matches that one bot begins in an hour; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,31 +343,30 @@ def quota_in_force(config: Config) -> Quota:
 
 def _completed(config: Config, table: LadderTable) -> LadderSettings:
     """Return the settings of a ladder, of which the server's settings give what the table leaves out."""
-    policy = table.policy or config.policy
-    clock = LadderClock(policy.soft_limit / 1e6)
-    patience = config.patience if table.patience is None else table.patience
+    own: dict[str, Any] = {name: value for name in LADDER_SETTINGS if (value := getattr(table, name)) is not None}
+    config = replace(config, policy=replace(config.policy, **table.policy), **own)
+    patience, clock = config.patience, config.clock
     return LadderSettings(
         table.name or table.game.name,
         table.game,
         table.seats,
         table.options,
-        policy,
+        config.policy,
         clock,
         clock.patience() if patience is None else patience,
         patience is None and clock.slow,
-        answer_limits(config, clock),
-        config.house if table.house is None else table.house,
+        answer_limits(config),
+        config.house,
         table.entry,
+        clock.pace_rules(config.slow_pace, config.slow_percent / 100),
+        config.matches_per_hour,
     )
 
 
-def answer_limits(config: Config, clock: LadderClock | None = None) -> tuple[float, float, float]:
-    """Return the limits on a ladder's clock, by default the server's, for answers to invitations, in seconds.
-
-    They are `ready_limit`, `offer_limit` and `seat_limit`.
-    """
+def answer_limits(config: Config) -> tuple[float, float, float]:
+    """Return the limits in force for answers to invitations, in seconds: `ready_limit`, `offer_limit`, `seat_limit`."""
     known = ((config.ready_limit, 30.0), (config.offer_limit, 2.0), (config.seat_limit, 3.0))
-    ready, offer, seat = [(clock or config.clock).answer_limit(usual) if own is None else own for own, usual in known]
+    ready, offer, seat = [config.clock.answer_limit(usual) if own is None else own for own, usual in known]
     return ready, offer, seat
 
 

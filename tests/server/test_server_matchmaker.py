@@ -15,7 +15,6 @@ from trio.testing import wait_all_tasks_blocked
 
 from arena.ladder.events import DAY
 from arena.ladder.live import NEW, Rating, RatingChange
-from arena.match.policy import Policy
 from arena.replay.header import MatchKind
 from arena.scheduling.candidate import LastMatch
 from arena.scheduling.information_gain import match_values
@@ -32,7 +31,7 @@ from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.search import SearchWorker
 from tests.match.counting import CountingGame
-from tests.server.server_rig import CODEC, GAME, QUICK, Line, config, house_players, ladder, turns
+from tests.server.server_rig import CODEC, GAME, POLICY, QUICK, Line, config, house_players, ladder, turns
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -510,7 +509,7 @@ async def test_with_quotas_a_bot_at_many_tables_waits_while_others_wait(nursery:
     assert any({"much", "more"} & {*names} for names in at_once) is (quota == 0)
 
 
-SLOW = LadderTable(GAME, (2,), name="slow", policy=Policy(soft_limit=120_000_000), patience=50.0)
+SLOW = LadderTable(GAME, (2,), name="slow", policy={"soft_limit": 120_000_000}, patience=50.0)
 CLOSED = LadderTable(GAME, (2,), name="closed", house=False)
 
 
@@ -552,6 +551,33 @@ def test_the_clock_of_a_ladder_makes_it_patient_and_its_own_settings_win() -> No
     assert (slower.patience, slower.patience_grows) == (240.0, True)
     assert usual.answer_limits == (30.0, 2.0, 3.0)
     assert slow.answer_limits == slower.answer_limits == (149.0, 121.0, 122.0)
+    assert (usual.matches_per_hour, slow.matches_per_hour) == (0, 0)
+    assert slow.policy == replace(POLICY, soft_limit=120_000_000), "the rest of the policy is the server's"
+
+
+def test_a_ladder_has_its_own_settings_and_else_those_of_the_server() -> None:
+    own = LadderTable(
+        GAME, (2,), name="own", slow_pace=7.0, slow_percent=50, ready_limit=60.0, seat_limit=9.0, matches_per_hour=12
+    )
+    given = replace(config(), ladder_tables=(LadderTable(GAME, (2,)), own), offer_limit=4.0, matches_per_hour=6)
+    usual, changed = given.ladders
+    assert usual.answer_limits == (30.0, 4.0, 3.0)
+    assert changed.answer_limits == (60.0, 4.0, 9.0)
+    assert (usual.matches_per_hour, changed.matches_per_hour) == (6, 12)
+    assert (usual.pace_rules.quick, usual.pace_rules.share) == (0.05, 0.15)
+    assert (changed.pace_rules.quick, changed.pace_rules.share) == (7.0, 0.5)
+
+
+async def test_turns_are_those_of_the_ladder(nursery: trio.Nursery) -> None:
+    ladders = (LadderTable(GAME, (2,)), LadderTable(GAME, (2,), name="hourly", matches_per_hour=60))
+    rig = Rig(nursery, ladders=ladders)
+    rig.come("ann", capacity=3)
+    rig.come("bob", capacity=3)
+    rig.come("cleo", capacity=3, ladders=("hourly",))
+    rig.come("dora", capacity=3, ladders=("hourly",))
+    await trio.sleep(70)
+    assert [table.ladder.name for _, table in rig.drivers].count("hourly") == 2, "at once, and a minute later"
+    assert rig.names().count(["ann", "bob"]) == 3
 
 
 def test_a_bot_plays_the_games_of_the_ladders_that_it_names() -> None:

@@ -77,7 +77,7 @@ class Queue:
         self._players = players
         self._house = house
         self._matches_per_bot = config.matches_per_bot
-        self._between_turns = 3600 / config.matches_per_hour if config.matches_per_hour else 0.0
+        self._between_turns = 3600 / ladder.matches_per_hour if ladder.matches_per_hour else 0.0
         """Seconds between the turns of all bots; 0 if a bot may always play."""
         self._turn = 0
         """The number of the current turn."""

@@ -109,8 +109,8 @@ def troubles(arena: Arena) -> list[str]:
     """Return the faults of a server as sentences; an empty list if all is well."""
     storing = arena.turns.storing and (arena.processes is None or arena.processes.storing)
     found = [] if storing else ["the journal cannot be written, and nothing is sent until it can"]
-    unfitted = {game: why for game in arena.publisher.fits if (why := arena.publisher.unfitted(game)) is not None}
-    found += [f"the ladder of {game} cannot be fitted: {each.why}" for game, each in unfitted.items()]
+    unfitted = arena.publisher.all_unfitted
+    found += [f"the ladder of {ladder_id} cannot be fitted: {each.why}" for ladder_id, each in unfitted.items()]
     found += [f"a process beside the server cannot be started: {why}" for why in failed_starts().values()]
     if arena.stopping.is_set():
         found.append("the server is stopping")

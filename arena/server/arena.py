@@ -36,11 +36,14 @@ from arena.server.sessions.session import Session
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import WorkerPool
 from arena.stderr import decisions_log
-from arena.store.ladder import pair_days
+from arena.store.base.errors import NoSuchLadder
+from arena.store.ladder import pair_days, seasons
 from arena.store.matches import matches
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+
+    from sqlalchemy import Connection
 
     from arena.house import HouseBot
     from arena.ladder.live import RatingChange
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import BotPlayer
     from arena.store.base.errors import StoreError
     from arena.store.bots.bots import Bot
+    from arena.store.ladder.seasons import Season
     from arena.store.store import Store
     from engine.game import Game
 
@@ -77,7 +81,7 @@ async def open_arena(
     `fit_client` fits the ladders; without it the ladders do not change.
     """
     house = await House.registered(config, store, house_bots)
-    newest = await store.read(matches.newest)
+    newest, ladder_ids = await store.read(partial(_newest, ladders=[ladder.name for ladder in config.ladders]))
     async with trio.open_nursery() as nursery:
         timers = Timers()
         players = Players(timers.watch, config.clock.pace_rules(config.slow_pace, config.slow_percent / 100))
@@ -85,14 +89,14 @@ async def open_arena(
         pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
         search_seats = SearchSeats(config.house_search, house.searchers, pool.search)
-        matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch, search_seats)
+        matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch, search_seats, ladder_ids)
         post = _webhook(config, store, nursery)
         accounts = Accounts(store, players, config.limits, post)
-        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post)
+        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids)
         baselines = Baselines(config, store, pool, publisher.replayed)
 
         def rated(header: Header) -> None:
-            publisher.recorded(header.game.name)
+            publisher.recorded(header.ladder_id)
             baselines.finished(header)
 
         figures = MatchFigures()
@@ -115,6 +119,7 @@ async def open_arena(
             observers,
             live,
             newest,
+            ladder_ids,
             nursery,
             processes,
         )
@@ -131,15 +136,16 @@ async def open_arena(
             figures,
             pool,
             nursery,
+            ladder_ids,
             processes,
         )
         kept_paces = KeptPaces(store, players)
         await kept_paces.load()
         quota, today = quota_in_force(config), day_of(now_us())
-        for ladder in config.ladders if quota.bounds else ():
-            job = partial(pair_days.spent, ladder_id=ladder.name, day=today, quota=quota)
+        for name, ladder_id in ladder_ids.items() if quota.bounds else ():
+            job = partial(pair_days.spent, ladder_id=ladder_id, day=today, quota=quota)
             for one, other, again in await store.read(job):
-                matchmaker.spent(ladder.name, one, other, again)
+                matchmaker.spent(name, one, other, again)
         await lifecycle.take_up()
         if processes is not None:
             processes.open(lifecycle)
@@ -160,6 +166,11 @@ async def open_arena(
                 await kept_paces.last()
                 await publisher.last()
             nursery.cancel_scope.cancel()
+
+
+def _newest(connection: Connection, ladders: Sequence[str]) -> tuple[int, dict[str, str]]:
+    """Return the number of the newest match, and the ids of the current seasons of ladders by name."""
+    return matches.newest(connection), seasons.current_ids(connection, ladders)
 
 
 def _webhook(config: Config, store: Store, nursery: trio.Nursery) -> Callable[[str, Mapping[str, Any]], None]:
@@ -197,6 +208,7 @@ class Arena:
         figures: MatchFigures,
         workers: WorkerPool,
         nursery: trio.Nursery,
+        ladder_ids: dict[str, str],
         processes: FurtherProcesses | None = None,
     ) -> None:
         self.config = config
@@ -221,6 +233,9 @@ class Arena:
         self.workers = workers
         self.processes = processes
         """The further processes of the server; None if it has only one process."""
+        self.ladder_ids: Mapping[str, str] = ladder_ids
+        """The ids of the current seasons, by the ladders' names."""
+        self._ladder_ids = ladder_ids
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -321,9 +336,9 @@ class Arena:
 
     async def void(self, match_id: int, reason: str) -> None:
         """Annul the result of a match. Raises what `matches.void` raises."""
-        game = await self.store.write(partial(matches.void, match_id=match_id, reason=reason, at=now_us()))
-        self.publisher.voided(game)
-        decided.info("result void", match_id=match_id, game=game, reason=reason)
+        ladder_id = await self.store.write(partial(matches.void, match_id=match_id, reason=reason, at=now_us()))
+        self.publisher.voided(ladder_id)
+        decided.info("result void", match_id=match_id, ladder=ladder_id, reason=reason)
 
     async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
         """Annul the results of a bot in its next matches after match `after`; return the numbers of these matches.
@@ -333,10 +348,23 @@ class Arena:
         """
         job = partial(matches.void_results, bot=bot, since=since, reason=reason, at=now_us(), after=after)
         voided = await self.store.write(partial(job, limit=VOIDS_AT_ONCE))
-        for game in {*voided.values()}:
-            self.publisher.voided(game)
+        for ladder_id in {*voided.values()}:
+            self.publisher.voided(ladder_id)
         decided.info("results void", bot=bot, matches=[*voided], reason=reason)
         return tuple(voided)
+
+    async def begin_season(self, ladder: str) -> Season:
+        """Begin the next season of a ladder. Running matches count for the season in which they began.
+
+        Raises: NoSuchLadder, StoreError.
+        """
+        if ladder not in self._ladder_ids:
+            raise NoSuchLadder(ladder, self._ladder_ids)
+        season = await self.store.write(partial(seasons.begin, ladder=ladder, at=now_us()))
+        self._ladder_ids[ladder] = season.id
+        self.matchmaker.begin_season(ladder)
+        decided.info("season begun", ladder=ladder, season=season.number)
+        return season
 
     def begin_drain(self, limit: float) -> None:
         """Start `drain` in the background; a later call with a lower limit shortens it."""

@@ -57,7 +57,7 @@ class Played(NamedTuple):
     """A match that is over."""
 
     players: Sequence[Player]
-    game: str
+    ladder_id: str
     last_match: LastMatch
     owed: OwedTime
     tells_paces: Sequence[bool]

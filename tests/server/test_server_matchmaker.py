@@ -50,7 +50,7 @@ class Played(NamedTuple):
     """A match that is over."""
 
     players: Sequence[Player]
-    game: str
+    ladder_id: str
     last_match: LastMatch
     owed: OwedTime
     tells_paces: Sequence[bool]
@@ -105,7 +105,7 @@ class Rig:
         at, table = self.drivers[number]
         table.dissolve()
         seats, last_match = len(table.players), LastMatch(number, trio.current_time() - at)
-        played = Played(table.players, table.ladder.game.name, last_match, OwedTime(seats), [True] * seats)
+        played = Played(table.players, table.ladder.name, last_match, OwedTime(seats), [True] * seats)
         self.matchmaker.match_ended(played, table, changes)
         for player in table.players:
             if isinstance(player, BotPlayer):

@@ -10,6 +10,7 @@ from arena.house.random_bot import RandomBot
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import HousePlayer
 from arena.store.bots import bots
+from arena.store.ladder.seasons import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +55,10 @@ class House:
         search_bots: Mapping[str, HouseBot],
         fillers: Mapping[str, list[HousePlayer]],
         searchers: Mapping[str, HousePlayer],
+        games: Mapping[str, str] | None = None,
     ) -> None:
+        """`games`: the game of each ladder of the server; by default `fillers` has the default ladders of games."""
+        self._games = {name: name for name in fillers} if games is None else games
         self._bots = house_bots
         self._search_bots = search_bots
         self.fillers = fillers
@@ -77,21 +81,23 @@ class House:
             fillers[ladder.name] = await _registered(store, wanted)
             if wanted and config.house_search and game.name in search_bots:
                 (searchers[game.name],) = await _registered(store, [search_bots[game.name]])
-        return cls(house_bots, search_bots, fillers, searchers)
+        games = {ladder.name: ladder.game.name for ladder in config.ladders}
+        return cls(house_bots, search_bots, fillers, searchers, games)
 
     def take_up(
         self, header: Header, seated: Sequence[Seated], enter: Callable[[int, str, str], BotPlayer]
     ) -> list[Player]:
         """Return the players of a match that an earlier server left running, by seat.
 
-        Raises: CannotBeRestored: this server does not play the game.
+        Raises: CannotBeRestored: this server does not have the ladder.
 
         The stand-in replaces house bots that this server does not have. `enter` returns the bot with a given number,
         name and owner.
         """
         game = header.game.name
-        if game not in self.fillers:
-            raise CannotBeRestored(f"this server does not play {game}")
+        if self._games.get(name_of(header.ladder_id)) != game:
+            ladder = f" on the ladder {name_of(header.ladder)}" if header.ladder else ""
+            raise CannotBeRestored(f"this server does not play {game}{ladder}")
         known, stand_in = {bot.name: bot for bot in self._bots.get(game, ())}, self.stand_in(game)
         if game in self._search_bots:
             known[self._search_bots[game].name] = self._search_bots[game]

@@ -31,7 +31,7 @@ from engine.deal import SEED_BYTES, match_key
 from engine.game import settle_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from arena.ladder.live import RatingChange
     from arena.log.head import LogEntry
@@ -100,10 +100,13 @@ class MatchLifecycle:
         observers: Observers,
         live: LiveMatches,
         newest: int,
+        ladder_ids: Mapping[str, str],
         nursery: trio.Nursery,
         processes: Elsewhere | None = None,
     ) -> None:
-        """`newest`: the number of the newest match so far. Matches run in the nursery, or in `processes`."""
+        """`newest`: the number of the newest match so far. `ladder_ids`: the ids of the current seasons, by the names
+        of the ladders. Matches run in the nursery, or in `processes`.
+        """
         self.newest = newest
         self.changed = trio.Event()
         """Set and replaced by `change`."""
@@ -115,6 +118,7 @@ class MatchLifecycle:
         self._timers = timers
         self._observers = observers
         self._live = live
+        self._ladder_ids = ladder_ids
         self._nursery = nursery
         self._ready_checks: set[ReadyCheck] = set()
         self._processes = processes
@@ -279,6 +283,7 @@ class MatchLifecycle:
         """Return the driver of a match whose bots are all ready; None if its beginning cannot be stored."""
         ladder, players = ready_check.ladder, ready_check.players
         game = ladder.game
+        ladder_id = self._ladder_ids[ladder.name]
         self.newest += 1
         header = Header(
             match_id=self.newest,
@@ -294,6 +299,7 @@ class MatchLifecycle:
             server=__version__,
             kind=ready_check.kind,
             offers=ready_check.offers,
+            ladder="" if ladder_id == game.name else ladder_id,
         )
         here = self._processes is None or self._house.searches(game.name, players)
         elsewhere = None if here or self._processes is None else self._processes.choose(players)

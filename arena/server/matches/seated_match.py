@@ -65,6 +65,11 @@ class SeatedMatch:
         return self._header.game.name
 
     @property
+    def ladder_id(self) -> str:
+        """The id of the ladder."""
+        return self._header.ladder_id
+
+    @property
     def kind(self) -> MatchKind:
         """The kind of match."""
         return self._header.kind

@@ -20,6 +20,7 @@ from arena.server.matchmaking.queue import Queue
 from arena.server.sessions.hourly import HOUR, HourlyAllowance
 from arena.server.sessions.messages import Notice, NoticeKind
 from arena.server.sessions.player import BotPlayer
+from arena.store.ladder.seasons import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,8 +49,8 @@ class PlayedMatch(Protocol):
         """By seat."""
 
     @property
-    def game(self) -> str:
-        """The name of the game."""
+    def ladder_id(self) -> str:
+        """The id of the ladder."""
 
     @property
     def kind(self) -> MatchKind:
@@ -83,8 +84,11 @@ class Matchmaker:
         turns: Turns,
         watch: Callable[[Matchmaker], None],
         search_seats: SearchSeats,
+        ladder_ids: Mapping[str, str] | None = None,
     ) -> None:
         """`fillers` are the house bots by ladder; `watch` is called when the deadline may have moved.
+
+        `ladder_ids`: the ids of the current seasons, by the ladders' names; all have their first season by default.
 
         At the end of a turn, `turns` calls `send`, which forms tables.
         """
@@ -100,6 +104,7 @@ class Matchmaker:
         self._queues = {
             ladder.name: Queue(ladder, fillers[ladder.name], config, self._chance, players) for ladder in config.ladders
         }
+        self._ladder_ids = {name: name for name in self._queues} if ladder_ids is None else ladder_ids
         self._turns = turns
         self._watch = watch
         self._search_seats = search_seats
@@ -122,13 +127,12 @@ class Matchmaker:
         now, rules = trio.current_time(), self._players.pace_rules
         paces = [player.offers.pace if isinstance(player, BotPlayer) else None for player in match.players]
         waits = settle(paces, match.owed, match.tells_paces, now, rules)
-        # A match that an earlier server began has no ready check, and is of its game's default ladder.
-        ladder = match.game if ready_check is None else ready_check.ladder.name
+        ladder = name_of(match.ladder_id)
         queue = self._queues[ladder]
         queue.played(match.owed)
         if len(paces) - paces.count(None) > 1:
             queue.lasted(match.last_match.seconds)
-        for player, change in zip(match.players, changes, strict=False):
+        for player, change in zip(match.players, changes, strict=False) if self._is_current(match.ladder_id) else ():
             for seat, again in change.counts_again:
                 self.spent(ladder, player.bot_id, match.players[seat].bot_id, again)
         if ready_check is not None:
@@ -154,6 +158,12 @@ class Matchmaker:
                 bot_player.busy
             )  # matches of all ladders count; few bots play on several
         self._queues[ladder].rated(match_values)
+
+    def begin_season(self, ladder: str) -> None:
+        """Forget a ladder's spent pairs, match values and pending seats, because they are of the season before."""
+        for bot_player in self._players:
+            bot_player.offers.pending.pop(ladder, None)
+        self._queues[ladder].begin_season()
 
     def open(self, seat: Announce) -> None:
         """Begin to form tables. `seat` is called with each table."""
@@ -286,6 +296,10 @@ class Matchmaker:
             if (table := queue.pool.table(seats, now)) is not None:
                 return table
         return None
+
+    def _is_current(self, ladder_id: str) -> bool:
+        """Return whether a ladder id is that of a current season."""
+        return self._ladder_ids.get(name_of(ladder_id)) == ladder_id
 
     def _changed(self, bot_player: BotPlayer) -> None:
         self._update(bot_player)

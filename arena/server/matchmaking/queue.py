@@ -186,6 +186,11 @@ class Queue:
         for bot_player in list(self._waiting):
             self.update(bot_player)
 
+    def begin_season(self) -> None:
+        """Forget the spent pairs and match values of the season before."""
+        self.spent = SpentPairs()
+        self.rated(MatchValues())
+
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
         """Return how long a bot should expect to wait for others in a match at this table, and when the match should
         end.

@@ -23,8 +23,8 @@ from arena.processes.helper import HelperFailed, helper, keep
 from arena.scheduling.information_gain import MatchValues
 
 Request: TypeAlias = tuple[str, int] | str | None
-"""A request to the process: a game and table size for a ladder, or a game for its match values. None asks it only to
-read all results.
+"""A request to the process: a ladder id and table size for a ladder, or a ladder id for its match values. None asks it
+only to read all results.
 """
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0
@@ -56,14 +56,14 @@ class FitClient(Protocol):
     async def ready(self) -> None:
         """Wait until a fit could begin at once, or until the process has ended."""
 
-    async def fit(self, game: str, seats: int = 0) -> Ladder:
-        """Return a game's ladder after its last event; with `seats`, only of tables of that size.
+    async def fit(self, ladder_id: str, seats: int = 0) -> Ladder:
+        """Return a ladder after its last event; with `seats`, only of tables of that size.
 
         Raises: NotFitted: With `seats`, also if the process is busy for `ASIDE` seconds.
         """
 
-    async def match_values(self, game: str) -> MatchValues[int]:
-        """Return, by bot number, the value of a match for the published ladder of a game.
+    async def match_values(self, ladder_id: str) -> MatchValues[int]:
+        """Return, by bot number, the value of a match for a published ladder.
 
         Raises: NotFitted.
         """
@@ -128,31 +128,31 @@ class _FitProcess:
         async with self._turn:
             pass
 
-    async def fit(self, game: str, seats: int = 0) -> Ladder:
+    async def fit(self, ladder_id: str, seats: int = 0) -> Ladder:
         if not seats:
             await self._started.wait()
             async with self._turn:
-                return await self._fitted(game)
+                return await self._fitted(ladder_id)
         with trio.move_on_after(ASIDE) as waiting:
             async with self._aside:
                 await self._started.wait()
                 async with self._turn:
                     waiting.deadline = math.inf
-                    return await self._fitted(game, seats)
+                    return await self._fitted(ladder_id, seats)
         what, since = self._busy
         busy = f"it {what}, for {trio.current_time() - since:.0f} s already"
         raise NotFitted(f"the process that fits ladders has other work ({busy}); ask again later")
 
-    async def match_values(self, game: str) -> MatchValues[int]:
+    async def match_values(self, ladder_id: str) -> MatchValues[int]:
         await self._started.wait()
         async with self._turn:
-            values: MatchValues[int] = await self._answer(f"weighs matches of {game}", game)
+            values: MatchValues[int] = await self._answer(f"weighs matches of {ladder_id}", ladder_id)
         return values
 
-    async def _fitted(self, game: str, seats: int = 0) -> Ladder:
+    async def _fitted(self, ladder_id: str, seats: int = 0) -> Ladder:
         """Return a fitted ladder; the caller must hold `_turn`."""
         began = trio.current_time()
-        ladder: Ladder = await self._answer(f"fits {game}", (game, seats))
+        ladder: Ladder = await self._answer(f"fits {ladder_id}", (ladder_id, seats))
         self._fitting.answered(trio.current_time() - began)
         return ladder
 

@@ -2,10 +2,10 @@
 
     python -m arena.server.ratings.fit_process DIRECTORY QUOTA …
 
-It reads the database and never writes. A request with a game and a number of seats returns that ladder, or a text with
-the reason why there is none. A game alone returns the match values of its published ladder, because computing them
-would block the server's own process. None only makes it read all results, so that later requests are quick. QUOTA … are
-the fields of `arena.ladder.ladder.Quota`, in order.
+It reads the database and never writes. A request with a ladder id and a number of seats returns that ladder, or a text
+with the reason why there is none. A ladder id alone returns the match values of the published ladder, because computing
+them would block the server's own process. None only makes it read all results, so that later requests are quick.
+QUOTA … are the fields of `arena.ladder.ladder.Quota`, in order.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def _answer(fits: Fits, directory: Path, request: Request) -> Ladder | MatchValu
         return str(error)
 
 
-def _match_values(connection: Connection, game: str) -> MatchValues[int]:
-    """Return each bot's match value for the published ladder of a game. Raises: ValueError for a NaN."""
-    ladder = publishing.as_published(connection, game)
+def _match_values(connection: Connection, ladder_id: str) -> MatchValues[int]:
+    """Return each bot's match value for a published ladder. Raises: ValueError for a NaN."""
+    ladder = publishing.as_published(connection, ladder_id)
     if ladder is None:
         return MatchValues()
     bots = {node: int(bot) for node, (bot, _) in versions.titles(connection).items()}

@@ -19,6 +19,7 @@ from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base.errors import StoreError
 from arena.store.ladder import baselines, events, publishing
+from arena.store.ladder.seasons import list_seasons, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +37,7 @@ LAST_FIT: Final = 1.0
 RETRY: Final = 10.0
 """Seconds after which a fit that failed is tried again."""
 FIRST_FIT: Final = 10
-"""Number of results after which a game is first fitted. A young ladder is fitted again each time the number has
+"""Number of results after which a ladder is first fitted. A young ladder is fitted again each time the number has
 doubled.
 """
 
@@ -44,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 
 class Unfitted(NamedTuple):
-    """The reason why a fit of a game's newest results failed."""
+    """The reason why a fit of a ladder's newest results failed."""
 
     since: int
     """Time of the first failed attempt."""
@@ -53,7 +54,7 @@ class Unfitted(NamedTuple):
 
 
 class LadderPublisher:
-    """The published ladders of a server's games."""
+    """The published ladders of a server, by ladder id."""
 
     def __init__(
         self,
@@ -62,64 +63,69 @@ class LadderPublisher:
         fit_client: FitClient | None,
         rated: Callable[[str, MatchValues[int]], None],
         post: Callable[[str, Mapping[str, Any]], None],
+        ladder_ids: Mapping[str, str] | None = None,
     ) -> None:
         """Publish ladders. Without a fit client, no ladder is ever published, and users see the live ratings.
 
-        `rated` is called with each new ladder's match values. `post` sends messages to the webhook.
+        `rated` is called with the names of ladders and the match values of their current seasons. `post` sends messages
+        to the webhook. `ladder_ids`: the ids of the current seasons, by the ladders' names; all have their first season
+        by default.
         """
+        names = [ladder.name for ladder in config.ladders]
         self._config = config
         self._store = store
         self._fit_client = fit_client
         self._rated = rated
         self._post = post
+        self._ladder_ids = {name: name for name in names} if ladder_ids is None else ladder_ids
         self._news: Counter[str] = Counter()
-        self._replays: Counter[str] = Counter()  # number of new baselines by game; they wait for the next fit
+        self._replays: Counter[str] = Counter()  # number of new baselines; they wait for the next fit
         self._through: dict[str, int] = {}
-        """By game, the number of the last event in its published ladder."""
+        """The number of the last event in each published ladder."""
         self._unfitted: dict[str, Unfitted] = {}
         self._rested_at = 0.0  # new results wait until then
         self._due = trio.Event()
         self._turn = trio.Lock()
-        self.fits: dict[str, Durations] = {game.name: Durations() for game in config.games}
-        """Durations of the published fits, by game."""
+        self.fits: dict[str, Durations] = {name: Durations() for name in names}
+        """Durations of the published fits, by the ladder's name."""
         self.failures: Counter[str] = Counter()
-        """Number of failed fits, by game."""
+        """Number of failed fits, by the ladder's name."""
 
     @property
     def warm(self) -> bool:
         """True if the fitting process runs and has read all results."""
         return self._fit_client is not None and self._fit_client.warm
 
-    def recorded(self, game: str) -> None:
-        """Count a stored result of a game."""
-        self._news[game] += 1
-        young = self._news[game] >= max(FIRST_FIT, self._through.get(game, 0))
+    def recorded(self, ladder_id: str) -> None:
+        """Count a stored result of a ladder."""
+        self._news[ladder_id] += 1
+        young = self._news[ladder_id] >= max(FIRST_FIT, self._through.get(ladder_id, 0))
         if (young or self._news.total() >= self._config.fit_matches) and trio.current_time() >= self._rested_at:
             self._due.set()
 
-    def voided(self, game: str) -> None:
-        """Fit at once, because a result of a game was annulled."""
-        self._news[game] += 1
+    def voided(self, ladder_id: str) -> None:
+        """Fit at once, because a result of a ladder was annulled."""
+        self._news[ladder_id] += 1
         self._due.set()
 
-    def replayed(self, game: str) -> None:
-        """Count a stored baseline of a game."""
-        self._replays[game] += 1
+    def replayed(self, ladder_id: str) -> None:
+        """Count a stored baseline of a ladder."""
+        self._replays[ladder_id] += 1
 
     async def run(self) -> None:
-        """Fit games with new results until cancelled, beginning with those that an earlier server left."""
+        """Fit ladders with new results until cancelled, beginning with those that an earlier server left."""
         if self._fit_client is None:
             return
         try:
             news, replays = await self._store.read(self._behind)
             self._news.update(news)
             self._replays.update(replays)
-            for game in self._config.games:
+            for ladder_id in [*self._ladder_ids.values()]:
                 if (
-                    ladder := await self._store.read(partial(publishing.as_published, ladder_id=game.name))
+                    ladder := await self._store.read(partial(publishing.as_published, ladder_id=ladder_id))
                 ) is not None:
-                    self._through[game.name] = ladder.through
-                    await self._tell(game.name)
+                    self._through[ladder_id] = ladder.through
+                    await self._tell(ladder_id)
         except StoreError as error:
             log.error("new results cannot be read", error=str(error))
         wait = 0.0 if self._news or self._replays else self._config.fit_seconds
@@ -140,76 +146,89 @@ class LadderPublisher:
             with trio.move_on_after(LAST_FIT):
                 await self._fit_news()
 
-    def unfitted(self, game: str) -> Unfitted | None:
-        """Return the time of a game's failed fit and the reason for it; None if the last attempt succeeded."""
-        return self._unfitted.get(game)
+    @property
+    def all_unfitted(self) -> Mapping[str, Unfitted]:
+        """The ladders whose last fit failed."""
+        return self._unfitted
 
-    def news(self, game: str) -> int:
-        """Return the number of a game's results that are not in its published ladder yet."""
-        return self._news[game]
+    def unfitted(self, ladder_id: str) -> Unfitted | None:
+        """Return the time of a ladder's failed fit and the reason for it; None if the last attempt succeeded."""
+        return self._unfitted.get(ladder_id)
 
-    async def of_tables(self, game: str, seats: int) -> Ladder:
-        """Return the ladder of a game at tables of one size. Raises: NotFitted."""
+    def news(self, ladder_id: str) -> int:
+        """Return the number of a ladder's results that are not published yet."""
+        return self._news[ladder_id]
+
+    async def of_tables(self, ladder_id: str, seats: int) -> Ladder:
+        """Return a ladder at tables of one size. Raises: NotFitted."""
         if self._fit_client is None:
             raise NotFitted("this server fits no ladders")
-        return await self._fit_client.fit(game, seats)
+        return await self._fit_client.fit(ladder_id, seats)
 
     async def _fit_news(self) -> bool:
-        """Fit every game with new results; return whether all succeeded."""
+        """Fit every ladder with new results; return whether all succeeded."""
         async with self._turn:
-            fine = [await self._fit(game) for game in {**self._news, **self._replays}]
+            fine = [await self._fit(ladder_id) for ladder_id in {**self._news, **self._replays}]
         return all(fine)
 
-    async def _fit(self, game: str) -> bool:
+    async def _fit(self, ladder_id: str) -> bool:
         assert self._fit_client is not None, "nobody asks else"
-        seen, replays = self._news[game], self._replays[game]
+        seen, replays = self._news[ladder_id], self._replays[ladder_id]
         began = trio.current_time()
         try:
-            ladder = await self._fit_client.fit(game)
-            new = await self._store.write(partial(publishing.publish, ladder_id=game, ladder=ladder, at=now_us()))
+            ladder = await self._fit_client.fit(ladder_id)
+            new = await self._store.write(partial(publishing.publish, ladder_id=ladder_id, ladder=ladder, at=now_us()))
         except (NotFitted, StoreError) as error:
-            log.error("ladder not fitted", game=game, error=str(error), retry_in=RETRY)
-            self._failed(game, str(error))
+            log.error("ladder not fitted", ladder=ladder_id, error=str(error), retry_in=RETRY)
+            self._failed(ladder_id, str(error))
             return False
         except Exception:
-            log.exception("a fault of the server: the ladder is not fitted", game=game, retry_in=RETRY)
-            self._failed(game, "a fault of the server, which is in its log")
+            log.exception("a fault of the server: the ladder is not fitted", ladder=ladder_id, retry_in=RETRY)
+            self._failed(ladder_id, "a fault of the server, which is in its log")
             return False
-        self.fits[game].add(trio.current_time() - began)
-        self._unfitted.pop(game, None)
-        self._news[game] -= seen
-        self._replays[game] -= replays
+        self.fits.setdefault(name_of(ladder_id), Durations()).add(trio.current_time() - began)
+        self._unfitted.pop(ladder_id, None)
+        self._news[ladder_id] -= seen
+        self._replays[ladder_id] -= replays
         self._news, self._replays = +self._news, +self._replays
-        self._through[game] = ladder.through
-        log.debug("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
+        self._through[ladder_id] = ladder.through
+        log.debug("ladder fitted", ladder=ladder_id, through=ladder.through, bots=len(ladder.lines))
         if new:
             self._post(
                 "ladder_published",
-                {"ladder": game, "through": ladder.through, "bots": len(ladder.lines), "digest": ladder.digest},
+                {"ladder": ladder_id, "through": ladder.through, "bots": len(ladder.lines), "digest": ladder.digest},
             )
-        await self._tell(game)
+        await self._tell(ladder_id)
         return True
 
-    def _failed(self, game: str, why: str) -> None:
-        self.failures[game] += 1
-        before = self._unfitted.get(game)
-        self._unfitted[game] = Unfitted(before.since if before else now_us(), why)
+    def _failed(self, ladder_id: str, why: str) -> None:
+        self.failures[name_of(ladder_id)] += 1
+        before = self._unfitted.get(ladder_id)
+        self._unfitted[ladder_id] = Unfitted(before.since if before else now_us(), why)
 
-    async def _tell(self, game: str) -> None:
-        """Send the match values of the published ladder to the matchmaker."""
+    async def _tell(self, ladder_id: str) -> None:
+        """Send the match values of a published ladder to the matchmaker, unless its season is over."""
         assert self._fit_client is not None, "nobody publishes else"
+        name = name_of(ladder_id)
+        if self._ladder_ids.get(name) != ladder_id:
+            return
         try:
-            self._rated(game, await self._fit_client.match_values(game))
+            values = await self._fit_client.match_values(ladder_id)
         except NotFitted as error:
-            log.error("matchmaking uses an older ladder", game=game, error=str(error))
+            log.error("matchmaking uses an older ladder", ladder=ladder_id, error=str(error))
+        else:
+            if self._ladder_ids[name] == ladder_id:
+                self._rated(name, values)
 
     def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:
-        """Return the numbers of events and baselines that each game's published ladder lacks."""
+        """Return the numbers of events and baselines that each published ladder lacks, also of earlier seasons."""
         new, replays = Counter[str](), Counter[str]()
-        for game in (game.name for game in self._config.games):
-            newest = events.newest(connection, game)
-            new[game] = newest - publishing.through(connection, game)
-            if newest and publishing.quota(connection, game) != quota_in_force(self._config):
-                new[game] = max(1, new[game])  # a changed quota gives a different ladder from the same results
-            replays[game] = baselines.newest(connection, game) - publishing.replayed(connection, game)
+        for name, current in self._ladder_ids.items():
+            for each in (season.id for season in list_seasons(connection, name)):
+                newest = events.newest(connection, each)
+                new[each] = newest - publishing.through(connection, each)
+                # A changed quota gives a different ladder from the same results.
+                if newest and each == current and publishing.quota(connection, each) != quota_in_force(self._config):
+                    new[each] = max(1, new[each])
+                replays[each] = baselines.newest(connection, each) - publishing.replayed(connection, each)
         return +new, +replays

@@ -19,7 +19,7 @@ from arena.replay.read import read
 from arena.replay.replay import ReplayError
 from arena.server.workers.pool import ReplayFailed
 from arena.store.base.errors import ReplayPruned, StoreError
-from arena.store.ladder import baselines
+from arena.store.ladder import baselines, seasons
 from arena.store.matches import matches
 from engine.deal import match_key
 
@@ -50,23 +50,26 @@ class Deals(NamedTuple):
     seats: int
     options: Mapping[str, Option]
     key: bytes
+    ladder_id: str
 
     @classmethod
     def of(cls, header: Header) -> Deals:
         """Return the deals of a finished match."""
         key = match_key(header.seed, header.nonces)
-        return cls(header.match_id, header.game, len(header.bots), header.options, key)
+        return cls(header.match_id, header.game, len(header.bots), header.options, key, header.ladder_id)
 
 
 class Baselines:
     """A queue of matches whose deals are to be replayed."""
 
     def __init__(self, config: Config, store: Store, pool: WorkerPool, replayed: Callable[[str], None]) -> None:
-        """`replayed` is called with the game of every stored baseline."""
+        """`replayed` is called with the ladder id of every stored baseline."""
         games = [game.name for game in config.games if game.name in config.luck]
         self._house = {game: tuple(bot for bot in THINKERS if bot.game == game) for game in games}
         if not config.house_workers:
             self._house = {}
+        self._ladders = [ladder.name for ladder in config.ladders if ladder.game.name in self._house]
+        """Names of the ladders whose deals are replayed."""
         self._store = store
         self._pool = pool
         self._replayed = replayed
@@ -82,7 +85,7 @@ class Baselines:
 
     async def run(self) -> None:
         """Replay until cancelled, beginning with the matches that an earlier server left."""
-        left = [number for game in self._house for number in await self._left(game)]
+        left = [number for ladder in self._ladders for number in await self._left(ladder)]
         for number in left:
             if (deals := await self._stored(number)) is not None:
                 await self._replay(deals)
@@ -90,11 +93,15 @@ class Baselines:
             if deals.match_id not in left:  # the search in the store found this match, too
                 await self._replay(deals)
 
-    async def _left(self, game: str) -> tuple[int, ...]:
+    async def _left(self, ladder: str) -> tuple[int, ...]:
+        def missing(connection: Connection) -> tuple[int, ...]:
+            ladder_id = seasons.current(connection, ladder).id
+            return baselines.missing(connection, ladder_id, MOST_WAITING)
+
         try:
-            return await self._store.read(partial(baselines.missing, ladder_id=game, most=MOST_WAITING))
+            return await self._store.read(missing)
         except StoreError as error:
-            log.error("the deals to replay cannot be read", game=game, error=str(error))
+            log.error("the deals to replay cannot be read", ladder=ladder, error=str(error))
             return ()
 
     async def _stored(self, number: int) -> Deals | None:
@@ -112,7 +119,7 @@ class Baselines:
             return None
 
     async def _replay(self, deals: Deals) -> None:
-        game, bots = deals.game.name, self._house[deals.game.name]
+        bots = self._house[deals.game.name]
         totals = [0.0] * deals.seats
         try:
             for bot in bots:
@@ -123,7 +130,7 @@ class Baselines:
             return
         job = partial(
             baselines.add,
-            ladder_id=game,
+            ladder_id=deals.ladder_id,
             match_id=deals.match_id,
             house=", ".join(map(title, bots)),
             scores=[int(total) for total in totals],  # whole numbers, since each bot replays once
@@ -138,5 +145,5 @@ class Baselines:
                 log.exception("a fault of the server: a match gets no baseline", match_id=deals.match_id)
                 return
             else:
-                self._replayed(game)
+                self._replayed(deals.ladder_id)
                 return

@@ -5,12 +5,14 @@ The first season has the ladder's name as its id. It has no row, because a ladde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, func, insert, select
 
+from arena.log.leaf import LeafKind
 from arena.store import schema
+from arena.store.base import leaves as log
 from arena.store.base.errors import LadderOfOtherGame, NoLadderNamed, NoSuchLadder, NoSuchSeason
 
 _SEASONS: Final = schema.seasons.c
@@ -45,6 +47,11 @@ def current(connection: Connection, ladder: str) -> Season:
     return list_seasons(connection, ladder)[-1]
 
 
+def current_ids(connection: Connection, ladders: Iterable[str]) -> dict[str, str]:
+    """Return the ids of the current seasons of ladders, by the ladders' names."""
+    return {ladder: current(connection, ladder).id for ladder in ladders}
+
+
 def find(connection: Connection, ladder: str, number: int) -> Season:
     """Return a season by its number. Raises: NoSuchSeason."""
     seasons = list_seasons(connection, ladder)
@@ -54,10 +61,14 @@ def find(connection: Connection, ladder: str, number: int) -> Season:
 
 
 def begin(connection: Connection, ladder: str, at: int) -> Season:
-    """Begin the next season of the ladder with this name. Running matches still count for the season they began in."""
+    """Begin the next season of the ladder with this name, and record it in the log.
+
+    Running matches still count for the season they began in.
+    """
     number = current(connection, ladder).number + 1
     season = Season(ladder, number, f"{ladder}/{number}", at)
     connection.execute(insert(schema.seasons).values(season._asdict()))
+    log.append(connection, LeafKind.SEASON, at, name=ladder, season=number, ladder=season.id)
     return season
 
 

@@ -1,0 +1,63 @@
+"""Several ladders of one game on a server: what happens on one never touches another, nor its earlier seasons."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from sqlalchemy import Connection
+
+from arena.server.arena import Arena
+from arena.store.base.errors import NoSuchLadder
+from arena.store.ladder import events
+from arena.store.log.audit import audit
+from arena.store.matches import matches
+from tests.server.server_rig import GAME, Bot, MemoryStore, running
+
+pytestmark = pytest.mark.virtual_clock
+
+SECOND = f"{GAME.name}/2"
+
+
+async def test_a_season_begins_everything_anew_and_running_matches_end_in_theirs(nursery: trio.Nursery) -> None:
+    store = MemoryStore()
+    ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+
+    def spent(arena: Arena) -> int:
+        return len(arena.matchmaker._queues[GAME.name].spent.of(ann.row.id, 0))
+
+    async with running(store, pair_quota=1) as arena, trio.open_nursery() as streams:
+        for bot in (ann, bob):
+            streams.start_soon(bot.attend, arena)
+        await ann.until(lambda: ann.reports)
+        ann.answers = bob.answers = False
+        await ann.until(lambda: len(ann.starts) == 2)
+        player = arena.players.get(ann.row.id)
+        assert player is not None
+        assert (spent(arena), player.offers.pending[GAME.name]) == (1, 2)
+        with pytest.raises(NoSuchLadder, match=f"no ladder 'slow'; there is {GAME.name}"):
+            await arena.begin_season("slow")
+        season = await arena.begin_season(GAME.name)
+        assert (season.number, arena.ladder_ids) == (2, {GAME.name: SECOND})
+        assert (spent(arena), player.offers.pending[GAME.name]) == (0, 0)
+        await arena.drain(0)
+        streams.cancel_scope.cancel()
+    store.reopen()
+    ann, bob = ann.again(), bob.again()
+    async with running(store, pair_quota=1) as arena:
+        assert (spent(arena), arena.ladder_ids) == (0, {GAME.name: SECOND})
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+        assert spent(arena) == 0, "a match of the first season spends nothing of the second"
+        await ann.until(lambda: len(ann.reports) == 2)
+        assert spent(arena) == 1
+        assert (arena.publisher.news(GAME.name), arena.publisher.news(SECOND)) == (1, 1)
+
+    def results(connection: Connection, ladder_id: str) -> list[int]:
+        return [event.match_id for event in events.read(connection, ladder_id)]
+
+    assert store.now(lambda connection: results(connection, GAME.name)) == [1, 2]
+    assert store.now(lambda connection: results(connection, SECOND))[0] == 3
+    assert {row.match_id for row in store.now(lambda each: matches.list_matches(each, ladder_id=SECOND))} >= {3}
+    found = store.now(lambda connection: audit(connection, replays=True))
+    assert (found.faults, found.kinds["season"]) == ([], 1)

@@ -30,10 +30,18 @@ def parse_ladders(
             if name not in sized:
                 raise _no_table(game, [word for word in seats if ":" not in word])
     settled = _options(sized, options)
-    for name, game in sized.items():
-        for size in tables[name]:
-            game.new(size, SeededDecks(bytes(32)), **settled[name])
-    return tuple(LadderTable(game, tables[name], settled[name]) for name, game in sized.items())
+    ladders = tuple(LadderTable(game, tables[name], settled[name]) for name, game in sized.items())
+    for ladder in ladders:
+        check_ladder(ladder)
+    return ladders
+
+
+def check_ladder(ladder: LadderTable) -> None:
+    """Check that the game of a ladder allows its table sizes and options. Raises: OptionError."""
+    for size in ladder.seats:
+        if size not in ladder.game.seats:
+            raise _no_table(ladder.game, [str(size)])
+        ladder.game.new(size, SeededDecks(bytes(32)), **ladder.options)
 
 
 def _tables(games: Mapping[str, Game], words: Sequence[str]) -> dict[str, tuple[int, ...]]:

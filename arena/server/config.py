@@ -46,16 +46,35 @@ Entry: TypeAlias = Literal["open", "invited"] | tuple[str, ...]
 class LadderTable:
     """A ladder as its operator wrote it; what it leaves out comes from the server's settings."""
 
-    game: Game
-    seats: tuple[int, ...]
-    """Table sizes, all allowed by the game; one is drawn for every match."""
-    options: Mapping[str, Option] = field(default_factory=dict)
+    game: Game = field(metadata={"help": "The game, which the server must play."})
+    seats: tuple[int, ...] = field(
+        metadata={"help": "Table sizes, of which one is drawn for every match, such as `[3, 4]`."}
+    )
+    """All are allowed by the game."""
+    options: Mapping[str, Option] = field(
+        default_factory=dict, metadata={"help": "Options of the game, such as `{ novice = true }`."}
+    )
     """Options that differ from their defaults. They are valid at every table size in `seats`."""
-    name: str = ""
+    name: str = field(
+        default="",
+        metadata={
+            "help": "The name: up to 40 lower-case letters, digits, `-` and `_`, the first a letter or digit. No game "
+            "has this name."
+        },
+    )
     """Empty for the default ladder of the game, which has the game's name."""
-    entry: Entry = "open"
-    policy: Mapping[str, int] = field(default_factory=dict)
-    """Fields of `Policy` that differ from the server's."""
+    entry: Entry = field(
+        default="open",
+        metadata={
+            "help": 'The bots that may play on it: `"open"` for all, `"invited"` for those with an invitation to it, '
+            'or a list of owners, such as `["ann", "bob"]`. By default open.'
+        },
+    )
+    policy: Mapping[str, int] = field(
+        default_factory=dict,
+        metadata={"help": "Settings of [policy] that differ, such as `{ soft_limit = 120, bank = 1800 }`."},
+    )
+    """Fields of `Policy` that differ from the server's, in microseconds."""
     house: bool | None = None
     patience: float | None = None
     slow_pace: float | None = None

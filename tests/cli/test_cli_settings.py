@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.cli.operate.config_file import read_config, write_config
+from arena.cli.operate.config_file import LADDER_NAME, read_config, write_config
 from arena.cli.operate.serve import command
 from arena.cli.operate.setting_options import SettingOption
 from arena.cli.operate.settings import MOST, SETTINGS, TABLES, ServerSetting, Value, configure
 from arena.match.policy import Policy
-from arena.server.config import Config, LadderTable
+from arena.server.config import LADDER_SETTINGS, Config, LadderTable
 from arena.server.sessions.limits import Limits
 from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError
@@ -199,7 +199,23 @@ def ladders(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[LadderTable,
             spec.name: type(spec.default)(draw(st.integers(0, 50))) for spec in game.options if draw(st.booleans())
         }
         chosen.append(LadderTable(game, tuple(seats), given if takes(game, seats, given) else {}))
+    names = st.from_regex(LADDER_NAME, fullmatch=True).filter(lambda name: name not in GAMES)
+    for name in draw(st.lists(names, unique=True, max_size=3)):
+        usual = draw(st.sampled_from(chosen[: len(GAMES)]))
+        chosen.append(replace(usual, name=name, entry=draw(ENTRIES), policy=draw(POLICIES), **draw(OWN)))
     return tuple(chosen)
+
+
+ENTRIES = st.sampled_from(["open", "invited"]) | st.lists(st.sampled_from(["ann", "B.o-b", "7"]), min_size=1).map(tuple)
+OWN = st.fixed_dictionaries({}, optional={name: values_of(SETTINGS[name]) for name in LADDER_SETTINGS})
+POLICIES = st.fixed_dictionaries(
+    {},
+    optional={
+        name: values_of(setting).map(setting.stored).filter(bool)
+        for name, setting in SETTINGS.items()
+        if setting.table == "policy"
+    },
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -212,6 +228,154 @@ def test_what_is_printed_is_read_back_as_the_same(
     file.write_text(write_config(config), encoding="utf-8", newline="")
     read = read_config(file)
     assert configure(read.ladders((), (), ()), read.values) == config
+
+
+# --- further ladders ---
+
+
+def ladders_of(tmp_path: Path, text: str, *words: str) -> list[dict[str, Any]]:
+    """The further ladders that are printed for a file of this text."""
+    file = tmp_path / "arena.toml"
+    file.write_text(text)
+    found: list[dict[str, Any]] = tomllib.loads(shown("serve", "--print-config", "--config", file, *words))["ladders"]
+    return found
+
+
+def test_a_ladder_is_like_the_default_one_in_what_it_leaves_out(tmp_path: Path) -> None:
+    text = """
+        [games.sixth_sense]
+        seats = [3, 5]
+        options = { target = 50 }
+        [[ladders]]
+        name = "plain"
+        game = "sixth_sense"
+        [[ladders]]
+        name = "other_7"
+        game = "sixth_sense"
+        seats = [2, 2]
+        options = { novice = true }
+        policy = { soft_limit = 120, bank = 1800.5 }
+        entry = ["ann", "Bob"]
+        patience = 60
+        house = false
+        slow_percent = 40
+        matches_per_hour = 30
+    """
+    target = {"target": 50}
+    plain = {"name": "plain", "game": "sixth_sense", "seats": [3, 5], "options": target, "entry": "open", "policy": {}}
+    other = {
+        "name": "other_7",
+        "game": "sixth_sense",
+        "seats": [2],
+        "options": target | {"novice": True},
+        "entry": ["ann", "Bob"],
+        "policy": {"soft_limit": 120, "bank": 1800.5},
+        "patience": 60,
+        "house": False,
+        "slow_percent": 40,
+        "matches_per_hour": 30,
+    }
+    assert ladders_of(tmp_path, text) == [plain, other]
+    changed = ladders_of(tmp_path, text, "--seats", "4", "--option", "target=60")
+    assert changed == [
+        plain | {"seats": [4], "options": {"target": 60}},
+        other | {"options": {"target": 60, "novice": True}},
+    ]
+
+
+def test_flags_change_what_a_ladder_leaves_out(tmp_path: Path) -> None:
+    file = tmp_path / "arena.toml"
+    file.write_text(SLOW + "policy = { soft_limit = 120 }")
+    read = read_config(file)
+    config = configure(read.ladders((), (), ()), {**read.values, "bank": 9.0, "soft_limit": 3.0, "patience": 7.0})
+    slow = config.ladders[-1]
+    assert (slow.name, slow.policy) == ("slow", Policy(soft_limit=120_000_000, bank=9_000_000))
+    assert slow.patience == 7
+
+
+def test_the_example_of_a_page_is_a_file(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "run-a-server.md").read_text()
+    [example] = re.findall(r"```toml\n(\[\[ladders\]\].*?)```", page, re.DOTALL)
+    slow, own = ladders_of(tmp_path, example)
+    assert (slow["name"], slow["policy"]) == ("nullern-slow", {"soft_limit": 120, "bank": 1800})
+    assert (own["name"], own["entry"], own["matches_per_hour"]) == ("class", "invited", 30)
+
+
+SLOW = '[[ladders]]\nname = "slow"\ngame = "nullern"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ladders = 3", "ladders must be tables, each below a line [[ladders]], not 3"),
+        ("[ladders]\nname = 'slow'", "ladders must be tables, each below a line [[ladders]], not {'name': 'slow'}"),
+        ("[[ladders]]\ngame = 'nullern'", 'ladder 1 of [[ladders]] has no name; add one, such as name = "slow"'),
+        ("[[ladders]]\nname = 'Slow'", "'Slow' is no name of a ladder: it must be a text of 1 to 40 lower-case"),
+        (f"[[ladders]]\nname = '{41 * 'a'}'", "is no name of a ladder"),
+        ("[[ladders]]\nname = '_a'", "'_a' is no name of a ladder"),
+        ("[[ladders]]\nname = 'slow/2'", "'slow/2' is no name of a ladder"),
+        ("[[ladders]]\nname = 3", "3 is no name of a ladder"),
+        (
+            "[[ladders]]\nname = 'sixth_sense'\ngame = 'nullern'",
+            "the ladder sixth_sense cannot have the name of a game, which is that of the game's default ladder: choose "
+            "another, such as sixth_sense-2, or set the seats and options of the default ladder in [games.sixth_sense]",
+        ),
+        (SLOW + SLOW, "the ladder slow is there twice; give one of them another name, or remove it"),
+        ("[[ladders]]\nname = 'slow'", "the ladder slow: game is missing; there is sixth_sense, nullern"),
+        ("[[ladders]]\nname = 'slow'\ngame = 'nulern'", "slow: game 'nulern' is no game; did you mean nullern?"),
+        (
+            "[games.sixth_sense]\n" + SLOW,
+            "the ladder slow is of nullern, which is not played; play it, by [games.nullern] or --game nullern, or "
+            "remove the ladder",
+        ),
+        (SLOW + "seats = 4", "the ladder slow: seats must be a list of whole numbers, not 4"),
+        (SLOW + "seats = []", "the ladder slow: seats must be a list of whole numbers, not []"),
+        (SLOW + "seats = [4, 9]", "the ladder slow: Nullern is for 2 to 7 seats, not 9"),
+        (SLOW + "options = 1", "the ladder slow: options must be a table, not 1"),
+        (SLOW + "options = { novice = true }", "the ladder slow: options.novice is no option; there is none"),
+        (
+            "[[ladders]]\nname = 'slow'\ngame = 'sixth_sense'\noptions = { novice = 1 }",
+            "the ladder slow: option novice takes a bool, not 1",
+        ),
+        (
+            "[games.sixth_sense]\nseats = [4]\noptions = { novice = true }\n"
+            + SLOW.replace("nullern", "sixth_sense")
+            + "options = { late_trump = true }",
+            "the ladder slow: option late_trump does not go with novice",
+        ),
+        (SLOW + "policy = 3", "the ladder slow: policy must be a table, not 3"),
+        (SLOW + "policy = { banc = 3 }", "the ladder slow: policy.banc is no setting; did you mean bank?"),
+        (SLOW + "policy = { bank = -1 }", "slow: policy.bank must be a number of seconds from 0 to 86,400, not -1"),
+        (SLOW + "policy = { soft_limit = '3' }", "slow: policy.soft_limit must be a number of seconds"),
+        (
+            SLOW + "policy = { soft_limit = 0 }",
+            "the ladder slow: policy.soft_limit must be above 0, not 0: on such a clock no bot could answer in time",
+        ),
+        (SLOW + "soft_limit = 3", "soft_limit is no setting of a ladder by itself; write policy = { soft_limit = … }"),
+        (SLOW + "park_after = 3", "slow: park_after is the same for all ladders; set it at the top of the file"),
+        (SLOW + "byte_rate = 3", "byte_rate is the same for all ladders; set it in the table [limits]"),
+        (SLOW + "patienc = 3", "the ladder slow: patienc is no setting; did you mean patience?"),
+        (SLOW + "patience = 'x'", "the ladder slow: patience must be a number of seconds from 0 to 86,400, not 'x'"),
+        (SLOW + "house = 1", "the ladder slow: house must be true or false, not 1"),
+        (SLOW + "matches_per_hour = 3601", "slow: matches_per_hour must be a whole number from 0 to 3,600, not 3601"),
+        (SLOW + "slow_percent = 101", "slow: slow_percent must be a whole number of percent from 0 to 100, not 101"),
+        (
+            SLOW + "entry = 'closed'",
+            'the ladder slow: entry must be "open", "invited" or a list of owners, such as ["ann"], not \'closed\'',
+        ),
+        (SLOW + "entry = []", 'of owners, such as ["ann"], not []'),
+        (SLOW + "entry = [3]", 'of owners, such as ["ann"], not [3]'),
+        (SLOW + "entry = ['ann smith']", "the ladder slow: entry: 'ann smith' cannot be an owner"),
+        ("processes = 2\n" + SLOW, "processes is 2, but only a server with one process plays further ladders: set it"),
+    ],
+)
+def test_what_is_wrong_in_a_ladder_is_named(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "arena.toml"
+    file.write_text(text)
+    result = arena("serve", "--print-config", "--config", file)
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    assert result.stdout == ""
 
 
 # --- what is wrong is named ---

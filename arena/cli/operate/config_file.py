@@ -1,30 +1,38 @@
 """Reading and writing of the TOML file of `arena serve --config`. Errors name file and key.
 
 Keys are the names of the settings; those of `Limits`, `Policy` and `TransportSettings` are in tables. A table
-`games.NAME` offers a game, with its `seats` and `options`; if there is any, only those games are offered.
+`games.NAME` offers a game, with its `seats` and `options`; if there is any, only those games are offered. Each table
+`[[ladders]]` is a further ladder of an offered game.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from arena.cli.game_options import parse_ladders
+from arena.cli.game_options import check_ladder, parse_ladders
 from arena.cli.operate.settings import SETTINGS, TABLES, TITLES, ServerSetting, SettingError, Value
-from engine.game import OptionError, option_text
+from arena.server.config import LADDER_SETTINGS, LadderTable
+from engine.game import Option, OptionError, option_text
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.server.config import Config, LadderTable
+    from arena.server.config import Config, Entry
+    from engine.game import Game
 
 GAME_TABLE: Final = "games"
+LADDER_TABLES: Final = "ladders"
+LADDER_KEYS: Final = tuple(each.name for each in fields(LadderTable))
+"""The keys of a table of `LADDER_TABLES`."""
+LADDER_NAME: Final = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 
 
 class ConfigFileError(ValueError):
@@ -41,6 +49,8 @@ class ConfigFile:
     """Table sizes of every game that the file offers, as words for `parse_ladders`; empty if it names no game."""
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Options of every game that the file offers, as words for `parse_ladders`."""
+    further: Sequence[LadderTable] = ()
+    """Further ladders of the games. Those without `seats` have the table sizes of the game's default ladder."""
 
     def ladders(self, games: Sequence[str], seats: Sequence[str], options: Sequence[str]) -> tuple[LadderTable, ...]:
         """Return the ladders to serve; arguments come from the command line and override the file.
@@ -51,7 +61,9 @@ class ConfigFile:
         told = {word.partition(":")[0] if ":" in word else "" for word in seats}
         usual = [word for name in chosen if not told & {"", name} for word in self.seats.get(name, ())]
         kept = [word for name in chosen for word in self.options.get(name, ())]
-        return parse_ladders(GAMES, chosen, [*usual, *seats], [*kept, *options])
+        ladders = parse_ladders(GAMES, chosen, [*usual, *seats], [*kept, *options])
+        by_game = {ladder.game.name: ladder for ladder in ladders}
+        return (*ladders, *(_completed(ladder, by_game) for ladder in self.further))
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -75,21 +87,25 @@ def read_config(path: Path) -> ConfigFile:
 
 def write_config(config: Config) -> str:
     """Return the text of a file with this configuration. Each setting has its meaning as a comment."""
-    return "\n".join(chain(_head(), _settings(config, ""), *(_table(config, name) for name in TABLES), _games(config)))
+    tables = (_table(config, name) for name in TABLES)
+    return "\n".join(chain(_head(), _settings(config, ""), *tables, _games(config), _ladders(config)))
 
 
 def _checked(document: dict[str, Any]) -> ConfigFile:
     values: dict[str, Value] = {}
     games: Mapping[str, Any] = {}
+    further: Sequence[LadderTable] = ()
     for key, value in document.items():
         if key == GAME_TABLE:
             games = _as_table(key, value)
+        elif key == LADDER_TABLES:
+            further = _ladders_read(value)
         elif key in TABLES:
             for name, inner in _as_table(key, value).items():
                 values[name] = _value(key, name, inner)
         else:
             values[key] = _value("", key, value)
-    read = ConfigFile(values, *_games_read(games))
+    read = ConfigFile(values, *_games_read(games), further)
     read.ladders((), (), ())
     return read
 
@@ -107,7 +123,7 @@ def _value(table: str, name: str, value: object) -> Value:
 def _unknown(table: str, name: str, elsewhere: ServerSetting | None) -> str:
     there = [setting.name for setting in SETTINGS.values() if setting.table == table]
     if not table:
-        there += [*TABLES, GAME_TABLE]
+        there += [*TABLES, GAME_TABLE, LADDER_TABLES]
     if elsewhere is None and not get_close_matches(name, there, 1):
         elsewhere = next((SETTINGS[match] for match in get_close_matches(name, SETTINGS, 1)), None)
     if elsewhere is not None:
@@ -129,7 +145,8 @@ def _games_read(games: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[st
             if key == "seats":
                 seats[name] = [f"{name}:{size}" for size in _sizes(f"{here}.seats", value)]
             elif key == "options":
-                options[name] = [*_option_words(name, _as_table(f"{here}.options", value))]
+                given = _options(f"{here}.options", GAMES[name], value)
+                options[name] = [f"{name}:{option}={option_text(chosen)}" for option, chosen in given.items()]
             else:
                 raise ConfigFileError(f"{_dotted(here, key)} is no setting; {_suggested(key, ('seats', 'options'))}")
     return seats, options
@@ -141,15 +158,129 @@ def _sizes(key: str, value: object) -> list[int]:
     raise ConfigFileError(f"{key} must be a list of whole numbers, not {value!r}")
 
 
-def _option_words(game: str, options: Mapping[str, Any]) -> Iterator[str]:
-    known = [spec.name for spec in GAMES[game].options]
+def _options(key: str, game: Game, given: object) -> dict[str, Option]:
+    known = [spec.name for spec in game.options]
+    options = _as_table(key, given)
     for name, value in options.items():
-        here = _dotted(f"{GAME_TABLE}.{game}.options", name)
         if name not in known:
-            raise ConfigFileError(f"{here} is no option; {_suggested(name, known)}")
+            raise ConfigFileError(f"{_dotted(key, name)} is no option; {_suggested(name, known)}")
         if type(value) not in (bool, int):
-            raise ConfigFileError(f"{here} must be true, false or a whole number, not {value!r}")
-        yield f"{game}:{name}={option_text(value)}"
+            raise ConfigFileError(f"{_dotted(key, name)} must be true, false or a whole number, not {value!r}")
+    return options
+
+
+def _ladders_read(entries: object) -> list[LadderTable]:
+    """Return the further ladders, of which those without `seats` have none yet."""
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ConfigFileError(f"{LADDER_TABLES} must be tables, each below a line [[{LADDER_TABLES}]], not {entries!r}")
+    ladders: dict[str, LadderTable] = {}
+    for number, entry in enumerate(entries, 1):
+        name = _ladder_name(number, entry)
+        if name in ladders:
+            raise ConfigFileError(f"the ladder {name} is there twice; give one of them another name, or remove it")
+        try:
+            ladders[name] = _ladder(name, entry)
+        except (ConfigFileError, SettingError) as error:
+            raise ConfigFileError(f"the ladder {name}: {error}") from None
+    return [*ladders.values()]
+
+
+def _ladder_name(number: int, entry: Mapping[str, Any]) -> str:
+    if "name" not in entry:
+        raise ConfigFileError(f'ladder {number} of [[{LADDER_TABLES}]] has no name; add one, such as name = "slow"')
+    name = entry["name"]
+    if not isinstance(name, str) or not LADDER_NAME.fullmatch(name):
+        raise ConfigFileError(
+            f"{name!r} is no name of a ladder: it must be a text of 1 to 40 lower-case letters, digits, '-' or '_', of "
+            "which the first is a letter or digit"
+        )
+    if name in GAMES:
+        raise ConfigFileError(
+            f"the ladder {name} cannot have the name of a game, which is that of the game's default ladder: choose "
+            f"another, such as {name}-2, or set the seats and options of the default ladder in [{GAME_TABLE}.{name}]"
+        )
+    return name
+
+
+def _ladder(name: str, entry: Mapping[str, Any]) -> LadderTable:
+    chosen = entry.get("game")
+    if not isinstance(chosen, str) or chosen not in GAMES:
+        raise ConfigFileError(
+            f"game is missing; there is {', '.join(GAMES)}"
+            if chosen is None
+            else f"game {chosen!r} is no game; {_suggested(str(chosen), GAMES)}"
+        )
+    values: dict[str, Any] = {}
+    for key, value in entry.items():
+        if key in LADDER_SETTINGS:
+            values[key] = SETTINGS[key].stored(_value("", key, value))
+        elif key not in LADDER_KEYS:
+            raise ConfigFileError(_unknown_of_ladder(key))
+    return LadderTable(
+        GAMES[chosen],
+        tuple(dict.fromkeys(_sizes("seats", entry["seats"]))) if "seats" in entry else (),
+        _options("options", GAMES[chosen], entry.get("options", {})),
+        name,
+        _entry(entry.get("entry", "open")),
+        _policy(entry.get("policy", {})),
+        **values,
+    )
+
+
+def _policy(given: object) -> dict[str, int]:
+    values = {name: _value("policy", name, value) for name, value in _as_table("policy", given).items()}
+    if values.get("soft_limit") == 0:
+        raise ConfigFileError(
+            "policy.soft_limit must be above 0, not 0: on such a clock no bot could answer in time; give it seconds, "
+            "or leave it out"
+        )
+    return {name: SETTINGS[name].stored(value) for name, value in values.items()}
+
+
+def _entry(given: object) -> Entry:
+    if given == "open" or given == "invited":
+        return given
+    if not isinstance(given, list) or not given or not all(isinstance(owner, str) for owner in given):
+        raise ConfigFileError(f'entry must be "open", "invited" or a list of owners, such as ["ann"], not {given!r}')
+    from arena.store.base.errors import NameNotAllowed
+    from arena.store.bots.bots import check_name
+
+    for owner in given:
+        try:
+            check_name(owner)
+        except NameNotAllowed as error:
+            raise ConfigFileError(f"entry: {owner!r} cannot be an owner: {error}") from None
+    return tuple(given)
+
+
+def _unknown_of_ladder(key: str) -> str:
+    setting = SETTINGS.get(key)
+    if setting is None:
+        return f"{_dotted('', key)} is no setting; {_suggested(key, LADDER_KEYS)}"
+    if setting.table == "policy":
+        return f"{key} is no setting of a ladder by itself; write policy = {{ {key} = … }}"
+    place = f"in the table [{setting.table}]" if setting.table else "at the top of the file"
+    return f"{key} is the same for all ladders; set it {place}"
+
+
+def _completed(ladder: LadderTable, default: Mapping[str, LadderTable]) -> LadderTable:
+    """Return a further ladder with all its seats and options, from the default ladders of the games.
+
+    Raises: OptionError.
+    """
+    game = ladder.game.name
+    if game not in default:
+        raise OptionError(
+            f"the ladder {ladder.name} is of {game}, which is not played; play it, by [{GAME_TABLE}.{game}] or "
+            f"--game {game}, or remove the ladder"
+        )
+    usual = default[game]
+    ladder = replace(ladder, seats=ladder.seats or usual.seats, options={**usual.options, **ladder.options})
+    try:
+        check_ladder(ladder)
+    except OptionError as error:
+        raise OptionError(f"the ladder {ladder.name}: {error}") from None
+    return ladder
 
 
 def _as_table(key: str, value: object) -> dict[str, Any]:
@@ -202,13 +333,34 @@ def _games(config: Config) -> Iterator[str]:
         "# The games that are played, each at tables of these sizes, of which one is drawn for every match.",
     )
     for ladder in config.ladder_tables:
-        yield f"[{GAME_TABLE}.{ladder.game.name}]"
-        yield f"seats = {written([*ladder.seats])}"
-        options = ", ".join(f"{name} = {option_text(value)}" for name, value in ladder.options.items())
-        yield from (f"options = {{ {options} }}", "") if options else ("",)
+        if not ladder.name:
+            yield f"[{GAME_TABLE}.{ladder.game.name}]"
+            yield f"seats = {written(ladder.seats)}"
+            yield from (f"options = {_inline(ladder.options)}", "") if ladder.options else ("",)
 
 
-def written(value: Value | Sequence[int]) -> str:
+def _ladders(config: Config) -> Iterator[str]:
+    yield "# A further ladder of a game is a table [[ladders]]. What it leaves out is as on the game's default ladder."
+    yield ""
+    for ladder in config.ladder_tables:
+        if ladder.name:
+            yield f"[[{LADDER_TABLES}]]"
+            yield f"name = {written(ladder.name)}"
+            yield f"game = {written(ladder.game.name)}"
+            yield f"seats = {written(ladder.seats)}"
+            yield f"options = {_inline(ladder.options)}"
+            yield f"entry = {written(ladder.entry)}"
+            yield f"policy = {_inline({name: SETTINGS[name].shown(value) for name, value in ladder.policy.items()})}"
+            own = ((name, getattr(ladder, name)) for name in LADDER_SETTINGS)
+            yield from (f"{name} = {written(SETTINGS[name].shown(value))}" for name, value in own if value is not None)
+            yield ""
+
+
+def _inline(values: Mapping[str, Value]) -> str:
+    return f"{{ {', '.join(f'{name} = {written(value)}' for name, value in values.items())} }}" if values else "{}"
+
+
+def written(value: Value | Sequence[int] | Sequence[str]) -> str:
     """Return a value as TOML."""
     if isinstance(value, bool):
         return option_text(value)

@@ -64,7 +64,8 @@ def command(
     At a stop, matches may continue for --drain seconds. Those that take longer continue after the next start; a second
     signal stops at once.
 
-    Every setting can be in the file of --config: `arena serve --print-config > arena.toml` makes one.
+    Every setting can be in the file of --config: `arena serve --print-config > arena.toml` makes one. Further ladders
+    of a game are in this file only, as tables [[ladders]].
     """
     config = _settled(file, games, seats, options, {name: value for name, value in flags.items() if value is not None})
     if print_config:
@@ -87,6 +88,11 @@ def _settled(
     if (config.tls_cert is None) != (config.tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     _check_listening(config)
+    if config.processes > 1 and (further := [ladder.name for ladder in config.ladder_tables if ladder.name]):
+        raise click.UsageError(
+            f"processes is {config.processes}, but only a server with one process plays further ladders: set it to 1, "
+            f"or remove {', '.join(further)} from [[ladders]]"
+        )
     if config.quiet and config.debug:
         raise click.UsageError("--quiet and --debug: choose one")
     return config

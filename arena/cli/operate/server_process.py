@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
 from arena.stderr import StatusLine, log_to_stderr
 from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
+from arena.store.ladder import seasons
 from arena.store.store import Store, open_store
 from arena.store.writer.process import WriterProcess, fork_writer_process
 from trio_grpc.http2.sockets import LONGEST_UNIX_PATH
@@ -147,7 +148,7 @@ async def _serve(
     data = config.data
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
-            open_store(data, now_us(), writer_process, _Upgrading()) as store,
+            _open_store(config, writer_process) as store,
             open_fit_client(data, quota_in_force(config)) as fit_client,
             open_arena(config, store, fit_client=fit_client) as arena,
             trio.open_nursery() as nursery,
@@ -158,8 +159,10 @@ async def _serve(
             pages = "" if config.web is None else await nursery.start(show_pages, config, port)
             host = config.address.rpartition(":")[0]
             games = [game.name for game in config.games]
+            further = [ladder.name for ladder in config.ladder_tables if ladder.name]
+            played = [*games, *(f"the ladder {name}" for name in further)]
             click.echo(
-                f"Arena listens on {host}:{port}, plays {', '.join(games)}, data in {data}. Stop it with Ctrl-C."
+                f"Arena listens on {host}:{port}, plays {', '.join(played)}, data in {data}. Stop it with Ctrl-C."
             )
             if pages:
                 click.echo(f"Pages at {pages}")
@@ -169,6 +172,7 @@ async def _serve(
                 port=port,
                 data=str(data),
                 games=games,
+                **({"ladders": further} if further else {}),
                 build=build.kind(),
                 writer_process=writer_process and writer_process.pid,
             )
@@ -209,6 +213,28 @@ async def _serve(
             arena.dismiss()
             nursery.cancel_scope.cancel()
     log.info("stopped")
+
+
+@asynccontextmanager
+async def _open_store(config: Config, writer_process: WriterProcess | None) -> AsyncIterator[Store]:
+    """Open the store for the block. Log the ladders in it that the settings no longer name.
+
+    Raises:
+        StoreError: The store cannot be used.
+        RuntimeError: A ladder of the settings has matches of another game.
+    """
+    data = config.data
+    async with open_store(data, now_us(), writer_process, _Upgrading()) as store:
+        played = {ladder.name: ladder.game.name for ladder in config.ladders}
+        for name, game in (await store.read(seasons.games_of)).items():
+            if name in played and game != played[name]:
+                raise RuntimeError(
+                    f"the ladder {name} is of {played[name]} in the settings, but its matches in {data} are of "
+                    f"{game}; give the new ladder another name"
+                )
+            if name not in played and name != game:
+                log.warning("a ladder is no longer in the settings; its results stay", ladder=name, game=game)
+        yield store
 
 
 async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> None:

@@ -43,6 +43,14 @@ class LeafKind(Enum):
     """The change to another signing key; the first leaf of every log names its first key."""
     SEASON = "season"
     """The beginning of a further season of a ladder."""
+    EVENT = "event"
+    """The announcement of an event, with the commitment to its seed."""
+    ENTRANTS = "entrants"
+    """The bots that play an event, with their nonces."""
+    ROLL = "roll"
+    """The bots that are present for a round of an event."""
+    OUTCOME = "outcome"
+    """The end of an event, with its seed."""
 
 
 _SEATS: Final = ("bots", "names", "versions")
@@ -71,6 +79,10 @@ FIELDS: Final[dict[int, dict[LeafKind, tuple[str, ...]]]] = {
         LeafKind.INTERRUPTED: ("match", "game", "ladder", *_SEATS, "reason"),
         LeafKind.VOID: ("match", "game", "ladder", "reason"),
         LeafKind.SEASON: ("name", "season", "ladder"),
+        LeafKind.EVENT: ("event", "ladder", "seats", "format", "matches", "seconds", "start", "commitment"),
+        LeafKind.ENTRANTS: ("event", "ladder", "bots", "names", "nonces", "earlier"),
+        LeafKind.ROLL: ("event", "ladder", "round", "present", "used"),
+        LeafKind.OUTCOME: ("event", "ladder", "seed", "state", "winner", "tables", "result"),
     },
 }
 """By version, the fields of each kind, in their order, after `log` (the version), `number` (from 1), `kind` and `at`

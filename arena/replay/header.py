@@ -24,6 +24,8 @@ class MatchKind(Enum):
     """The match changes no rating."""
     CHALLENGE = "challenge"
     """The match changes no rating. Its bots were named in advance and agreed to play."""
+    EVENT = "event"
+    """The match is a table of an event and changes no rating."""
 
 
 class OfferOutcome(Enum):
@@ -98,6 +100,8 @@ class Header:
     """The seats offered to bots, in the order of the answers; unknown before format 4."""
     ladder: str = ""
     """Id of the ladder; empty if it is the default one of the game."""
+    event: str = ""
+    """The event and the number of its table, such as "friday/12"; empty for matches of other kinds."""
 
     @property
     def ladder_id(self) -> str:

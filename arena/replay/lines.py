@@ -59,6 +59,7 @@ def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
         "game": header.game.name,
         **({"ladder": header.ladder} if header.ladder else {}),
         "kind": header.kind.value,
+        **({"event": header.event} if header.event else {}),
         "dealt_by": header.dealt_by,
         "rated": rated,
         "rating_rule": header.rating_rule,

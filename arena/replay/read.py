@@ -138,13 +138,16 @@ class _Reader:
 
     def _header(self, line: dict[str, Any]) -> Header:
         recent = line["arena_replay"] >= 4
-        fields = {**shape.HEADER, **shape.ADDED_TO_HEADER_IN_4} if recent else shape.HEADER
-        check(line, {**fields, **shape.OF_A_LADDER} if recent and "ladder" in line else fields)
+        fields = {**shape.HEADER, **(shape.ADDED_TO_HEADER_IN_4 if recent else {})}
+        if recent:
+            fields |= shape.OF_A_LADDER if "ladder" in line else {}
+            fields |= shape.OF_AN_EVENT if line.get("kind") == MatchKind.EVENT.value else {}
+        check(line, fields)
         check(line["policy"], {**shape.POLICY, **shape.ADDED_TO_POLICY_IN_4} if recent else shape.POLICY)
         for bot in line["bots"]:
             check(bot, {**shape.BOT, **shape.ADDED_TO_BOT_IN_4} if recent else shape.BOT)
         if line["rated"] and line.get("kind", "rated") != "rated":
-            self._fail(f"a {line['kind']} match moves no ratings, and this one is said to be rated")
+            self._fail(f"a match of the kind {line['kind']} moves no ratings, and this one is said to be rated")
         if not len(line["bots"]) == len(line["nonces"]) == line["seats"]:
             self._fail(f"{len(line['bots'])} bots and {len(line['nonces'])} nonces for {line['seats']} seats")
         if line["game"] not in GAMES:
@@ -258,6 +261,7 @@ def _added_in_4(line: dict[str, Any]) -> dict[str, Any]:
         "rating_rule": line["rating_rule"],
         "offers": offers,
         "ladder": line.get("ladder", ""),
+        "event": line.get("event", ""),
     }
 
 

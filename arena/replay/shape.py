@@ -52,6 +52,7 @@ def _list_of(kind: FieldKind, description: str) -> FieldKind:
 
 _LADDER_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}(?:/(?:[2-9]|[1-9][0-9]{1,8}))?")
 """A name and from the second season on its number. A default ladder has its game's name, perhaps with underscores."""
+_TABLE: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}/(?:0|[1-9][0-9]{0,8})")
 WHOLE: Final = FieldKind("a whole number", _is_whole)
 NATURAL: Final = FieldKind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
 NUMBER: Final = FieldKind("a number below 1e9", lambda value: type(value) in {int, float} and abs(value) < 1e9)
@@ -105,6 +106,12 @@ OF_A_LADDER: Final[Shape] = {
     "ladder": FieldKind(
         "the id of a ladder, such as slow or slow/2,",
         lambda value: isinstance(value, str) and _LADDER_ID.fullmatch(value) is not None,
+    ),
+}
+OF_AN_EVENT: Final[Shape] = {
+    "event": FieldKind(
+        "an event and the number of its table, such as friday/12,",
+        lambda value: isinstance(value, str) and _TABLE.fullmatch(value) is not None,
     ),
 }
 OFFER: Final[Shape] = {

@@ -1,7 +1,7 @@
 """The tables. Instants are in microseconds since 1970; secrets are stored only as SHA-256; results are append-only.
 
 A column `ladder` has a ladder's id, which is the game's name for the first season of the game's default ladder. In
-`invitations`, `bot_ladders`, `paces` and `seasons` it has a ladder's name, which all its seasons share.
+`invitations`, `bot_ladders`, `paces`, `seasons` and `events` it has a ladder's name, which all its seasons share.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0023"
+REVISION: Final = "0024"
 """The newest migration. It identifies the schema that this program reads and writes."""
 OLDEST: Final = "0017"
 """The oldest schema from which migrations lead to the newest one."""
@@ -238,6 +238,66 @@ match_seats = Table(
     Index(None, "bot_id", "match_id"),
     Index(None, "bot_id", "leaf"),
 )
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Int, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("ladder", Text, nullable=False),
+    Column("seats", Int, nullable=False),
+    Column("format", Text, CheckConstraint("format IN ('race', 'all')", name="format"), nullable=False),
+    Column("matches", Int, comment="budget in matches; none if the budget is a time"),
+    Column("seconds", Int, comment="budget in seconds; none if it is a number of matches"),
+    Column("entry", Text, CheckConstraint("entry IN ('open', 'invited')", name="entry"), nullable=False),
+    Column("start", Int, nullable=False, comment="planned start, and from then on the actual one"),
+    Column(
+        "state",
+        Text,
+        CheckConstraint("state IN ('announced', 'playing', 'finished', 'cancelled')", name="state"),
+        nullable=False,
+    ),
+    Column("seed", LargeBinary, nullable=False, comment="secret until the event is over"),
+    Column(
+        "earlier",
+        Text,
+        nullable=False,
+        server_default="[]",
+        comment="JSON: number of earlier matches and the sums of their points by seat, as of the start",
+    ),
+    Column("result", Text, nullable=False, server_default="", comment="JSON; the reason if it was cancelled"),
+)
+
+event_entrants = Table(
+    "event_entrants",
+    metadata,
+    Column("event_id", Int, ForeignKey("events.id"), primary_key=True),
+    Column("bot_id", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("entered", Int, nullable=False),
+    Column("name", Text, nullable=False, server_default="", comment="name at check-in; empty without one"),
+    Column("nonce", LargeBinary, comment="16 bytes of its check-in; none without one"),
+)
+
+event_rolls = Table(
+    "event_rolls",
+    metadata,
+    Column("event_id", Int, ForeignKey("events.id"), primary_key=True),
+    Column("number", Int, primary_key=True, comment="0, 1, … for each event"),
+    Column("at", Int, nullable=False),
+    Column("present", Text, nullable=False, comment="JSON: the bots that were present"),
+    Column("used", Int, nullable=False, comment="thousandths of a budget of time; 0 for a budget of matches"),
+)
+"""Rounds of events. All tables follow from these, the entrants and the seed."""
+
+event_matches = Table(
+    "event_matches",
+    metadata,
+    Column("match_id", Int, ForeignKey("matches.id"), primary_key=True),
+    Column("event_id", Int, ForeignKey("events.id"), nullable=False),
+    Column("number", Int, nullable=False, comment="number of the table, from 0 for each event"),
+    Index(None, "event_id", "number"),
+)
+"""Matches of events. The last match of a table counts: one without a result is played again."""
 
 ratings = Table(
     "ratings",

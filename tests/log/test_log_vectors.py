@@ -58,10 +58,13 @@ def test_a_leaf_has_one_encoding(vector: dict[str, str]) -> None:
         (b"[" * 100_000, "no leaf of a log"),
         (b'{"log":3,"number":1,"kind":"key","at":1}', "version is 3, and this program knows 1 and 2; upgrade it"),
         (b'{"log":true,"number":1,"kind":"key","at":1}', "version is True, and this program knows 1 and 2; upgrade it"),
-        (b'{"log":1,"number":1,"kind":"party","at":1}', "kind is 'party', and this program knows rated, .*season; upg"),
+        (
+            b'{"log":1,"number":1,"kind":"party","at":1}',
+            "kind is 'party', and this program knows rated, .*outcome; upg",
+        ),
         (
             b'{"log":1,"number":1,"kind":[],"at":1}',
-            r"kind is \[\], and this program knows rated, .*season; upgrade it",
+            r"kind is \[\], and this program knows rated, .*outcome; upgrade it",
         ),
         (
             b'{"log":2,"number":1,"kind":"ban","at":1,"name":"x","reason":""}',
@@ -71,6 +74,7 @@ def test_a_leaf_has_one_encoding(vector: dict[str, str]) -> None:
             b'{"log":1,"number":1,"kind":"season","at":1,"name":"x","season":2,"ladder":"x/2"}',
             "a leaf of the kind season has version 2, not 1",
         ),
+        (b'{"log":1,"number":1,"kind":"roll","at":1}', "a leaf of the kind roll has version 2, not 1"),
         (
             b'{"log":1,"number":1,"kind":"void","at":1,"match":1,"game":"x","ladder":"y","reason":""}',
             "has the fields match, game, reason, not match, game, ladder, reason",

@@ -11,6 +11,7 @@ import pytest
 from arena.match.inputs import Restored
 from arena.replay import hash_chain
 from arena.replay.hash_chain import Chain, pack
+from arena.replay.header import MatchKind
 from arena.replay.lines import header_line
 from arena.replay.read import read, read_unfinished
 from arena.replay.record import encode
@@ -103,6 +104,14 @@ def first(kind: str, name: str) -> int:
         (0, lambda line: line.update(ladder="slow/1"), "holds 'slow/1' where the id of a ladder"),
         (0, lambda line: line.update(ladder=""), "holds '' where the id of a ladder"),
         (0, lambda line: line.update(ladder=line["game"]), "the default ladder of the game, which has no field"),
+        (0, lambda line: line.update(rated=False, kind="event"), 'the field "event" is missing'),
+        (
+            0,
+            lambda line: line.update(rated=False, kind="event", event="friday"),
+            "holds 'friday' where an event and the",
+        ),
+        (0, lambda line: line.update(event="friday/0"), 'the field "event" does not belong there'),
+        (0, lambda line: line.update(kind="event", event="friday/0"), "a match of the kind event moves no ratings"),
         (0, lambda line: line.update(extra=1), 'the field "extra" does not belong there'),
         (0, lambda line: line.update(game="chess"), "this arena does not know the game 'chess'; it knows"),
         (0, lambda line: line.update(started="2026-01-01T00:00:00Z"), "where an instant in ISO 8601 and UTC belongs"),
@@ -216,6 +225,15 @@ def test_the_header_names_the_ladder_unless_it_is_the_default_one(ladder: str) -
     assert verify(read(content), rate).verified
     assert (content == WHOLE) is (ladder == "")
     assert read_unfinished([header_line(replace(header, ladder=ladder))], "match 1")[0].ladder == ladder
+
+
+def test_the_header_of_an_events_match_names_its_table() -> None:
+    header, entries = play()
+    header = replace(header, kind=MatchKind.EVENT, event="friday/12")
+    found = read(encode(header, entries))
+    assert (found.header.kind, found.header.event) == (MatchKind.EVENT, "friday/12")
+    assert verify(found).verified
+    assert read_unfinished([header_line(header)], "match 1")[0].event == "friday/12"
 
 
 def test_an_unfinished_match_without_a_line_is_refused() -> None:

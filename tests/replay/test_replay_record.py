@@ -13,6 +13,7 @@ import pytest
 from arena.match.effects import Ask, Force, Show, Suspend
 from arena.match.inputs import Begun, Instant, TimeUp
 from arena.replay.hash_chain import unpack, with_chain, without_chain
+from arena.replay.header import MatchKind
 from arena.replay.lines import input_line
 from arena.replay.read import read
 from arena.replay.record import Recorder, encode, record
@@ -142,10 +143,11 @@ def test_replay_lines_are_json_in_the_documented_order_of_fields() -> None:
             seen.add(kind)
             assert list(content)[1 : 1 + len(fields[kind])] == fields[kind]
     assert seen == fields.keys() - {"interrupted"}
-    default = [name for name in header_fields if name != "ladder"]
+    default = [name for name in header_fields if name not in {"ladder", "event"}]
     assert [*json.loads(lines_of(rated())[0])] == [*default, "chain"]
     header, entries = play()
-    assert [*json.loads(lines_of(encode(replace(header, ladder="slow"), entries))[0])] == [*header_fields, "chain"]
+    whole = replace(header, ladder="slow", kind=MatchKind.EVENT, event="friday/0")
+    assert [*json.loads(lines_of(encode(whole, entries))[0])] == [*header_fields, "chain"]
 
 
 @pytest.mark.process

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.local.errors import EventFileDiffersError
@@ -19,6 +18,7 @@ from arena.local.match.design import Design, PlannedGame
 from arena.local.match.replays import replayed_scores, write_replays
 from arena.local.match.runner import play_sets
 from arena.local.match.sets import FORMAT, Subject, read_set
+from arena.scheduling.event.course import race_document
 from arena.scheduling.event.race import EventEntrant, EventResult, Race
 from arena.scheduling.event.scores import HOUSE
 
@@ -155,21 +155,7 @@ class LocalEvent:
 
     def document(self) -> dict[str, Any]:
         """Return the result as JSON."""
-        race = self.race
-        looks = [
-            asdict(look) | {"means": [None if mean == -inf else mean for mean in look.means]} for look in race.looks
-        ]
-        standings = [each._asdict() | {"bot": race.entrants[each.bot].name} for each in race.standings()]
-        winner = standings[0]["bot"] if race.decided else None
-        found: dict[str, Any] = {
-            "decided": race.decided,
-            "winner": winner,
-            "matches": len(race.tables),
-            "standings": standings,
-            "looks": looks,
-        }
-        plain: dict[str, Any] = json.loads(json.dumps(found))  # lists for tuples, as in a file
-        return plain
+        return race_document(self.race)
 
     def _draw(self) -> None:
         """Draw all tables up to the next look."""

@@ -227,6 +227,10 @@ class Race:
         early = self._least >= FIRST_CUT and 100 * self._most_in() < CUT_BELOW * len(self.still_in)
         return not self.everyone and (self._regular or early)
 
+    def unseen(self, used: int) -> bool:
+        """True if a look would see more than the last one: a match was played since, or the budget is used up."""
+        return bool(self.tables) and (len(self.tables) > self._looked or max(self._used, used) >= WHOLE)
+
     def look(self, used: int = 0) -> RaceLook:
         """Estimate all strengths, then end the event or cut the field. `used`: as in `start_round`.
 

@@ -148,6 +148,7 @@ class MatchPersistence:
                     match_id=header.match_id,
                     kind=header.kind,
                     ladder_id=header.ladder,
+                    event=header.event,
                 )
             )
         except StoreError:

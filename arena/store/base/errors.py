@@ -317,6 +317,30 @@ class NoLadderNamed(Refused):
         super().__init__(f"season {season} of which ladder? Name the ladder, or the game for its default ladder")
 
 
+class NoSuchEvent(Refused):
+    """There is no event of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no event {name!r}; `arena event list` shows all events")
+        self.name = name
+
+
+class EventNameTaken(Refused):
+    """There is an event of this name, perhaps a past one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is an event {name!r} already; choose another name")
+        self.name = name
+
+
+class BadEvent(Refused):
+    """The server cannot hold such an event. The message gives the value and the remedy."""
+
+
+class EventRefused(Refused):
+    """The state of the event does not allow this. The message gives the reason and the remedy."""
+
+
 class UnknownToken(Refused):
     """No bot has this token."""
 

@@ -19,6 +19,7 @@ from arena.store.base import leaves
 from arena.store.base.errors import ReplayDamaged
 from arena.store.base.rows import BotEventKind, MatchState
 from arena.store.ladder import events
+from arena.store.matches import contests
 from arena.store.matches.batches import EndedMatches
 from arena.store.moderation.moderation import LEAVES
 from arena.store.replays.files import packed
@@ -43,6 +44,8 @@ class TablesAudit:
         """Matches whose end a leaf has recorded."""
         self._voided: set[int] = set()
         self._pruned = 0
+        self._events = contests.expected_leaves(connection)
+        """The leaves about events that have not been found yet, as the tables have them."""
         self._bot_events = iter(
             connection.execute(select(schema.bot_events).order_by(schema.bot_events.c.number)).all()
         )
@@ -126,6 +129,12 @@ class TablesAudit:
             self._compare_void(number, leaf)
         elif kind in LEAVES.values():
             self._compare_event(number, kind, leaf)
+        elif "event" in leaf:
+            expected = self._events.pop((kind.value, str(leaf["event"]), leaf.get("round", 0)), None)
+            if expected is None:
+                self._made.fault(number, f"there is no such {kind.value} of an event {leaf['event']!r}")
+            else:
+                self._expect(number, leaf, expected)
         elif kind is LeafKind.PRUNE:
             self._pruned += leaf["replays"]
 
@@ -144,6 +153,8 @@ class TablesAudit:
             made.fault(None, f"{voids} results are void, and leaves tell of {len(self._voided)}")
         if (left := sum(1 for _ in self._bot_events)) > 0:
             made.fault(None, f"no leaf tells of the last {left} things that the operator did to bots or owners")
+        for kind, name, _ in self._events:
+            made.fault(None, f"no leaf tells of the {kind} of the event {name}")
         pruned = self._connection.scalar(count.select_from(schema.replays).where(kept.segment.is_(None))) or 0
         if pruned > self._pruned:
             made.fault(None, f"{pruned} replays are pruned, and leaves tell of {self._pruned}")

@@ -22,6 +22,7 @@ from arena.store.base.rows import MatchRow, MatchState, SeatRow, instant
 from arena.store.base.statements import Statement
 from arena.store.bots.bots import Bot, BotId, bot_of, known
 from arena.store.ladder import events, pair_days, ratings, versions
+from arena.store.matches import contests
 from arena.store.replays import replays
 
 MatchId = NewType("MatchId", int)
@@ -60,11 +61,12 @@ def begin(
     said: Sequence[str] | None = None,
     kind: MatchKind = MatchKind.RATED,
     ladder_id: str = "",
+    event: str = "",
 ) -> MatchId:
     """Store the start of a match, with its bots by seat, and return its number. A bot may have several seats.
 
     `match_id` is by default the next free number. `said`: the versions that the bots report, by seat. A version is
-    stored with its first match. `ladder_id` is by default the game's default ladder.
+    stored with its first match. `ladder_id` is by default the game's default ladder. `event`: as in `Header`.
     """
     match_id = MatchId(newest(connection) + 1 if match_id is None else match_id)
     row = {"id": match_id, "game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots)}
@@ -77,6 +79,8 @@ def begin(
         for seat, (bot, node) in enumerate(zip(bots, nodes, strict=True))
     ]
     _SEAT.run_all(connection, seats)
+    if event:
+        contests.seat(connection, event, match_id)
     return match_id
 
 

@@ -216,6 +216,8 @@ class _MatchKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     """Its result changes no rating. Its only bot, beside house bots, asked for casual matches or left its last invitation unanswered."""
     MATCH_KIND_CHALLENGE: _MatchKind.ValueType  # 3
     """Its result changes no rating. Its bots were challenged by name and agreed."""
+    MATCH_KIND_EVENT: _MatchKind.ValueType  # 4
+    """Its result changes no rating. It is a table of an event that its bots entered."""
 
 class MatchKind(_MatchKind, metaclass=_MatchKindEnumTypeWrapper):
     """The kind of a match. The invitation names it, and it does not change."""
@@ -228,6 +230,8 @@ MATCH_KIND_CASUAL: MatchKind.ValueType  # 2
 """Its result changes no rating. Its only bot, beside house bots, asked for casual matches or left its last invitation unanswered."""
 MATCH_KIND_CHALLENGE: MatchKind.ValueType  # 3
 """Its result changes no rating. Its bots were challenged by name and agreed."""
+MATCH_KIND_EVENT: MatchKind.ValueType  # 4
+"""Its result changes no rating. It is a table of an event that its bots entered."""
 global___MatchKind = MatchKind
 
 class _NoticeKind:

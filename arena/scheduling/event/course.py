@@ -1,0 +1,139 @@
+"""The course of an event on a server: its race, with the bots that were present for each round and who played for whom.
+
+All of it follows from the terms, the rolls and the matches. So a server continues an event from what it stored, and
+anybody can compute it again. The rules of absence are in docs/events.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from math import inf
+from typing import Any, Final, NamedTuple
+
+from arena.scheduling.event.race import WHOLE, EventEntrant, EventResult, EventTable, Race
+from arena.scheduling.event.scores import HOUSE, no_adjustment
+
+GONE: Final = 2
+"""Number of rounds in a row without a bot after which it is out."""
+
+
+class Contestant(NamedTuple):
+    """A bot that checked in."""
+
+    bot_id: int
+    name: str
+    nonce: bytes
+
+
+class EventTerms(NamedTuple):
+    """All that is fixed when an event starts."""
+
+    seed: bytes
+    contestants: tuple[Contestant, ...]
+    """One bot of each owner."""
+    seats: int
+    budget: int | None
+    """In matches; None for a budget of time."""
+    everyone: bool
+    """True if all play the same number of matches."""
+    earlier: tuple[int, ...] = ()
+    """The number of earlier matches, and the sums of their points by seat; empty without any."""
+
+
+class PlayedTable(NamedTuple):
+    """The match of a table that counts, by seat."""
+
+    bots: tuple[int, ...]
+    """The bots that accepted their seats, and house bots."""
+    points: tuple[int, ...]
+    counts: tuple[bool, ...]
+    """False for bots that vanished."""
+
+
+class EventCourse:
+    """An event up to its latest round."""
+
+    def __init__(self, terms: EventTerms) -> None:
+        """Raises EventError: there are fewer than two bots."""
+        ids = {each.name: each.bot_id for each in terms.contestants}
+        entrants = [EventEntrant(each.name, each.name, each.nonce) for each in terms.contestants]
+        frozen = no_adjustment(terms.seats)
+        if terms.earlier:
+            matches, *points = terms.earlier
+            frozen = frozen._replace(means=tuple(total / matches for total in points))
+        self.race = Race(terms.seed, entrants, terms.seats, terms.budget, frozen, terms.everyone)
+        self.rounds = 0
+        """Number of rounds that have begun."""
+        self._ids = tuple(ids[each.name] for each in self.race.entrants)
+        self._numbers = {bot_id: bot for bot, bot_id in enumerate(self._ids)}
+        self._present: frozenset[int] = frozenset()
+        """Bots of the race that are on the roll of this round."""
+        self._missed = [0] * len(self._ids)
+        """By bot of the race, the number of rounds in a row without it."""
+        self._open: dict[int, EventTable] = {}
+        """The tables of this round whose matches are not over, by number."""
+
+    @property
+    def open_tables(self) -> Sequence[EventTable]:
+        """The tables of this round whose matches are not over."""
+        return tuple(self._open.values())
+
+    @property
+    def still_in(self) -> tuple[int, ...]:
+        """The numbers on the server of the bots that are still in."""
+        return tuple(self._ids[bot] for bot in self.race.still_in)
+
+    def seated(self, table: EventTable) -> tuple[int | None, ...]:
+        """Return the numbers on the server of a table's bots, by seat; None for a house bot."""
+        return tuple(None if bot == HOUSE else self._ids[bot] for bot in table.bots)
+
+    def begin_round(self, present: Collection[int], used: int) -> None:
+        """Draw the tables of the next round for the bots on the roll.
+
+        `used`: thousandths of a budget of time; 0 for a budget of matches. Raises EventError.
+        """
+        self._present = frozenset(self._numbers[bot_id] for bot_id in present)
+        self._open = {table.number: table for table in self.race.start_round(self._present, used)}
+        self.rounds += 1
+
+    def record(self, number: int, played: PlayedTable) -> None:
+        """Record the match of an open table. A bot whose seat another got counts as vanished and absent."""
+        table = self._open.pop(number)
+        vanished = []
+        for bot, bot_id, counts in zip(table.bots, played.bots, played.counts, strict=True):
+            replaced = bot != HOUSE and self._ids[bot] != bot_id
+            if replaced:
+                self._present -= {bot}
+            vanished.append(replaced or not counts)
+        self.race.record(number, EventResult(tuple(map(float, played.points)), None, tuple(vanished)))
+
+    def end_round(self, used: int) -> None:
+        """Take out the bots that are gone, and take the look if one is due. All tables have their matches."""
+        if self.rounds == 0:
+            return
+        race = self.race
+        for bot in race.still_in:
+            self._missed[bot] = 0 if bot in self._present else self._missed[bot] + 1
+            if self._missed[bot] == GONE:
+                race.remove(bot)
+        alone = len(race.still_in) < 2
+        if not race.over and (race.look_due or used >= WHOLE or alone) and race.unseen(used):
+            race.look(used)
+        race.over = race.over or alone or used >= WHOLE
+
+
+def race_document(race: Race) -> dict[str, Any]:
+    """Return the result of a race as JSON."""
+    looks = [asdict(look) | {"means": [None if mean == -inf else mean for mean in look.means]} for look in race.looks]
+    standings = [each._asdict() | {"bot": race.entrants[each.bot].name} for each in race.standings()]
+    found: dict[str, Any] = {
+        "decided": race.decided,
+        "winner": standings[0]["bot"] if race.decided else None,
+        "matches": len(race.tables),
+        "standings": standings,
+        "looks": looks,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(found))  # lists for tuples, as in a file
+    return plain

@@ -1,0 +1,355 @@
+"""Events in the store: terms, entrants, rolls, matches and results, with their leaves in the log.
+
+A result of an event follows from its rows alone, so a server that was killed continues from them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Select, func, insert, select, update
+
+from arena.log.leaf import LeafKind
+from arena.replay.header import MatchKind
+from arena.scheduling.event.course import Contestant, EventTerms, PlayedTable
+from arena.store import schema
+from arena.store.base import leaves as log
+from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent
+from arena.store.base.rows import MatchState
+from arena.store.bots.bots import Bot, known
+from engine.deal import NONCE_BYTES
+
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+MEANS_OF: Final = 10_000
+"""Number of a ladder's newest matches whose points by seat an event uses."""
+_EVENTS: Final = schema.events.c
+_ENTRANTS: Final = schema.event_entrants.c
+_ROLLS: Final = schema.event_rolls.c
+_OF_EVENT: Final = schema.event_matches.c
+_MATCHES: Final = schema.matches.c
+_SEATS: Final = schema.match_seats.c
+
+ANNOUNCED: Final = "announced"
+PLAYING: Final = "playing"
+FINISHED: Final = "finished"
+CANCELLED: Final = "cancelled"
+
+
+class EventPlan(NamedTuple):
+    """An event as the operator announces it."""
+
+    name: str
+    ladder: str
+    """The name of the ladder."""
+    seats: int
+    format: str
+    """`race`, or `all`: everybody plays the same number of matches."""
+    matches: int | None
+    """The budget in matches; None if it is a time."""
+    seconds: int | None
+    """The budget in seconds; None if it is a number of matches."""
+    entry: str
+    """`open`: bots enter themselves; `invited`: the operator enters them."""
+    start: int
+    """In microseconds since 1970; the actual start once the event has begun."""
+
+
+class StoredEvent(NamedTuple):
+    """An event."""
+
+    id: int
+    plan: EventPlan
+    state: str
+    seed: bytes
+    """Secret until the event is over."""
+    earlier: tuple[int, ...]
+    """As in `EventTerms`."""
+    result: str
+    """JSON; the reason if it was cancelled; empty before its end."""
+
+    @property
+    def commitment(self) -> bytes:
+        """The commitment to the seed."""
+        return sha256(self.seed).digest()
+
+    @property
+    def over(self) -> bool:
+        """True if it is finished or cancelled."""
+        return self.state in {FINISHED, CANCELLED}
+
+
+class StoredEntrant(NamedTuple):
+    """A bot that entered an event."""
+
+    bot_id: int
+    name: str
+    """The name of the bot at check-in, or before that its current name."""
+    owner: str
+    nonce: bytes | None
+    """None if it has not checked in."""
+
+
+class EventRoll(NamedTuple):
+    """The beginning of a round."""
+
+    number: int
+    present: tuple[int, ...]
+    """The bots that were present."""
+    used: int
+    """Thousandths of a budget of time; 0 for a budget of matches."""
+
+
+class TableMatch(NamedTuple):
+    """The last match of a table."""
+
+    number: int
+    """The number of the table."""
+    match_id: int
+    state: MatchState
+    played: PlayedTable | None
+    """None before its end, and for an interrupted match."""
+
+
+def create(connection: Connection, plan: EventPlan, seed: bytes, entrants: Sequence[str], at: int) -> None:
+    """Announce an event, commit to its seed in the log, and enter the named bots.
+
+    Raises: EventNameTaken, BadEvent, UnknownBot, EventRefused.
+    """
+    if not NAME.fullmatch(plan.name):
+        raise BadEvent(f"{plan.name!r} is no name of an event: use 1 to 40 of a-z, 0-9 and -, not - first")
+    if plan.start <= at:
+        raise BadEvent("the start is in the past: choose a later one; `arena event start` begins an event at once")
+    if connection.scalar(select(_EVENTS.id).where(_EVENTS.name == plan.name)) is not None:
+        raise EventNameTaken(plan.name)
+    connection.execute(insert(schema.events).values(**plan._asdict(), state=ANNOUNCED, seed=seed))
+    event = find(connection, plan.name)
+    log.append(connection, LeafKind.EVENT, at, **_announcement(event))
+    for bot in entrants:
+        enter(connection, plan.name, bot, at, invited=True)
+
+
+def enter(connection: Connection, name: str, bot: str, at: int, invited: bool = False) -> Bot:
+    """Enter a bot; return its row. `invited`: the operator enters it.
+
+    Raises: NoSuchEvent, UnknownBot, EventRefused.
+    """
+    event, row = find(connection, name), known(connection, bot)
+    if event.state != ANNOUNCED:
+        raise EventRefused(f"the event {name} is {event.state}: bots enter before its start")
+    if row.house or row.deleted:
+        raise EventRefused(f"{row.name} is no bot of an author: enter another one")
+    if event.plan.entry == "invited" and not invited:
+        raise EventRefused(f"the event {name} is for invited bots: ask its operator to enter {row.name}")
+    for other in entrants(connection, event.id):
+        if other.bot_id == row.id:
+            raise EventRefused(f"{row.name} has entered the event {name} already")
+        if row.owner and other.owner.lower() == row.owner.lower():
+            raise EventRefused(f"{row.owner} has entered {other.name} already: an event takes one bot of an owner")
+    connection.execute(insert(schema.event_entrants).values(event_id=event.id, bot_id=row.id, entered=at))
+    return row
+
+
+def find(connection: Connection, name: str) -> StoredEvent:
+    """Return an event by its name. Raises: NoSuchEvent."""
+    found = next(_read(connection, select(schema.events).where(_EVENTS.name == name)), None)
+    if found is None:
+        raise NoSuchEvent(name)
+    return found
+
+
+def list_events(connection: Connection) -> tuple[StoredEvent, ...]:
+    """Return all events, the newest first."""
+    return tuple(_read(connection, select(schema.events).order_by(_EVENTS.id.desc())))
+
+
+def entrants(connection: Connection, event_id: int) -> tuple[StoredEntrant, ...]:
+    """Return the bots that entered an event, in the order of their entries."""
+    bots = schema.bots.c
+    query = (
+        select(bots.id, func.coalesce(func.nullif(_ENTRANTS.name, ""), bots.name), bots.owner, _ENTRANTS.nonce)
+        .join_from(schema.event_entrants, schema.bots)
+        .where(_ENTRANTS.event_id == event_id)
+        .order_by(_ENTRANTS.entered, bots.id)
+    )
+    return tuple(StoredEntrant(*row) for row in connection.execute(query))
+
+
+def start(
+    connection: Connection, name: str, nonces: Mapping[int, bytes], earlier: Sequence[int], at: int
+) -> StoredEvent:
+    """Close the check-in and begin an event. `nonces`: by number, those of the bots that checked in.
+
+    Raises: NoSuchEvent, EventRefused: It has begun, or fewer than two bots checked in.
+    """
+    event = find(connection, name)
+    if event.state != ANNOUNCED:
+        raise EventRefused(f"the event {name} is {event.state} already")
+    here = [each for each in entrants(connection, event.id) if each.bot_id in nonces]
+    if len(here) < 2:
+        names = ", ".join(each.name for each in here) or "nobody"
+        raise EventRefused(
+            f"an event takes two bots or more, and {names} checked in: connect the bots before it starts"
+        )
+    for each in here:
+        chosen = (_ENTRANTS.event_id == event.id) & (_ENTRANTS.bot_id == each.bot_id)
+        nonce = nonces[each.bot_id] or bytes(NONCE_BYTES)
+        connection.execute(update(schema.event_entrants).where(chosen).values(name=each.name, nonce=nonce))
+    change = update(schema.events).where(_EVENTS.id == event.id)
+    connection.execute(change.values(state=PLAYING, start=at, earlier=json.dumps([*earlier])))
+    event = find(connection, name)
+    log.append(connection, LeafKind.ENTRANTS, at, **_field(connection, event))
+    return event
+
+
+def call_roll(connection: Connection, event: StoredEvent, roll: EventRoll, at: int) -> None:
+    """Store the beginning of a round."""
+    values = {"event_id": event.id, "at": at, "present": json.dumps([*roll.present])}
+    connection.execute(insert(schema.event_rolls).values(**values, number=roll.number, used=roll.used))
+    log.append(connection, LeafKind.ROLL, at, **_roll(event, roll))
+
+
+def finish(connection: Connection, event: StoredEvent, result: Mapping[str, Any], at: int) -> None:
+    """Store the result of an event, which opens its seed."""
+    _end(connection, event, FINISHED, json.dumps(result, sort_keys=True), at)
+
+
+def cancel(connection: Connection, name: str, reason: str, at: int) -> StoredEvent:
+    """Cancel an event that has not begun. Raises: NoSuchEvent, EventRefused."""
+    event = find(connection, name)
+    if event.state == PLAYING:
+        number = len(rolls(connection, event.id))
+        raise EventRefused(f"the event {name} is in round {number}: it ends by its budget; only before is it cancelled")
+    if event.over:
+        raise EventRefused(f"the event {name} is {event.state} already")
+    _end(connection, event, CANCELLED, reason, at)
+    return find(connection, name)
+
+
+def rolls(connection: Connection, event_id: int) -> tuple[EventRoll, ...]:
+    """Return the rounds of an event in order."""
+    query = select(_ROLLS.number, _ROLLS.present, _ROLLS.used).where(_ROLLS.event_id == event_id)
+    rows = connection.execute(query.order_by(_ROLLS.number))
+    return tuple(EventRoll(row.number, tuple(json.loads(row.present)), row.used) for row in rows)
+
+
+def terms(connection: Connection, event: StoredEvent) -> EventTerms:
+    """Return the terms of an event that has begun."""
+    field = [each for each in entrants(connection, event.id) if each.nonce is not None]
+    contestants = tuple(Contestant(each.bot_id, each.name, each.nonce or b"") for each in field)
+    everyone = event.plan.format == "all"
+    return EventTerms(event.seed, contestants, event.plan.seats, event.plan.matches, everyone, event.earlier)
+
+
+def tables(connection: Connection, event_id: int, first: int = 0) -> tuple[TableMatch, ...]:
+    """Return the last match of each table from number `first` on for which a match has begun."""
+    last = select(func.max(_OF_EVENT.match_id)).where(_OF_EVENT.event_id == event_id, _OF_EVENT.number >= first)
+    query = (
+        select(_OF_EVENT.number, _MATCHES.id, _MATCHES.state)
+        .join_from(schema.event_matches, schema.matches)
+        .where(_MATCHES.id.in_(last.group_by(_OF_EVENT.number)))
+        .order_by(_OF_EVENT.number)
+    )
+    return tuple(
+        TableMatch(number, match_id, MatchState(state), _played(connection, match_id, MatchState(state)))
+        for number, match_id, state in connection.execute(query).all()
+    )
+
+
+def seat(connection: Connection, event: str, match_id: int) -> None:
+    """Store that a match plays a table, given as in the header."""
+    name, _, number = event.partition("/")
+    row = {"match_id": match_id, "event_id": find(connection, name).id, "number": int(number)}
+    connection.execute(insert(schema.event_matches).values(row))
+
+
+def earlier_points(connection: Connection, ladder_id: str, seats: int, options: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the number of a ladder's newest rated matches with these options, and the sums of their points by seat.
+
+    The result is empty without any.
+    """
+    newest = (
+        select(_MATCHES.id)
+        .where(_MATCHES.ladder == ladder_id, _MATCHES.seats == seats)
+        .where(_MATCHES.state == MatchState.FINISHED.value, _MATCHES.kind == MatchKind.RATED.value)
+        .where(_MATCHES.options == json.dumps(options, sort_keys=True))
+        .order_by(_MATCHES.id.desc())
+        .limit(MEANS_OF)
+    )
+    query = select(func.sum(_SEATS.score), func.count()).where(_SEATS.match_id.in_(newest)).group_by(_SEATS.seat)
+    rows = connection.execute(query.order_by(_SEATS.seat)).all()
+    return (rows[0][1], *(int(total) for total, _ in rows)) if rows else ()
+
+
+def expected_leaves(connection: Connection) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Return the fields of all leaves about events: by kind, event, and for rolls the number."""
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for event in list_events(connection):
+        name = event.plan.name
+        found[LeafKind.EVENT.value, name, 0] = _announcement(event)
+        if event.state in {PLAYING, FINISHED}:
+            found[LeafKind.ENTRANTS.value, name, 0] = _field(connection, event)
+            del found[LeafKind.EVENT.value, name, 0]["start"]  # the plan's, which the actual start has replaced
+        for roll in rolls(connection, event.id):
+            found[LeafKind.ROLL.value, name, roll.number] = _roll(event, roll)
+        if event.over:
+            found[LeafKind.OUTCOME.value, name, 0] = _outcome(connection, event)
+    return found
+
+
+def _read(connection: Connection, query: Select[Any]) -> Iterator[StoredEvent]:
+    for row in connection.execute(query):
+        plan = EventPlan(*(getattr(row, field) for field in EventPlan._fields))
+        yield StoredEvent(row.id, plan, row.state, row.seed, tuple(json.loads(row.earlier)), row.result)
+
+
+def _played(connection: Connection, match_id: int, state: MatchState) -> PlayedTable | None:
+    if state is not MatchState.FINISHED:
+        return None
+    leaf = json.loads(
+        log.leaf(connection, connection.scalar(select(_SEATS.leaf).where(_SEATS.match_id == match_id)) or 0)
+    )
+    return PlayedTable(tuple(leaf["bots"]), tuple(leaf["points"]), tuple(leaf["counts"]))
+
+
+def _end(connection: Connection, event: StoredEvent, state: str, result: str, at: int) -> None:
+    change = update(schema.events).where(_EVENTS.id == event.id)
+    connection.execute(change.values(state=state, result=result))
+    log.append(connection, LeafKind.OUTCOME, at, **_outcome(connection, event._replace(state=state, result=result)))
+
+
+def _head(event: StoredEvent) -> dict[str, Any]:
+    return {"event": event.plan.name, "ladder": event.plan.ladder}
+
+
+def _announcement(event: StoredEvent) -> dict[str, Any]:
+    plan = {field: getattr(event.plan, field) for field in ("seats", "format", "matches", "seconds", "start")}
+    return _head(event) | plan | {"commitment": event.commitment.hex()}
+
+
+def _field(connection: Connection, event: StoredEvent) -> dict[str, Any]:
+    field = sorted(terms(connection, event).contestants, key=lambda each: each.name.encode())
+    return _head(event) | {
+        "bots": [each.bot_id for each in field],
+        "names": [each.name for each in field],
+        "nonces": [each.nonce.hex() for each in field],
+        "earlier": [*event.earlier],
+    }
+
+
+def _roll(event: StoredEvent, roll: EventRoll) -> dict[str, Any]:
+    return _head(event) | {"round": roll.number, "present": [*roll.present], "used": roll.used}
+
+
+def _outcome(connection: Connection, event: StoredEvent) -> dict[str, Any]:
+    finished = event.state == FINISHED
+    return _head(event) | {
+        "seed": event.seed.hex(),
+        "state": event.state,
+        "winner": json.loads(event.result)["winner"] if finished else None,
+        "tables": [each.match_id for each in tables(connection, event.id)],
+        "result": sha256(event.result.encode()).hexdigest() if finished else event.result,
+    }

@@ -1,0 +1,164 @@
+"""Events in the store: from the announcement to the result, each step with its leaf in the log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from arena.log.leaf import decode_leaf
+from arena.replay.header import MatchKind
+from arena.scheduling.event.course import Contestant, EventCourse, EventTerms, PlayedTable, race_document
+from arena.store.base import leaves as log
+from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, UnknownBot
+from arena.store.base.rows import MatchState
+from arena.store.bots import bots
+from arena.store.log.audit import audit
+from arena.store.matches import contests, matches
+from arena.store.matches.contests import EventPlan, EventRoll
+from arena.store.opening import open_readonly, open_to_amend
+from arena.store.store import open_store
+from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
+
+PLAN = EventPlan("friday", GAME, 2, "race", 3, None, "open", NOW + 100)
+SEED = bytes(range(32))
+
+
+@pytest.fixture
+async def data(directory: Path) -> Path:
+    async with open_store(directory, NOW):
+        pass
+    return directory
+
+
+def play(connection: Connection, event: str, players: list[int], *, interrupted: bool = False) -> int:
+    """Play the match of a table; the second bot vanishes."""
+    match_id = matches.begin(connection, GAME, {}, [bots.BotId(bot) for bot in players], NOW, event=event)
+    if interrupted:
+        matches.interrupt(connection, [match_id], "gone", NOW + 1)
+        return match_id
+    result: dict[str, Any] = {"scores": (7, 3), "places": (1, 2), "forced": (0, 0), "counts": (True, False)}
+    matches.finish(connection, match_id, **result, at=NOW + 1, replay=replay, kind=MatchKind.EVENT)
+    return match_id
+
+
+def leaves(connection: Connection) -> list[dict[str, Any]]:
+    return [decode_leaf(log.leaf(connection, number)) for number in range(2, log.size(connection) + 1)]
+
+
+async def test_an_event_goes_from_its_announcement_to_its_result(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ann, bob, _ = add_bots(connection, "ann", "bob", "cleo")
+        contests.create(connection, PLAN, SEED, ["Cleo"], NOW)
+        contests.enter(connection, "friday", "ann", NOW + 1)
+        contests.enter(connection, "friday", "bob", NOW + 2)
+        event = contests.start(connection, "friday", {bob: b"b" * 16, ann: b""}, (), NOW + 100)
+        assert [each.nonce for each in contests.entrants(connection, event.id)] == [None, bytes(16), b"b" * 16]
+        course = EventCourse(contests.terms(connection, event))
+        roll = EventRoll(0, (ann, bob), 0)
+        contests.call_roll(connection, event, roll, NOW + 101)
+        assert contests.rolls(connection, event.id) == (roll,)
+        course.begin_round(roll.present, 0)
+        [table] = course.open_tables
+        players = [each or 0 for each in course.seated(table)]
+        gone = play(connection, "friday/0", players, interrupted=True)
+        assert contests.tables(connection, event.id) == ((0, gone, MatchState.INTERRUPTED, None),)
+        again = play(connection, "friday/0", players)
+        played = PlayedTable(tuple(players), (7, 3), (True, False))
+        assert contests.tables(connection, event.id) == ((0, again, MatchState.FINISHED, played),)
+        assert contests.tables(connection, event.id, first=1) == ()
+        course.record(0, played)
+        assert matches.get_match(connection, again).kind is MatchKind.EVENT
+        contests.finish(connection, event, race_document(course.race), NOW + 200)
+        found = leaves(connection)
+        assert [leaf["kind"] for leaf in found] == ["event", "entrants", "roll", "interrupted", "casual", "outcome"]
+        assert (found[0]["commitment"], found[-1]["seed"]) == (event.commitment.hex(), SEED.hex())
+        assert (found[1]["names"], found[1]["nonces"]) == (["ann", "bob"], ["00" * 16, "62" * 16])
+        assert found[-1]["tables"] == [again]
+        bots.register(connection, "dora", "", NOW)
+        contests.create(connection, PLAN._replace(name="saturday"), SEED, (), NOW)
+        assert contests.cancel(connection, "saturday", "rain", NOW + 1).state == "cancelled"
+    with open_readonly(data) as connection:
+        assert audit(connection).faults == []
+        assert [each.plan.name for each in contests.list_events(connection)] == ["saturday", "friday"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("UPDATE events SET seed = zeroblob(32)", '"commitment", and the tables say'),
+        ("UPDATE event_rolls SET present = '[1]'", '"present", and the tables say'),
+        ("UPDATE event_entrants SET nonce = zeroblob(16) WHERE bot_id = 2", '"nonces", and the tables say'),
+        ("UPDATE events SET state = 'announced'", "no such entrants of an event 'friday'"),
+        ("INSERT INTO event_rolls VALUES (1, 1, 5, '[]', 0)", "no leaf tells of the roll of the event friday"),
+    ],
+)
+async def test_a_change_behind_the_servers_back_is_found(data: Path, change: str, words: str) -> None:
+    with open_to_amend(data) as connection:
+        ann, bob = add_bots(connection, "ann", "bob")
+        contests.create(connection, PLAN, SEED, ["ann", "bob"], NOW)
+        event = contests.start(connection, "friday", {ann: b"a" * 16, bob: b"b" * 16}, (), NOW + 1)
+        contests.call_roll(connection, event, EventRoll(0, (ann, bob), 0), NOW + 2)
+    with open_to_amend(data) as connection:
+        connection.execute(text(change))
+    with open_readonly(data) as connection:
+        assert any(words in fault.text for fault in audit(connection).faults), audit(connection).faults
+
+
+async def test_bad_input_gets_a_named_error_and_changes_nothing(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        (ann,) = add_bots(connection, "ann")
+        bots.register(connection, "eve", "Eve", NOW)
+        bots.register(connection, "eve-2", "eve", NOW)
+        contests.create(connection, PLAN, SEED, ["eve"], NOW)
+        before = leaves(connection)
+        for plan, error, words in (
+            (PLAN, EventNameTaken, "'friday' already; choose another name"),
+            (PLAN._replace(name="No way"), BadEvent, "'No way' is no name of an event: use 1 to 40"),
+            (PLAN._replace(name="late", start=NOW), BadEvent, "in the past: choose a later one"),
+        ):
+            with pytest.raises(error, match=words):
+                contests.create(connection, plan, SEED, (), NOW)
+        with pytest.raises(EventRefused, match="eve has entered the event friday already"):
+            contests.enter(connection, "friday", "eve", NOW)
+        with pytest.raises(EventRefused, match="eve has entered eve already: an event takes one bot of an owner"):
+            contests.enter(connection, "friday", "eve-2", NOW)
+        with pytest.raises(UnknownBot):
+            contests.enter(connection, "friday", "nobody", NOW)
+        with pytest.raises(NoSuchEvent, match="no event 'sunday'; `arena event list`"):
+            contests.enter(connection, "sunday", "ann", NOW)
+        with pytest.raises(EventRefused, match="two bots or more, and eve checked in: connect the bots"):
+            contests.start(connection, "friday", {2: b""}, (), NOW)
+        assert leaves(connection) == before
+        contests.create(connection, PLAN._replace(name="closed", entry="invited"), SEED, (), NOW)
+        with pytest.raises(EventRefused, match="for invited bots: ask its operator to enter ann"):
+            contests.enter(connection, "closed", "ann", NOW)
+        contests.enter(connection, "friday", "ann", NOW)
+        contests.start(connection, "friday", {ann: b"", 2: b""}, (), NOW)
+        with pytest.raises(EventRefused, match="is in round 0: it ends by its budget"):
+            contests.cancel(connection, "friday", "", NOW)
+        with pytest.raises(EventRefused, match="is playing: bots enter before its start"):
+            contests.enter(connection, "friday", "eve-2", NOW)
+
+
+async def test_earlier_points_are_those_of_rated_matches_of_the_same_kind(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ann, bob = add_bots(connection, "ann", "bob")
+        assert contests.earlier_points(connection, GAME, 2, {"rounds": 3}) == ()
+        for places in ((1, 2), (2, 1), (1, 2)):
+            finish(connection, begin(connection, [ann, bob]), places)
+        contests.create(connection, PLAN, SEED, [], NOW)
+        play(connection, "friday/0", [ann, bob])
+        assert contests.earlier_points(connection, GAME, 2, {"rounds": 3}) == (3, 26, 25)
+        assert contests.earlier_points(connection, GAME, 2, {}) == ()
+        assert contests.earlier_points(connection, GAME, 3, {"rounds": 3}) == ()
+
+
+def test_a_result_is_plain_json() -> None:
+    course = EventCourse(
+        EventTerms(SEED, tuple(Contestant(bot, f"bot-{bot}", bytes(16)) for bot in (1, 2)), 2, 3, False)
+    )
+    assert json.loads(json.dumps(race_document(course.race))) == race_document(course.race)

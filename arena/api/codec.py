@@ -257,7 +257,7 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
         server=__version__,
         bot=welcome.bot,
         games=[encode_catalog(game) for game in welcome.games],
-        conduct=_conduct(welcome.policy, limits, welcome.park_after),
+        conduct=encode_conduct(welcome.policy, limits, welcome.park_after),
         limits=play_pb2.StreamLimits(
             capacity=welcome.capacity,
             max_request=welcome.transport.max_request,
@@ -274,14 +274,15 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
                 game=ladder.game,
                 seats=ladder.seats,
                 options=ladder.options,
-                conduct=_conduct(ladder.policy, ladder.answer_limits, welcome.park_after),
+                conduct=encode_conduct(ladder.policy, ladder.answer_limits, welcome.park_after),
             )
             for ladder in welcome.ladders
         ],
     )
 
 
-def _conduct(policy: Policy, answer_limits: tuple[float, float, float], park_after: int) -> play_pb2.Conduct:
+def encode_conduct(policy: Policy, answer_limits: tuple[float, float, float], park_after: int) -> play_pb2.Conduct:
+    """Encode the terms of a ladder. `answer_limits`: `ready_limit`, `offer_limit` and `seat_limit`, in seconds."""
     ready_limit, offer_limit, seat_limit = answer_limits
     return play_pb2.Conduct(
         soft_limit_ms=policy.soft_limit // 1000,

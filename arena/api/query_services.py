@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import grpc
 from arena_client.v1 import game_pb2, ladder_pb2, log_pb2, matches_pb2, status_pb2
 
 from arena import build
-from arena.api.codec import encode_entry, encode_report, encode_state
+from arena.api.codec import encode_conduct, encode_entry, encode_report, encode_state
 from arena.api.game_codecs import encode_catalog
 from arena.api.list_pages import (
     LARGEST_PAGE,
@@ -32,7 +32,7 @@ from arena.server.runtime.wall_clock import now_us
 from arena.store.base import leaves as log
 from arena.store.base.rows import LadderRows, MatchState, instant, microseconds
 from arena.store.bots import bots
-from arena.store.ladder import publishing, standings
+from arena.store.ladder import publishing, seasons, standings
 from arena.store.ladder.opponents import LAST, opponents
 from arena.store.ladder.publishing import published_at
 from arena.store.ladder.version_standings import version_standings
@@ -40,6 +40,7 @@ from arena.store.matches import matches
 from arena.store.matches import search as match_search
 from arena.store.matches.search import MatchFilter
 from arena.version import __version__
+from engine.game import option_text
 from trio_grpc.grpc.call import CallRefused, send_within
 
 if TYPE_CHECKING:
@@ -47,6 +48,17 @@ if TYPE_CHECKING:
     from arena.server.matches.live import LiveMatch
     from engine.game import Game
     from trio_grpc.grpc.call import Call, Stream
+
+    OfLadder: TypeAlias = (
+        ladder_pb2.GetHistoryRequest
+        | ladder_pb2.GetLadderRequest
+        | ladder_pb2.GetOpponentsRequest
+        | ladder_pb2.GetPastLadderRequest
+        | ladder_pb2.ListVersionsRequest
+        | matches_pb2.ListMatchesRequest
+        | matches_pb2.WatchMatchesRequest
+    )
+    """A request that names a game, a ladder and a season."""
 
 CHUNK: Final = 64 * 1024
 """Number of bytes of a replay in one message."""
@@ -60,6 +72,20 @@ page.
 """
 
 
+ACCESS: Final = {
+    "open": ladder_pb2.LADDER_ACCESS_OPEN,
+    "invited": ladder_pb2.LADDER_ACCESS_INVITED,
+}
+"""The protocol's values for the entry of ladders; any other is a list of owners."""
+
+
+class NamedLadder(NamedTuple):
+    """The season of a ladder that a request names."""
+
+    id: str
+    game: Game
+
+
 class QueryServices:
     """Servicer of `GameService`, `LadderService` and `MatchService`; refusals raise CallRefused."""
 
@@ -67,6 +93,7 @@ class QueryServices:
         self._arena = arena
         self._watching = Watching(arena)
         self._ladders = PagedLadders()
+        self._games = {ladder.name: ladder.game for ladder in arena.config.ladders}
 
     async def ListGames(self, _: game_pb2.ListGamesRequest, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
         """Return the catalogues of the games that the server plays."""
@@ -86,16 +113,41 @@ class QueryServices:
         text = rules_of(game, language)
         return game_pb2.GetRulesResponse(text=text, language=language, languages=languages)
 
+    async def ListLadders(  # noqa: N802
+        self, _: ladder_pb2.ListLaddersRequest, __: Call
+    ) -> ladder_pb2.ListLaddersResponse:
+        """Return the server's ladders with their terms and seasons."""
+        config = self._arena.config
+        answer = ladder_pb2.ListLaddersResponse()
+        for ladder in config.ladders:
+            entry = answer.ladders.add(
+                name=ladder.name,
+                game=ladder.game.name,
+                seats=ladder.seats,
+                options={name: option_text(value) for name, value in ladder.options.items()},
+                conduct=encode_conduct(ladder.policy, ladder.answer_limits, config.park_after),
+                access=ACCESS.get(str(ladder.entry), ladder_pb2.LADDER_ACCESS_LISTED),
+                house=ladder.house,
+                matches_per_hour=ladder.matches_per_hour,
+            )
+            for each in await looked_up(self._arena.store.read(partial(seasons.summaries, ladder=ladder.name))):
+                season = entry.seasons.add(number=each.season.number, events=each.events)
+                if each.season.begun is not None:
+                    season.begun.FromMicroseconds(each.season.begun)
+                if each.published is not None:
+                    season.published.FromMicroseconds(each.published)
+        return answer
+
     async def GetLadder(  # noqa: N802
         self, request: ladder_pb2.GetLadderRequest, _: Call
     ) -> ladder_pb2.GetLadderResponse:
         """Return a page of a game's ladder, for all tables or for one table size."""
-        game, limit = self._game(request.game), row_limit(request, default=LARGEST_PAGE)
+        named, limit = await self._named(request), row_limit(request, default=LARGEST_PAGE)
         place = page_place(request, _LADDER_PLACE)
         if place is None:
             name, first = "", 0
             ladder = await (
-                self._of_tables(game, request.seats) if request.HasField("seats") else self._of_all_tables(game)
+                self._of_tables(named, request.seats) if request.HasField("seats") else self._of_all_tables(named)
             )
         else:
             name, first = place["ladder"], int(place["first"])
@@ -113,7 +165,7 @@ class QueryServices:
         self, request: ladder_pb2.GetPastLadderRequest, _: Call
     ) -> ladder_pb2.GetPastLadderResponse:
         """Return the last ladder of a game that was published by a given instant."""
-        self._game(request.game)
+        named = await self._named(request)
         limit, place = row_limit(request, default=LARGEST_PAGE), page_place(request, _PAST_PLACE)
         try:
             at = request.at.ToMicroseconds() if request.HasField("at") else now_us()
@@ -122,7 +174,7 @@ class QueryServices:
         first = 0
         if place is not None:
             at, first = int(place["published"]), int(place["first"])
-        job = partial(publishing.published_until, ladder_id=request.game, at=at)
+        job = partial(publishing.published_until, ladder_id=named.id, game=named.game.name, at=at)
         ladder = await looked_up(self._arena.store.read(job))
         if place is not None and (ladder.published is None or microseconds(ladder.published) != at):
             raise not_valid("the ladder of this page is no longer stored")
@@ -136,9 +188,9 @@ class QueryServices:
         self, request: ladder_pb2.GetHistoryRequest, _: Call
     ) -> ladder_pb2.GetHistoryResponse:
         """Return a bot's rating after each of its latest matches."""
-        self._game(request.game)
+        named = await self._named(request)
         limit, before = row_limit(request, HISTORY, LARGEST_HISTORY), page_number(request)
-        job = partial(standings.history, bot=request.bot, ladder_id=request.game, limit=limit + 1, before=before)
+        job = partial(standings.history, bot=request.bot, ladder_id=named.id, limit=limit + 1, before=before)
         rows = await looked_up(self._arena.store.read(job))
         further = ""
         if len(rows) > limit:  # The rows are in the order of the results, the pages in that of the matches' numbers.
@@ -153,9 +205,9 @@ class QueryServices:
         self, request: ladder_pb2.ListVersionsRequest, _: Call
     ) -> ladder_pb2.ListVersionsResponse:
         """List the versions of a bot in a game, the newest first."""
-        self._game(request.game)
+        named = await self._named(request)
         limit, before = row_limit(request), page_number(request)
-        job = partial(version_standings, bot=request.bot, ladder_id=request.game, limit=limit + 1, before=before)
+        job = partial(version_standings, bot=request.bot, ladder_id=named.id, limit=limit + 1, before=before)
         rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
         return ladder_pb2.ListVersionsResponse(
             versions=[pack(row, ladder_pb2.VersionEntry) for row in rows],
@@ -166,12 +218,12 @@ class QueryServices:
         self, request: ladder_pb2.GetOpponentsRequest, _: Call
     ) -> ladder_pb2.GetOpponentsResponse:
         """Return a bot's results against each other bot."""
-        self._game(request.game)
+        named = await self._named(request)
         limit, last = row_limit(request), request.last if request.HasField("last") else LAST
         if not 1 <= last <= LAST:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"last is 1 to {LAST}, not {last}")
         after = page_offset(request)
-        job = partial(opponents, bot=request.bot, ladder_id=request.game, limit=limit + 1, after=after, last=last)
+        job = partial(opponents, bot=request.bot, ladder_id=named.id, limit=limit + 1, after=after, last=last)
         rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
         return ladder_pb2.GetOpponentsResponse(
             opponents=[pack(row, ladder_pb2.OpponentEntry) for row in rows],
@@ -183,10 +235,10 @@ class QueryServices:
     ) -> matches_pb2.ListMatchesResponse:
         """List matches, the newest first."""
         limit, before = row_limit(request), page_number(request)
-        if request.HasField("game"):
-            self._game(request.game)
+        game, ladder_id = await self._wanted(request)
         wanted = MatchFilter(
-            game=request.game,
+            game=game,
+            ladder_id=ladder_id,
             bot=request.bot,
             opponent=request.opponent,
             seats=request.seats,
@@ -251,24 +303,49 @@ class QueryServices:
         for start in range(0, len(content), CHUNK):
             await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
 
-    async def _of_all_tables(self, game: Game) -> LadderRows:
-        """Read the published ladder of a game, with the changes since."""
-        ladder = await looked_up(self._arena.store.read(partial(standings.current, ladder_id=game.name)))
-        if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
+    async def _of_all_tables(self, named: NamedLadder) -> LadderRows:
+        """Read a published ladder, with the changes since."""
+        job = partial(standings.current, ladder_id=named.id, game=named.game.name)
+        ladder = await looked_up(self._arena.store.read(job))
+        if (unfitted := self._arena.publisher.unfitted(named.id)) is not None:
             ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_reason=unfitted.why)
         return ladder
 
-    async def _of_tables(self, game: Game, seats: int) -> LadderRows:
-        """Fit the ladder of a game from the matches at tables of one size only."""
+    async def _of_tables(self, named: NamedLadder, seats: int) -> LadderRows:
+        """Fit a ladder from the matches at tables of one size only."""
+        game = named.game
         if seats not in game.seats:
             text = f"{game.name} is played by {game.seats.start} to {game.seats.stop - 1}, not by {seats}"
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
         try:
-            ladder = await self._arena.publisher.of_tables(game.name, seats)
+            ladder = await self._arena.publisher.of_tables(named.id, seats)
         except NotFitted as error:
             raise refused(grpc.StatusCode.UNAVAILABLE, "NOT_FITTED", str(error)) from error
-        job = partial(standings.of_tables, ladder_id=game.name, seats=seats, ladder=ladder)
+        job = partial(standings.of_tables, ladder_id=named.id, game=game.name, seats=seats, ladder=ladder)
         return replace(await looked_up(self._arena.store.read(job)), published=instant(now_us()))
+
+    async def _named(self, request: OfLadder) -> NamedLadder:
+        """Return the season of the ladder that a request names. Raises: CallRefused."""
+        if request.game or not (request.ladder or request.season):
+            self._game(request.game)
+        if request.ladder and request.ladder not in self._games:
+            text = f"this server has no ladder {request.ladder[:60]!r}; it has {', '.join(self._games)}"
+            raise CallRefused(grpc.StatusCode.NOT_FOUND, text)
+        known = {name: game.name for name, game in self._games.items()}
+        job = partial(seasons.resolve, known=known, game=request.game, ladder=request.ladder, number=request.season)
+        season = await looked_up(self._arena.store.read(job))
+        return NamedLadder(season.id, self._games[season.ladder])
+
+    async def _wanted(
+        self, request: matches_pb2.ListMatchesRequest | matches_pb2.WatchMatchesRequest
+    ) -> tuple[str, str]:
+        """Return the game and the ladder id to which matches are limited; empty where they are not.
+
+        Raises: CallRefused.
+        """
+        if request.HasField("ladder") or request.HasField("season"):
+            return "", (await self._named(request)).id
+        return self._game(request.game).name if request.HasField("game") else "", ""
 
     def _game(self, name: str) -> Game:
         for game in self._arena.config.games:

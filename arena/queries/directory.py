@@ -95,11 +95,11 @@ class Directory:
         _require(game)
         if seats:
             return self._of_tables(game, seats)
-        return standings.current(self._connection, game)
+        return standings.current(self._connection, game, game)
 
     def past_ladder(self, game: str, at: datetime) -> PastLadder:
         _require(game)
-        return publishing.published_until(self._connection, game, microseconds(at))
+        return publishing.published_until(self._connection, game, game, microseconds(at))
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
         _require(game)
@@ -181,7 +181,7 @@ class Directory:
             ladder = Fits(publishing.quota(self._connection, game)).ladder(self._connection, game, seats)
         except LadderError as error:
             raise NoLadder(f"the ladder of {game} cannot be computed: {error}") from error
-        return standings.of_tables(self._connection, game, seats, ladder)
+        return standings.of_tables(self._connection, game, game, seats, ladder)
 
 
 def games_named(game: str | None) -> tuple[str, ...]:

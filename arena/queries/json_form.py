@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from arena.store.base.rows import JSON_KEY
+from arena.store.base.rows import JSON_KEY, ONLY_IF_SET
 
 
 def json_text(document: object, indent: int | None = None) -> str:
@@ -19,6 +19,11 @@ def json_text(document: object, indent: int | None = None) -> str:
 def json_key(row_field: Field[Any]) -> str:
     """Return the name of a row's field in JSON."""
     return str(row_field.metadata.get(JSON_KEY, row_field.name))
+
+
+def always_in_json(row_field: Field[Any]) -> bool:
+    """Return whether a row's field is in JSON even if it is empty or 0."""
+    return ONLY_IF_SET not in row_field.metadata
 
 
 def as_objects(value: object) -> Any:
@@ -35,7 +40,8 @@ def as_objects(value: object) -> Any:
 
 def _plain(value: object) -> Any:
     if is_dataclass(value):
-        return {json_key(each): getattr(value, each.name) for each in fields(value)}
+        named = ((each, getattr(value, each.name)) for each in fields(value))
+        return {json_key(each): content for each, content in named if content or always_in_json(each)}
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, Enum):

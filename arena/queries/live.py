@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 
 from arena.protobuf.rows import member
 from arena.replay.header import MatchKind
-from arena.store.base.rows import JSON_KEY
+from arena.store.base.rows import JSON_KEY, ONLY_IF_SET
 
 Read: TypeAlias = Callable[[AnyMessage], Message | None]
 """A function that reads a message packed in an `Any`; it returns None for a message of an unknown type."""
@@ -40,6 +40,10 @@ class RunningRow:
     """Names of the bots, by seat."""
     rounds: tuple[PointsRow, ...]
     """The finished rounds."""
+    ladder: str = field(default="", metadata={ONLY_IF_SET: True})
+    """Name of the ladder; empty in the first season of the game's default ladder."""
+    season: int = field(default=0, metadata={ONLY_IF_SET: True})
+    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class EndRow:
 
 @dataclass(frozen=True, slots=True)
 class GameStatusRow:
-    """The status of a game on a server."""
+    """The status of a ladder on a server."""
 
     game: str
     waiting: int
@@ -80,6 +84,10 @@ class GameStatusRow:
     unfitted_results: int
     """Number of results that the published ladder does not include yet."""
     not_fitted_reason: str
+    ladder: str = field(default="", metadata={ONLY_IF_SET: True})
+    """Name of the ladder; empty in the first season of the game's default ladder."""
+    season: int = field(default=0, metadata={ONLY_IF_SET: True})
+    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,9 @@ class StatusRow:
     """Number of connected bots."""
     watchers: int
     games: tuple[GameStatusRow, ...]
+    """The default ladder of each game."""
+    ladders: tuple[GameStatusRow, ...] = field(default=(), metadata={ONLY_IF_SET: True})
+    """The further ladders."""
 
 
 LiveRow: TypeAlias = RunningRow | RoundRow | EndRow
@@ -130,6 +141,8 @@ def _row(event: matches_pb2.MatchEvent, read: Read) -> LiveRow | None:
                 began.started.ToDatetime(tzinfo=UTC),
                 tuple(began.bots),
                 tuple(PointsRow(tuple(each.points), tuple(each.scores)) for each in began.rounds),
+                began.ladder,
+                began.season,
             )
         case "round":
             return round_row(event.round, read)

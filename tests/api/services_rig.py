@@ -54,8 +54,9 @@ class Rig:
     def bots(self, *names: str) -> list[BotId]:
         return [self.store.register(name).id for name in names]
 
-    def begin(self, players: list[BotId], game: str = "sixth_sense") -> matches.MatchId:
-        return self.store.now(partial(matches.begin, game=game, options={}, bots=players, at=1_500_000))
+    def begin(self, players: list[BotId], game: str = "sixth_sense", ladder_id: str = "") -> matches.MatchId:
+        job = partial(matches.begin, game=game, options={}, bots=players, at=1_500_000, ladder_id=ladder_id)
+        return self.store.now(job)
 
     def finish(self, match_id: matches.MatchId, scores: list[int], replay: bytes = b"replay") -> None:
         def job(connection: Connection) -> None:

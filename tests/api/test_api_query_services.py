@@ -24,13 +24,14 @@ from arena.api.operator_service import OperatorService
 from arena.api.query_services import CHUNK
 from arena.api.statuses import LARGEST_NUMBER, STATUS
 from arena.replay.hash_chain import pack, with_chain
+from arena.server.config import LadderTable
 from arena.server.ratings.publisher import Unfitted
 from arena.server.sessions.messages import Hello
 from arena.server.sessions.session import Session
 from arena.store.base import errors
 from arena.store.base.errors import StoreError
 from arena.store.base.interruption import Interruption
-from arena.store.ladder import baselines
+from arena.store.ladder import baselines, seasons
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import publish
 from arena.store.moderation import parking
@@ -287,10 +288,9 @@ async def test_a_match_without_a_replay_says_why(rig: Rig, autojump_clock: MockC
 def test_every_refusal_of_the_store_that_a_peer_can_cause_has_a_status() -> None:
     here = {refusal for refusal in vars(errors).values() if isinstance(refusal, type)}
     refusals = {refusal for refusal in here if issubclass(refusal, errors.Refused) and refusal is not errors.Refused}
-    # A token is looked up before any service is asked; a match is finished by the server alone. No service asks for
-    # seasons and entry.
-    nobody_asks = {errors.EntryRefused, errors.NoSuchInvitation, errors.NoSuchSeason}
-    nobody_asks |= {errors.NoLadderNamed, errors.NoSuchLadder, errors.LadderOfOtherGame}
+    # A token is looked up before any service is asked; a match is finished by the server alone; the services refuse an
+    # unknown ladder as they refuse an unknown game. No service asks for entry.
+    nobody_asks = {errors.EntryRefused, errors.NoSuchInvitation, errors.NoSuchLadder}
     assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying, *nobody_asks}
 
 
@@ -566,3 +566,97 @@ async def test_results_of_a_bot_are_taken_back_a_page_at_a_time(
     assert (await refused(operator.VoidResults(request, rig.operator)))[0] is grpc.StatusCode.NOT_FOUND
     request.reason = ""
     assert (await refused(operator.VoidResults(request, rig.operator)))[0] is grpc.StatusCode.INVALID_ARGUMENT
+
+
+SLOW = LadderTable(GAME, (3, 4), {"target": 9}, "slow", "invited", {"soft_limit": 120_000_000}, house=False)
+CLOSED = LadderTable(GAME, (2,), name="closed", entry=("ann",))
+
+
+@pytest.fixture
+async def ladders(autojump_clock: MockClock) -> AsyncIterator[Rig]:
+    """A server with three ladders of one game, the last in its second season."""
+    async with services(ladders=(SLOW, CLOSED)) as rig:
+        rig.store.now(partial(seasons.begin, ladder="closed", at=7_000_000))
+        yield rig
+
+
+async def test_the_ladders_are_listed_with_their_terms_and_seasons(ladders: Rig) -> None:
+    players = ladders.bots("ann", "bob")
+    ladders.finish(ladders.begin(players, ladder_id="closed"), [5, 3])
+    ladder = ladders.store.now(lambda connection: Fits().ladder(connection, "closed"))
+    ladders.store.now(partial(publish, ladder_id="closed", ladder=ladder, at=6_000_000))
+    answer = await ladders.query_services.ListLadders(ladder_pb2.ListLaddersRequest(), CALL)
+    usual, slow, closed = answer.ladders
+    assert [(each.name, each.game) for each in answer.ladders] == [
+        (GAME.name, GAME.name),
+        ("slow", GAME.name),
+        ("closed", GAME.name),
+    ]
+    assert ([*slow.seats], dict(slow.options), slow.conduct.soft_limit_ms) == ([3, 4], {"target": "9"}, 120_000)
+    assert usual.conduct.soft_limit_ms == closed.conduct.soft_limit_ms == 1000
+    assert usual.conduct.ready_ms < slow.conduct.ready_ms
+    assert [each.access for each in answer.ladders] == [
+        ladder_pb2.LADDER_ACCESS_OPEN,
+        ladder_pb2.LADDER_ACCESS_INVITED,
+        ladder_pb2.LADDER_ACCESS_LISTED,
+    ]
+    assert [*usual.seasons] == [*slow.seasons] == [ladder_pb2.LadderSeason(number=1)]
+    first, second = closed.seasons
+    assert (first.number, first.HasField("begun"), first.published.seconds, first.events) == (1, False, 6, 1)
+    assert (second.number, second.begun.seconds, second.HasField("published"), second.events) == (2, 7, False, 0)
+
+
+async def test_a_request_about_a_ladder_gets_its_season_and_no_other(ladders: Rig) -> None:
+    players, asked = ladders.bots("ann", "bob"), ladders.query_services
+    begun = {each: ladders.begin(players, ladder_id=each) for each in (GAME.name, "slow", "closed", "closed/2")}
+    for match_id in begun.values():
+        ladders.finish(match_id, [5, 3])
+    cases: list[tuple[dict[str, Any], str, tuple[str, int]]] = [
+        ({"game": GAME.name}, GAME.name, ("", 0)),
+        ({"game": GAME.name, "ladder": GAME.name, "season": 1}, GAME.name, ("", 0)),
+        ({"ladder": "slow"}, "slow", ("slow", 1)),
+        ({"game": GAME.name, "ladder": "closed"}, "closed/2", ("closed", 2)),
+        ({"ladder": "closed", "season": 1}, "closed", ("closed", 1)),
+    ]
+    for request, ladder_id, named in cases:
+        ladder = await asked.GetLadder(ladder_pb2.GetLadderRequest(**request), CALL)
+        assert (ladder.game, ladder.ladder, ladder.season) == (GAME.name, *named)
+        assert [row.matches for row in ladder.standings] == [1, 1]
+        past = await asked.GetPastLadder(ladder_pb2.GetPastLadderRequest(**request), CALL)
+        assert (past.game, past.ladder, past.season) == (GAME.name, *named)
+        history = await asked.GetHistory(ladder_pb2.GetHistoryRequest(bot="ann", **request), CALL)
+        assert [match.match_id for match in history.matches] == [begun[ladder_id]]
+        versions = await asked.ListVersions(ladder_pb2.ListVersionsRequest(bot="ann", **request), CALL)
+        assert [version.matches for version in versions.versions] == [1]
+        opponents = await asked.GetOpponents(ladder_pb2.GetOpponentsRequest(bot="ann", **request), CALL)
+        assert [(row.opponent, row.matches) for row in opponents.opponents] == [("bob", 1)]
+        wanted = request if "ladder" in request else request | {"season": 1}
+        (match,) = await ladders.listed(**wanted)
+        assert (match.match_id, match.game, match.ladder, match.season) == (begun[ladder_id], GAME.name, *named)
+    assert len(await ladders.listed(game=GAME.name)) == len(await ladders.listed()) == 4
+
+
+async def test_a_ladder_or_season_that_is_not_there_is_refused_by_name(ladders: Rig) -> None:
+    not_found, invalid = grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT
+    cases: list[tuple[dict[str, Any], tuple[grpc.StatusCode, str]]] = [
+        ({"ladder": "fast"}, (not_found, "this server has no ladder 'fast'; it has sixth_sense, slow, closed")),
+        ({"game": "go", "ladder": "slow"}, (not_found, "this server does not play 'go'; it plays sixth_sense")),
+        (
+            {"ladder": "closed", "season": 3},
+            (not_found, "the ladder closed has no season 3; its seasons are numbered from 1 to 2"),
+        ),
+        ({"season": 2}, (invalid, "season 2 of which ladder? Name the ladder, or the game for its default ladder")),
+    ]
+    for request, expected in cases:
+        for ask in (
+            ladders.query_services.GetLadder(ladder_pb2.GetLadderRequest(**request), CALL),
+            ladders.query_services.GetHistory(ladder_pb2.GetHistoryRequest(bot="ann", **request), CALL),
+            ladders.listed(**request),
+        ):
+            assert await refused(ask) == expected
+    async with services(games=(GAME, HighCard()), ladders=(SLOW,)) as rig:
+        other = ladder_pb2.GetLadderRequest(game=HighCard.name, ladder="slow")
+        assert await refused(rig.query_services.GetLadder(other, CALL)) == (
+            invalid,
+            "the ladder slow is of sixth_sense, not of high_card; leave the game out, or name its ladder",
+        )

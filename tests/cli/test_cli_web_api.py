@@ -336,7 +336,7 @@ def strict(document: Any, schema: Any, described: Any) -> Any:
         for each in document:
             strict(each, schema["items"], described)
     elif isinstance(document, dict) and "properties" in schema:
-        assert set(document) == set(schema["properties"])
+        assert set(schema["required"]) <= set(document) <= set(schema["properties"])
         for name, value in document.items():
             strict(value, schema["properties"][name], described)
     return document

@@ -242,17 +242,17 @@ class MemoryStore:
 
 
 def config(**changes: Any) -> Config:
-    """A configuration; `games`, `seats` and `options` make its ladders.
+    """A configuration; `games`, `seats` and `options` make its default ladders, and `ladders` follow them.
 
     Every game is played at the same tables, or at its largest where it has none of these.
     """
-    settings: dict[str, Any] = {"games": (GAME,), "seats": (2,), "options": {}}
+    settings: dict[str, Any] = {"games": (GAME,), "seats": (2,), "options": {}, "ladders": ()}
     settings |= {"house": False, "house_workers": 0, "policy": POLICY, "heartbeat": 1000.0}
     settings |= {"fit_rest": 0.0} | changes
-    games, seats, options = (settings.pop(name) for name in ("games", "seats", "options"))
+    games, seats, options, further = (settings.pop(name) for name in ("games", "seats", "options", "ladders"))
     tables = {game: tuple(size for size in seats if size in game.seats) or game.seats[-1:] for game in games}
     ladders = tuple(LadderTable(game, tuple(sizes), options) for game, sizes in tables.items())
-    return Config(ladder_tables=ladders, **settings)
+    return Config(ladder_tables=(*ladders, *further), **settings)
 
 
 def ladder(**changes: Any) -> LadderSettings:

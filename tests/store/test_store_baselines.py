@@ -117,7 +117,7 @@ def test_the_luck_column_is_published_bit_for_bit_and_verified(played: Path) -> 
             luck.take(match, void=False)
         told = {line.luck and astuple(line.luck) for line in standings(connection, GAME)}
         assert told == {figures[1:] for figures in luck.figures()}
-        small = of_tables(connection, GAME, 2, Fits().ladder(connection, GAME, 2))
+        small = of_tables(connection, GAME, GAME, 2, Fits().ladder(connection, GAME, 2))
         assert {line.luck for line in small.standings} == {None}
         replay(connection, Random(4), list(baselines.missing(connection, GAME, 1)))
         assert verify(connection, GAME).identical, "what is not published yet makes no difference"

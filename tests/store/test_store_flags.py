@@ -44,7 +44,7 @@ def test_a_published_ladder_has_its_flags_and_another_has_others(data: Path) -> 
         assert {flag.kind for flag in made.flags} >= {FlagKind.PAIR, FlagKind.LIFT, FlagKind.CHANGE}
         publish(connection, GAME, made, NOW)
         assert as_published(connection, GAME) == made
-        assert current(connection, GAME).flags == standing_out(connection, GAME)
+        assert current(connection, GAME, GAME).flags == standing_out(connection, GAME)
         [pair] = [row for row in standing_out(connection, GAME) if row.kind is FlagKind.PAIR]
         assert (pair.bot, pair.owner, pair.other, pair.other_owner) == ("Ann", "Ann", "Eve", "Mallory")
         assert (pair.matches, pair.version) == (80, "")

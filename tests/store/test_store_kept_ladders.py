@@ -48,10 +48,10 @@ def test_a_published_ladder_is_found_by_its_time_as_it_was(data_played: Path) ->
         play(connection, Random(2), [*connection.scalars(select(schema.bots.c.id))], 60)
         second = fitted(connection)
         publish(connection, GAME, second, NOON + HOUR)
-        assert published_until(connection, GAME, NOON - 1).published is None
-        assert published_until(connection, "another", NOON + HOUR).standings == ()
+        assert published_until(connection, GAME, GAME, NOON - 1).published is None
+        assert published_until(connection, "another", GAME, NOON + HOUR).standings == ()
         for at, ladder in ((NOON, first), (NOON + HOUR - 1, first), (NOON + HOUR, second), (NOON + DAY, second)):
-            past = published_until(connection, GAME, at)
+            past = published_until(connection, GAME, GAME, at)
             assert (past.through, past.digest, past.scale_error) == (
                 ladder.through,
                 ladder.digest,
@@ -80,7 +80,7 @@ def test_a_bot_of_the_past_has_its_name_of_today(data_played: Path) -> None:
         publish(connection, GAME, fitted(connection), NOON)
         moderation.rename(connection, "bot0", "ann", "a test", NOON)
         moderation.hide(connection, "bot1", "a test", NOON)
-        rows = {row.bot: row for row in published_until(connection, GAME, NOON).standings}
+        rows = {row.bot: row for row in published_until(connection, GAME, GAME, NOON).standings}
         assert set(rows) == {"ann", *(f"bot{number}" for number in range(1, 6))}
         assert rows["bot1"].owner == ""
         assert rows["bot2"].owner != ""

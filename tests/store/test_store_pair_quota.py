@@ -193,7 +193,7 @@ def test_a_fit_under_a_quota_is_published_with_it_and_verified_by_it(data: Path)
         assert made.digest != Fits().ladder(connection, GAME).digest
         publish(connection, GAME, made, NOW)
         assert as_published(connection, GAME) == made == recomputed(connection, GAME, made.through, 0, Quota(2))
-        assert (quota(connection, GAME), current(connection, GAME).pair_quota) == (Quota(2), 2)
+        assert (quota(connection, GAME), current(connection, GAME, GAME).pair_quota) == (Quota(2), 2)
         assert verify(connection, GAME).identical
         assert rebuild(connection, GAME, NOW).identical
         assert as_published(connection, GAME) == made

@@ -67,7 +67,7 @@ def played(data: Path) -> Path:
 
 def test_a_ladder_is_kept_bit_for_bit(played: Path) -> None:
     with open_to_amend(played) as connection:
-        never = current(connection, GAME)
+        never = current(connection, GAME, GAME)
         assert (as_published(connection, GAME), through(connection, GAME)) == (None, 0)
         assert (never.through, never.digest, never.published) == (None, "", None)
         ladder = Fits().ladder(connection, GAME)
@@ -75,7 +75,7 @@ def test_a_ladder_is_kept_bit_for_bit(played: Path) -> None:
     with open_readonly(played) as connection:
         assert as_published(connection, GAME) == ladder
         assert ladder == recomputed(connection, GAME, 60)
-        made = current(connection, GAME)
+        made = current(connection, GAME, GAME)
         assert (made.through, made.digest, made.published) == (60, ladder.digest, instant(NOW))
         assert made.standings == standings(connection, GAME)
 
@@ -160,7 +160,7 @@ def test_fits_go_on_where_they_were(played: Path) -> None:
         assert fits.ladder(connection, GAME) == recomputed(connection, GAME, 82) == Fits().ladder(connection, GAME)
         small = fits.ladder(connection, GAME, seats=2)
         assert 0 < sum(figure.matches for figure in small.figures) < 80
-        rows = of_tables(connection, GAME, 2, small)
+        rows = of_tables(connection, GAME, GAME, 2, small)
         assert [row.matches for row in rows.standings] == [line.matches for line in small.lines]
         assert (rows.seats, rows.through, rows.digest, rows.published) == (2, 82, small.digest, None)
 

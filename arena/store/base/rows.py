@@ -19,6 +19,8 @@ from arena.store.base.interruption import Interruption
 
 JSON_KEY: Final = "json_key"
 """Key of a field's metadata for the name under which `--json` prints it."""
+ONLY_IF_SET: Final = "only_if_set"
+"""Key of a field's metadata: `--json` leaves the field out if it is empty or 0."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -172,6 +174,10 @@ class LadderRows:
 
     For an older bot that mostly meets older ones, all young bots together count as one under the quotas.
     """
+    ladder: str = field(default="", metadata={ONLY_IF_SET: True})
+    """Name of the ladder; empty in the first season of the game's default ladder."""
+    season: int = field(default=0, metadata={ONLY_IF_SET: True})
+    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +220,10 @@ class PastLadder:
     """Standard error of the scale, in Elo, which all ratings share."""
     standings: tuple[PastLadderRow, ...]
     """The standings, best first."""
+    ladder: str = field(default="", metadata={ONLY_IF_SET: True})
+    """Name of the ladder; empty in the first season of the game's default ladder."""
+    season: int = field(default=0, metadata={ONLY_IF_SET: True})
+    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +337,10 @@ class MatchRow:
     """True if the match's replay was removed to save space."""
     kind: MatchKind = MatchKind.RATED
     """The kind of match. An interrupted match of an older server counts as rated."""
+    ladder: str = field(default="", metadata={ONLY_IF_SET: True})
+    """Name of the ladder; empty in the first season of the game's default ladder."""
+    season: int = field(default=0, metadata={ONLY_IF_SET: True})
+    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
 
     @property
     def interruption(self) -> Interruption | None:

@@ -17,6 +17,7 @@ from arena.ladder.luck_columns import LuckFigures
 from arena.store import schema
 from arena.store.base.rows import PastLadder, PastLadderRow, instant
 from arena.store.ladder import events, pair_days
+from arena.store.ladder.seasons import named
 
 _RATINGS: Final = schema.ratings.c
 _LINES: Final = schema.standings.c
@@ -183,12 +184,13 @@ def keep(connection: Connection, ladder_id: str, ladder: Ladder, at: int) -> Non
     _thin(connection, ladder_id, at)
 
 
-def published_until(connection: Connection, ladder_id: str, at: int) -> PastLadder:
-    """Return the last stored ladder that was published at or before the time `at`, in microseconds since 1970."""
+def published_until(connection: Connection, ladder_id: str, game: str, at: int) -> PastLadder:
+    """Return a game's last stored ladder that was published by the time `at`, in microseconds since 1970."""
+    ladder, season = named(ladder_id, game)
     until = select(schema.kept_ladders).where(_LADDERS.ladder == ladder_id, _LADDERS.at <= at)
     row = connection.execute(until.order_by(_LADDERS.at.desc(), _LADDERS.id.desc()).limit(1)).one_or_none()
     if row is None:
-        return PastLadder(ladder_id, None, None, "", None, ())
+        return PastLadder(game, None, None, "", None, (), ladder, season)
     lines, version, bot = schema.kept_standings, schema.versions.c, schema.bots.c
     query = select(lines, version.version, bot.name, bot.owner, bot.house, bot.hidden)
     query = query.select_from(lines.join(schema.versions).join(schema.bots)).where(_KEPT_LINES.ladder_id == row.id)
@@ -211,7 +213,8 @@ def published_until(connection: Connection, ladder_id: str, at: int) -> PastLadd
         )
         for line in connection.execute(query.order_by(_KEPT_LINES.rank, _KEPT_LINES.node))
     )
-    return PastLadder(ladder_id, instant(row.at), row.through, row.digest, row.scale_error, tuple(standings))
+    figures = row.through, row.digest, row.scale_error
+    return PastLadder(game, instant(row.at), *figures, tuple(standings), ladder, season)
 
 
 def _thin(connection: Connection, ladder_id: str, now: int) -> None:

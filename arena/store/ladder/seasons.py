@@ -31,6 +31,16 @@ class Season(NamedTuple):
     """Time at which the season began, in microseconds since 1970; None for the first season."""
 
 
+class SeasonSummary(NamedTuple):
+    """A season with the state of its standings."""
+
+    season: Season
+    published: int | None
+    """Time at which its standings were last published, in microseconds since 1970; None before the first fit."""
+    events: int
+    """Number of its events: each result is one, and each void another."""
+
+
 def name_of(ladder_id: str) -> str:
     """Return the name of the ladder to which an id belongs."""
     return ladder_id.partition("/")[0]
@@ -70,6 +80,17 @@ def begin(connection: Connection, ladder: str, at: int) -> Season:
     connection.execute(insert(schema.seasons).values(season._asdict()))
     log.append(connection, LeafKind.SEASON, at, name=ladder, season=number, ladder=season.id)
     return season
+
+
+def summaries(connection: Connection, ladder: str) -> tuple[SeasonSummary, ...]:
+    """Return the seasons of the ladder with this name and the state of their standings, in order."""
+    published, newest = schema.ladders.c.at, func.max(schema.rated_results.c.number)
+    found: list[SeasonSummary] = []
+    for season in list_seasons(connection, ladder):
+        at = connection.scalar(select(published).where(schema.ladders.c.ladder == season.id))
+        events = connection.scalar(select(newest).where(schema.rated_results.c.ladder == season.id))
+        found.append(SeasonSummary(season, at, events or 0))
+    return tuple(found)
 
 
 def resolve(

@@ -19,16 +19,20 @@ from arena.store import schema
 from arena.store.base.rows import FlagRow, LadderRow, LadderRows, LuckRow, RatedRow, instant
 from arena.store.bots import bots
 from arena.store.ladder.publishing import as_published
+from arena.store.ladder.seasons import named
 
 MIN_ERROR: Final = 1e-6
 """Smallest standard error used in a division, in Elo: far below any real error."""
 
 
-def current(connection: Connection, ladder_id: str) -> LadderRows:
-    """Return the current ladder."""
+def current(connection: Connection, ladder_id: str, game: str) -> LadderRows:
+    """Return a ladder of a game as it is now."""
+    ladder, season = named(ladder_id, game)
     row = connection.execute(select(schema.ladders).where(schema.ladders.c.ladder == ladder_id)).one_or_none()
     return LadderRows(
-        game=ladder_id,
+        game=game,
+        ladder=ladder,
+        season=season,
         seats=0,
         standings=standings(connection, ladder_id),
         through=None if row is None else row.through,
@@ -59,13 +63,19 @@ def standings(connection: Connection, ladder_id: str) -> tuple[LadderRow, ...]:
     return _ranked(fitted, [_unfitted(row, field) for row in newest.values()])
 
 
-def of_tables(connection: Connection, ladder_id: str, seats: int, ladder: Ladder) -> LadderRows:
-    """Return the rows of a ladder fitted to tables of one size; `ladder` gives ranks, ratings and match counts."""
+def of_tables(connection: Connection, ladder_id: str, game: str, seats: int, ladder: Ladder) -> LadderRows:
+    """Return the rows of a game's ladder fitted to tables of one size.
+
+    `ladder` gives ranks, ratings and match counts.
+    """
+    name, season = named(ladder_id, game)
     rows = _rows(connection, ladder_id)
     known = [line for line in ladder.lines if line.node in rows]
     shown = _fitted(rows, known)
     return LadderRows(
-        game=ladder_id,
+        game=game,
+        ladder=name,
+        season=season,
         seats=seats,
         standings=tuple(replace(shown[line.node], matches=line.matches) for line in known),
         through=ladder.through,

@@ -22,6 +22,7 @@ from arena.store.base.rows import MatchRow, MatchState, SeatRow, instant
 from arena.store.base.statements import Statement
 from arena.store.bots.bots import Bot, BotId, bot_of, known
 from arena.store.ladder import events, pair_days, ratings, versions
+from arena.store.ladder.seasons import named as named_season
 from arena.store.matches import contests
 from arena.store.replays import replays
 
@@ -304,6 +305,9 @@ def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchR
             voided=voided.get(row.id, ""),
             pruned=row.id in pruned,
             kind=MatchKind(row.kind),
+            ladder=ladder,
+            season=season,
         )
         for row in rows
+        for ladder, season in [named_season(row.ladder, row.game)]
     )

@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -18,7 +18,7 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from arena.queries.json_form import json_key
+from arena.queries.json_form import always_in_json, json_key
 from arena.version import __version__
 from arena.web.answers.responses import PROBLEM_TYPE, REPLAY_TYPE, SCHEMA
 from arena.web.api.endpoint import Endpoint
@@ -84,7 +84,10 @@ class Schemas:
                 if name in meanings:
                     schema["description"] = meanings[name]
                 properties[keys.get(name, name)] = schema
-            self.rows[row.__name__] = {"description": inspect.getdoc(row) or "", **_object(properties)}
+            absent = (
+                {json_key(each) for each in fields(row) if not always_in_json(each)} if is_dataclass(row) else set()
+            )
+            self.rows[row.__name__] = {"description": inspect.getdoc(row) or "", **_object(properties, absent)}
         return {"$ref": f"#/components/schemas/{row.__name__}"}
 
 
@@ -102,8 +105,13 @@ def field_docstrings(row: type) -> Mapping[str, str]:
     return found
 
 
-def _object(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    return {"type": "object", "properties": dict(properties), "required": [*properties]}
+def _object(properties: Mapping[str, Mapping[str, Any]], absent: Collection[str] = ()) -> dict[str, Any]:
+    """Return the schema of an object. `absent`: the properties that it may lack."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [name for name in properties if name not in absent],
+    }
 
 
 @cache

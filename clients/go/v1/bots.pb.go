@@ -919,7 +919,9 @@ type ChallengeBotsRequest struct {
 	// The names of the other bots at the table. Only a house bot may be named several times.
 	Opponents []string `protobuf:"bytes,1,rep,name=opponents,proto3" json:"opponents,omitempty"`
 	// The game, by name.
-	Game          string `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
+	Game string `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
+	// The ladder, by name, on whose terms they play; empty for the default ladder of `game`. With a ladder, `game` may be empty.
+	Ladder        string `protobuf:"bytes,3,opt,name=ladder,proto3" json:"ladder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -964,6 +966,13 @@ func (x *ChallengeBotsRequest) GetOpponents() []string {
 func (x *ChallengeBotsRequest) GetGame() string {
 	if x != nil {
 		return x.Game
+	}
+	return ""
+}
+
+func (x *ChallengeBotsRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
 	}
 	return ""
 }
@@ -1279,10 +1288,11 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\x05token\x18\x01 \x01(\tR\x05token\"(\n" +
 	"\x12RevokeTokenRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x15\n" +
-	"\x13RevokeTokenResponse\"H\n" +
+	"\x13RevokeTokenResponse\"`\n" +
 	"\x14ChallengeBotsRequest\x12\x1c\n" +
 	"\topponents\x18\x01 \x03(\tR\topponents\x12\x12\n" +
-	"\x04game\x18\x02 \x01(\tR\x04game\"6\n" +
+	"\x04game\x18\x02 \x01(\tR\x04game\x12\x16\n" +
+	"\x06ladder\x18\x03 \x01(\tR\x06ladder\"6\n" +
 	"\x15ChallengeBotsResponse\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\"Z\n" +
 	"\x14ListBotEventsRequest\x12\x19\n" +

@@ -62,8 +62,8 @@ type BotServiceClient interface {
 	// Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
 	// The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
 	// Hello.challenges, except house bots, which always accept.
-	// UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
-	// named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+	// UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, has no such ladder of it, or none at tables
+	// of this size, or a bot is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
 	// parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
 	// the bots of one owner may send, or than one bot may get.
 	ChallengeBots(ctx context.Context, in *ChallengeBotsRequest, opts ...grpc.CallOption) (*ChallengeBotsResponse, error)
@@ -193,8 +193,8 @@ type BotServiceServer interface {
 	// Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
 	// The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
 	// Hello.challenges, except house bots, which always accept.
-	// UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
-	// named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+	// UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, has no such ladder of it, or none at tables
+	// of this size, or a bot is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
 	// parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
 	// the bots of one owner may send, or than one bot may get.
 	ChallengeBots(context.Context, *ChallengeBotsRequest) (*ChallengeBotsResponse, error)

@@ -22,6 +22,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// The rule by which bots may play on a ladder.
+type LadderAccess int32
+
+const (
+	// Not used.
+	LadderAccess_LADDER_ACCESS_UNSPECIFIED LadderAccess = 0
+	// Every bot may.
+	LadderAccess_LADDER_ACCESS_OPEN LadderAccess = 1
+	// Bots with an invitation to it may.
+	LadderAccess_LADDER_ACCESS_INVITED LadderAccess = 2
+	// Bots of the owners that the server's settings list may.
+	LadderAccess_LADDER_ACCESS_LISTED LadderAccess = 3
+)
+
+// Enum value maps for LadderAccess.
+var (
+	LadderAccess_name = map[int32]string{
+		0: "LADDER_ACCESS_UNSPECIFIED",
+		1: "LADDER_ACCESS_OPEN",
+		2: "LADDER_ACCESS_INVITED",
+		3: "LADDER_ACCESS_LISTED",
+	}
+	LadderAccess_value = map[string]int32{
+		"LADDER_ACCESS_UNSPECIFIED": 0,
+		"LADDER_ACCESS_OPEN":        1,
+		"LADDER_ACCESS_INVITED":     2,
+		"LADDER_ACCESS_LISTED":      3,
+	}
+)
+
+func (x LadderAccess) Enum() *LadderAccess {
+	p := new(LadderAccess)
+	*p = x
+	return p
+}
+
+func (x LadderAccess) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LadderAccess) Descriptor() protoreflect.EnumDescriptor {
+	return file_arena_v1_ladder_proto_enumTypes[0].Descriptor()
+}
+
+func (LadderAccess) Type() protoreflect.EnumType {
+	return &file_arena_v1_ladder_proto_enumTypes[0]
+}
+
+func (x LadderAccess) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LadderAccess.Descriptor instead.
+func (LadderAccess) EnumDescriptor() ([]byte, []int) {
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{0}
+}
+
 // The kinds of flags.
 type FlagKind int32
 
@@ -71,11 +128,11 @@ func (x FlagKind) String() string {
 }
 
 func (FlagKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_arena_v1_ladder_proto_enumTypes[0].Descriptor()
+	return file_arena_v1_ladder_proto_enumTypes[1].Descriptor()
 }
 
 func (FlagKind) Type() protoreflect.EnumType {
-	return &file_arena_v1_ladder_proto_enumTypes[0]
+	return &file_arena_v1_ladder_proto_enumTypes[1]
 }
 
 func (x FlagKind) Number() protoreflect.EnumNumber {
@@ -84,7 +141,281 @@ func (x FlagKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FlagKind.Descriptor instead.
 func (FlagKind) EnumDescriptor() ([]byte, []int) {
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{1}
+}
+
+// Asks for the ladders; it has no conditions.
+type ListLaddersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLaddersRequest) Reset() {
+	*x = ListLaddersRequest{}
+	mi := &file_arena_v1_ladder_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLaddersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLaddersRequest) ProtoMessage() {}
+
+func (x *ListLaddersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_ladder_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLaddersRequest.ProtoReflect.Descriptor instead.
+func (*ListLaddersRequest) Descriptor() ([]byte, []int) {
 	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{0}
+}
+
+// The ladders of a server.
+type ListLaddersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ladders, in the order of the server's settings.
+	Ladders       []*LadderEntry `protobuf:"bytes,1,rep,name=ladders,proto3" json:"ladders,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLaddersResponse) Reset() {
+	*x = ListLaddersResponse{}
+	mi := &file_arena_v1_ladder_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLaddersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLaddersResponse) ProtoMessage() {}
+
+func (x *ListLaddersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_ladder_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLaddersResponse.ProtoReflect.Descriptor instead.
+func (*ListLaddersResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ListLaddersResponse) GetLadders() []*LadderEntry {
+	if x != nil {
+		return x.Ladders
+	}
+	return nil
+}
+
+// A ladder of a server.
+type LadderEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ladder's name. The default ladder of a game has the game's name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of its game.
+	Game string `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
+	// The numbers of seats of its matches.
+	Seats []uint32 `protobuf:"varint,3,rep,packed,name=seats,proto3" json:"seats,omitempty"`
+	// The options of its matches that differ from their defaults, as text.
+	Options map[string]string `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The limits of its matches, and the consequences of exceeding them.
+	Conduct *Conduct `protobuf:"bytes,5,opt,name=conduct,proto3" json:"conduct,omitempty"`
+	// The bots that may play on it.
+	Access LadderAccess `protobuf:"varint,6,opt,name=access,proto3,enum=arena.v1.LadderAccess" json:"access,omitempty"`
+	// Whether house bots fill its tables.
+	House bool `protobuf:"varint,7,opt,name=house,proto3" json:"house,omitempty"`
+	// The number of rated matches that one bot can begin in an hour; 0 for no limit.
+	MatchesPerHour uint32 `protobuf:"varint,8,opt,name=matches_per_hour,json=matchesPerHour,proto3" json:"matches_per_hour,omitempty"`
+	// Its seasons, in order; the last is the current one.
+	Seasons       []*LadderSeason `protobuf:"bytes,9,rep,name=seasons,proto3" json:"seasons,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LadderEntry) Reset() {
+	*x = LadderEntry{}
+	mi := &file_arena_v1_ladder_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LadderEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LadderEntry) ProtoMessage() {}
+
+func (x *LadderEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_ladder_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LadderEntry.ProtoReflect.Descriptor instead.
+func (*LadderEntry) Descriptor() ([]byte, []int) {
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *LadderEntry) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LadderEntry) GetGame() string {
+	if x != nil {
+		return x.Game
+	}
+	return ""
+}
+
+func (x *LadderEntry) GetSeats() []uint32 {
+	if x != nil {
+		return x.Seats
+	}
+	return nil
+}
+
+func (x *LadderEntry) GetOptions() map[string]string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *LadderEntry) GetConduct() *Conduct {
+	if x != nil {
+		return x.Conduct
+	}
+	return nil
+}
+
+func (x *LadderEntry) GetAccess() LadderAccess {
+	if x != nil {
+		return x.Access
+	}
+	return LadderAccess_LADDER_ACCESS_UNSPECIFIED
+}
+
+func (x *LadderEntry) GetHouse() bool {
+	if x != nil {
+		return x.House
+	}
+	return false
+}
+
+func (x *LadderEntry) GetMatchesPerHour() uint32 {
+	if x != nil {
+		return x.MatchesPerHour
+	}
+	return 0
+}
+
+func (x *LadderEntry) GetSeasons() []*LadderSeason {
+	if x != nil {
+		return x.Seasons
+	}
+	return nil
+}
+
+// A season of a ladder. Each has standings of its own, which remain when the next begins.
+type LadderSeason struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the season, from 1.
+	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// The time at which it began; absent for the first.
+	Begun *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=begun,proto3" json:"begun,omitempty"`
+	// The time at which its standings were last published; absent before the first fit.
+	Published *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=published,proto3" json:"published,omitempty"`
+	// The number of its events: each result is one, and each void another.
+	Events        uint64 `protobuf:"varint,4,opt,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LadderSeason) Reset() {
+	*x = LadderSeason{}
+	mi := &file_arena_v1_ladder_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LadderSeason) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LadderSeason) ProtoMessage() {}
+
+func (x *LadderSeason) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_ladder_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LadderSeason.ProtoReflect.Descriptor instead.
+func (*LadderSeason) Descriptor() ([]byte, []int) {
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LadderSeason) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *LadderSeason) GetBegun() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Begun
+	}
+	return nil
+}
+
+func (x *LadderSeason) GetPublished() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Published
+	}
+	return nil
+}
+
+func (x *LadderSeason) GetEvents() uint64 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
 }
 
 // A page of a ladder.
@@ -97,14 +428,18 @@ type GetLadderRequest struct {
 	// The largest number of standings on the page, and of flags; 1000 where absent.
 	Limit *uint32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty.
+	Ladder string `protobuf:"bytes,5,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The season of the ladder, from 1; 0 for the current one.
+	Season        uint32 `protobuf:"varint,6,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetLadderRequest) Reset() {
 	*x = GetLadderRequest{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[0]
+	mi := &file_arena_v1_ladder_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -116,7 +451,7 @@ func (x *GetLadderRequest) String() string {
 func (*GetLadderRequest) ProtoMessage() {}
 
 func (x *GetLadderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[0]
+	mi := &file_arena_v1_ladder_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -129,7 +464,7 @@ func (x *GetLadderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLadderRequest.ProtoReflect.Descriptor instead.
 func (*GetLadderRequest) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{0}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetLadderRequest) GetGame() string {
@@ -158,6 +493,20 @@ func (x *GetLadderRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *GetLadderRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *GetLadderRequest) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
 }
 
 // A page of a ladder. Every page has all fields of the ladder.
@@ -190,13 +539,17 @@ type GetLadderResponse struct {
 	PairYoungDays uint32 `protobuf:"varint,12,opt,name=pair_young_days,json=pairYoungDays,proto3" json:"pair_young_days,omitempty"`
 	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,13,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The name of the ladder; empty in the first season of the game's default ladder.
+	Ladder string `protobuf:"bytes,14,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The number of the ladder's season, from 1; 0 in the first season of the game's default ladder.
+	Season        uint32 `protobuf:"varint,15,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetLadderResponse) Reset() {
 	*x = GetLadderResponse{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[1]
+	mi := &file_arena_v1_ladder_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -208,7 +561,7 @@ func (x *GetLadderResponse) String() string {
 func (*GetLadderResponse) ProtoMessage() {}
 
 func (x *GetLadderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[1]
+	mi := &file_arena_v1_ladder_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -221,7 +574,7 @@ func (x *GetLadderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLadderResponse.ProtoReflect.Descriptor instead.
 func (*GetLadderResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{1}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetLadderResponse) GetGame() string {
@@ -315,6 +668,20 @@ func (x *GetLadderResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *GetLadderResponse) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *GetLadderResponse) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
+}
+
 // Results that differ from those that the last fit expects. A flag is no verdict, and no rating depends on it.
 type Flag struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -342,7 +709,7 @@ type Flag struct {
 
 func (x *Flag) Reset() {
 	*x = Flag{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[2]
+	mi := &file_arena_v1_ladder_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -354,7 +721,7 @@ func (x *Flag) String() string {
 func (*Flag) ProtoMessage() {}
 
 func (x *Flag) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[2]
+	mi := &file_arena_v1_ladder_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -367,7 +734,7 @@ func (x *Flag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flag.ProtoReflect.Descriptor instead.
 func (*Flag) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{2}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Flag) GetKind() FlagKind {
@@ -497,7 +864,7 @@ type Standing struct {
 
 func (x *Standing) Reset() {
 	*x = Standing{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[3]
+	mi := &file_arena_v1_ladder_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +876,7 @@ func (x *Standing) String() string {
 func (*Standing) ProtoMessage() {}
 
 func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[3]
+	mi := &file_arena_v1_ladder_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +889,7 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standing.ProtoReflect.Descriptor instead.
 func (*Standing) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{3}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Standing) GetRank() uint32 {
@@ -733,7 +1100,7 @@ type Luck struct {
 
 func (x *Luck) Reset() {
 	*x = Luck{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[4]
+	mi := &file_arena_v1_ladder_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +1112,7 @@ func (x *Luck) String() string {
 func (*Luck) ProtoMessage() {}
 
 func (x *Luck) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[4]
+	mi := &file_arena_v1_ladder_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +1125,7 @@ func (x *Luck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Luck.ProtoReflect.Descriptor instead.
 func (*Luck) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{4}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Luck) GetMatches() uint32 {
@@ -806,14 +1173,18 @@ type GetPastLadderRequest struct {
 	// The largest number of standings on the page; 1000 where absent.
 	Limit *uint32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty.
+	Ladder string `protobuf:"bytes,5,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The season of the ladder, from 1; 0 for the current one.
+	Season        uint32 `protobuf:"varint,6,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetPastLadderRequest) Reset() {
 	*x = GetPastLadderRequest{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[5]
+	mi := &file_arena_v1_ladder_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -825,7 +1196,7 @@ func (x *GetPastLadderRequest) String() string {
 func (*GetPastLadderRequest) ProtoMessage() {}
 
 func (x *GetPastLadderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[5]
+	mi := &file_arena_v1_ladder_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -838,7 +1209,7 @@ func (x *GetPastLadderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPastLadderRequest.ProtoReflect.Descriptor instead.
 func (*GetPastLadderRequest) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{5}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetPastLadderRequest) GetGame() string {
@@ -869,6 +1240,20 @@ func (x *GetPastLadderRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *GetPastLadderRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *GetPastLadderRequest) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
+}
+
 // A page of a past ladder. Every page has all fields of the ladder.
 type GetPastLadderResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -886,13 +1271,17 @@ type GetPastLadderResponse struct {
 	Standings []*PastStanding `protobuf:"bytes,6,rep,name=standings,proto3" json:"standings,omitempty"`
 	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,7,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The name of the ladder; empty in the first season of the game's default ladder.
+	Ladder string `protobuf:"bytes,8,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The number of the ladder's season, from 1; 0 in the first season of the game's default ladder.
+	Season        uint32 `protobuf:"varint,9,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetPastLadderResponse) Reset() {
 	*x = GetPastLadderResponse{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[6]
+	mi := &file_arena_v1_ladder_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1293,7 @@ func (x *GetPastLadderResponse) String() string {
 func (*GetPastLadderResponse) ProtoMessage() {}
 
 func (x *GetPastLadderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[6]
+	mi := &file_arena_v1_ladder_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1306,7 @@ func (x *GetPastLadderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPastLadderResponse.ProtoReflect.Descriptor instead.
 func (*GetPastLadderResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{6}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetPastLadderResponse) GetGame() string {
@@ -969,6 +1358,20 @@ func (x *GetPastLadderResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *GetPastLadderResponse) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *GetPastLadderResponse) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
+}
+
 // One bot on a past ladder, by its version of that time.
 type PastStanding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1006,7 +1409,7 @@ type PastStanding struct {
 
 func (x *PastStanding) Reset() {
 	*x = PastStanding{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[7]
+	mi := &file_arena_v1_ladder_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1018,7 +1421,7 @@ func (x *PastStanding) String() string {
 func (*PastStanding) ProtoMessage() {}
 
 func (x *PastStanding) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[7]
+	mi := &file_arena_v1_ladder_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1031,7 +1434,7 @@ func (x *PastStanding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastStanding.ProtoReflect.Descriptor instead.
 func (*PastStanding) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{7}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PastStanding) GetRank() uint32 {
@@ -1142,14 +1545,18 @@ type GetHistoryRequest struct {
 	// The largest number of matches on the page; 1000 where absent. The first page has the matches with the highest numbers.
 	Limit *uint32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty.
+	Ladder string `protobuf:"bytes,5,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The season of the ladder, from 1; 0 for the current one.
+	Season        uint32 `protobuf:"varint,6,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetHistoryRequest) Reset() {
 	*x = GetHistoryRequest{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[8]
+	mi := &file_arena_v1_ladder_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1568,7 @@ func (x *GetHistoryRequest) String() string {
 func (*GetHistoryRequest) ProtoMessage() {}
 
 func (x *GetHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[8]
+	mi := &file_arena_v1_ladder_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1581,7 @@ func (x *GetHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{8}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetHistoryRequest) GetGame() string {
@@ -1205,6 +1612,20 @@ func (x *GetHistoryRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *GetHistoryRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *GetHistoryRequest) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
+}
+
 // A page of the history of a bot's live rating.
 type GetHistoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1218,7 +1639,7 @@ type GetHistoryResponse struct {
 
 func (x *GetHistoryResponse) Reset() {
 	*x = GetHistoryResponse{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[9]
+	mi := &file_arena_v1_ladder_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1651,7 @@ func (x *GetHistoryResponse) String() string {
 func (*GetHistoryResponse) ProtoMessage() {}
 
 func (x *GetHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[9]
+	mi := &file_arena_v1_ladder_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1664,7 @@ func (x *GetHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{9}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetHistoryResponse) GetMatches() []*RatedMatch {
@@ -1270,14 +1691,18 @@ type ListVersionsRequest struct {
 	// The largest number of versions on the page; 50 where absent.
 	Limit *uint32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty.
+	Ladder string `protobuf:"bytes,5,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The season of the ladder, from 1; 0 for the current one.
+	Season        uint32 `protobuf:"varint,6,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListVersionsRequest) Reset() {
 	*x = ListVersionsRequest{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[10]
+	mi := &file_arena_v1_ladder_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1289,7 +1714,7 @@ func (x *ListVersionsRequest) String() string {
 func (*ListVersionsRequest) ProtoMessage() {}
 
 func (x *ListVersionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[10]
+	mi := &file_arena_v1_ladder_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1302,7 +1727,7 @@ func (x *ListVersionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVersionsRequest.ProtoReflect.Descriptor instead.
 func (*ListVersionsRequest) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{10}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListVersionsRequest) GetGame() string {
@@ -1333,6 +1758,20 @@ func (x *ListVersionsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListVersionsRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *ListVersionsRequest) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
+}
+
 // A page of the list of a bot's versions that have a result in the game.
 type ListVersionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1346,7 +1785,7 @@ type ListVersionsResponse struct {
 
 func (x *ListVersionsResponse) Reset() {
 	*x = ListVersionsResponse{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[11]
+	mi := &file_arena_v1_ladder_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1797,7 @@ func (x *ListVersionsResponse) String() string {
 func (*ListVersionsResponse) ProtoMessage() {}
 
 func (x *ListVersionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[11]
+	mi := &file_arena_v1_ladder_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1810,7 @@ func (x *ListVersionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVersionsResponse.ProtoReflect.Descriptor instead.
 func (*ListVersionsResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{11}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListVersionsResponse) GetVersions() []*VersionEntry {
@@ -1423,7 +1862,7 @@ type VersionEntry struct {
 
 func (x *VersionEntry) Reset() {
 	*x = VersionEntry{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[12]
+	mi := &file_arena_v1_ladder_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1874,7 @@ func (x *VersionEntry) String() string {
 func (*VersionEntry) ProtoMessage() {}
 
 func (x *VersionEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[12]
+	mi := &file_arena_v1_ladder_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1887,7 @@ func (x *VersionEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionEntry.ProtoReflect.Descriptor instead.
 func (*VersionEntry) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{12}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *VersionEntry) GetNumber() uint64 {
@@ -1565,7 +2004,7 @@ type RatedMatch struct {
 
 func (x *RatedMatch) Reset() {
 	*x = RatedMatch{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[13]
+	mi := &file_arena_v1_ladder_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1577,7 +2016,7 @@ func (x *RatedMatch) String() string {
 func (*RatedMatch) ProtoMessage() {}
 
 func (x *RatedMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[13]
+	mi := &file_arena_v1_ladder_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1590,7 +2029,7 @@ func (x *RatedMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RatedMatch.ProtoReflect.Descriptor instead.
 func (*RatedMatch) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{13}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RatedMatch) GetMatchId() uint64 {
@@ -1655,14 +2094,18 @@ type GetOpponentsRequest struct {
 	// the bot's newest 20,000 matches of all games.
 	Last *uint32 `protobuf:"varint,4,opt,name=last,proto3,oneof" json:"last,omitempty"`
 	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty.
+	Ladder string `protobuf:"bytes,6,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The season of the ladder, from 1; 0 for the current one.
+	Season        uint32 `protobuf:"varint,7,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetOpponentsRequest) Reset() {
 	*x = GetOpponentsRequest{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[14]
+	mi := &file_arena_v1_ladder_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +2117,7 @@ func (x *GetOpponentsRequest) String() string {
 func (*GetOpponentsRequest) ProtoMessage() {}
 
 func (x *GetOpponentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[14]
+	mi := &file_arena_v1_ladder_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +2130,7 @@ func (x *GetOpponentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOpponentsRequest.ProtoReflect.Descriptor instead.
 func (*GetOpponentsRequest) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{14}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetOpponentsRequest) GetGame() string {
@@ -1725,6 +2168,20 @@ func (x *GetOpponentsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *GetOpponentsRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *GetOpponentsRequest) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
+}
+
 // A page of a bot's results by opponent.
 type GetOpponentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1738,7 +2195,7 @@ type GetOpponentsResponse struct {
 
 func (x *GetOpponentsResponse) Reset() {
 	*x = GetOpponentsResponse{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[15]
+	mi := &file_arena_v1_ladder_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1750,7 +2207,7 @@ func (x *GetOpponentsResponse) String() string {
 func (*GetOpponentsResponse) ProtoMessage() {}
 
 func (x *GetOpponentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[15]
+	mi := &file_arena_v1_ladder_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1763,7 +2220,7 @@ func (x *GetOpponentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOpponentsResponse.ProtoReflect.Descriptor instead.
 func (*GetOpponentsResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{15}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetOpponentsResponse) GetOpponents() []*OpponentEntry {
@@ -1803,7 +2260,7 @@ type OpponentEntry struct {
 
 func (x *OpponentEntry) Reset() {
 	*x = OpponentEntry{}
-	mi := &file_arena_v1_ladder_proto_msgTypes[16]
+	mi := &file_arena_v1_ladder_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +2272,7 @@ func (x *OpponentEntry) String() string {
 func (*OpponentEntry) ProtoMessage() {}
 
 func (x *OpponentEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_ladder_proto_msgTypes[16]
+	mi := &file_arena_v1_ladder_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +2285,7 @@ func (x *OpponentEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpponentEntry.ProtoReflect.Descriptor instead.
 func (*OpponentEntry) Descriptor() ([]byte, []int) {
-	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{16}
+	return file_arena_v1_ladder_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *OpponentEntry) GetOpponent() string {
@@ -1884,15 +2341,38 @@ var File_arena_v1_ladder_proto protoreflect.FileDescriptor
 
 const file_arena_v1_ladder_proto_rawDesc = "" +
 	"\n" +
-	"\x15arena/v1/ladder.proto\x12\barena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8f\x01\n" +
+	"\x15arena/v1/ladder.proto\x12\barena.v1\x1a\x13arena/v1/play.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x14\n" +
+	"\x12ListLaddersRequest\"F\n" +
+	"\x13ListLaddersResponse\x12/\n" +
+	"\aladders\x18\x01 \x03(\v2\x15.arena.v1.LadderEntryR\aladders\"\x94\x03\n" +
+	"\vLadderEntry\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\tR\x04game\x12\x14\n" +
+	"\x05seats\x18\x03 \x03(\rR\x05seats\x12<\n" +
+	"\aoptions\x18\x04 \x03(\v2\".arena.v1.LadderEntry.OptionsEntryR\aoptions\x12+\n" +
+	"\aconduct\x18\x05 \x01(\v2\x11.arena.v1.ConductR\aconduct\x12.\n" +
+	"\x06access\x18\x06 \x01(\x0e2\x16.arena.v1.LadderAccessR\x06access\x12\x14\n" +
+	"\x05house\x18\a \x01(\bR\x05house\x12(\n" +
+	"\x10matches_per_hour\x18\b \x01(\rR\x0ematchesPerHour\x120\n" +
+	"\aseasons\x18\t \x03(\v2\x16.arena.v1.LadderSeasonR\aseasons\x1a:\n" +
+	"\fOptionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xae\x01\n" +
+	"\fLadderSeason\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x120\n" +
+	"\x05begun\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\x128\n" +
+	"\tpublished\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tpublished\x12\x1a\n" +
+	"\x06events\x18\x04 \x01(\x04B\x020\x02R\x06events\"\xbf\x01\n" +
 	"\x10GetLadderRequest\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x19\n" +
 	"\x05seats\x18\x02 \x01(\rH\x00R\x05seats\x88\x01\x01\x12\x19\n" +
 	"\x05limit\x18\x03 \x01(\rH\x01R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageTokenB\b\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06ladder\x18\x05 \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\x06 \x01(\rR\x06seasonB\b\n" +
 	"\x06_seatsB\b\n" +
-	"\x06_limit\"\xbf\x04\n" +
+	"\x06_limit\"\xef\x04\n" +
 	"\x11GetLadderResponse\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x120\n" +
 	"\tstandings\x18\x02 \x03(\v2\x12.arena.v1.StandingR\tstandings\x12!\n" +
@@ -1909,7 +2389,9 @@ const file_arena_v1_ladder_proto_rawDesc = "" +
 	" \x01(\rR\tpairQuota\x12&\n" +
 	"\x0fpair_week_quota\x18\v \x01(\rR\rpairWeekQuota\x12&\n" +
 	"\x0fpair_young_days\x18\f \x01(\rR\rpairYoungDays\x12&\n" +
-	"\x0fnext_page_token\x18\r \x01(\tR\rnextPageTokenB\n" +
+	"\x0fnext_page_token\x18\r \x01(\tR\rnextPageToken\x12\x16\n" +
+	"\x06ladder\x18\x0e \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\x0f \x01(\rR\x06seasonB\n" +
 	"\n" +
 	"\b_throughB\x0e\n" +
 	"\f_scale_error\"\xed\x01\n" +
@@ -1970,14 +2452,16 @@ const file_arena_v1_ladder_proto_rawDesc = "" +
 	"\badjusted\x18\x04 \x01(\x01R\badjusted\x12*\n" +
 	"\x0eadjusted_error\x18\x05 \x01(\x01H\x01R\radjustedError\x88\x01\x01B\x0e\n" +
 	"\f_plain_errorB\x11\n" +
-	"\x0f_adjusted_error\"\x9a\x01\n" +
+	"\x0f_adjusted_error\"\xca\x01\n" +
 	"\x14GetPastLadderRequest\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x19\n" +
 	"\x05limit\x18\x03 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageTokenB\b\n" +
-	"\x06_limit\"\xc0\x02\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06ladder\x18\x05 \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\x06 \x01(\rR\x06seasonB\b\n" +
+	"\x06_limit\"\xf0\x02\n" +
 	"\x15GetPastLadderResponse\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x128\n" +
 	"\tpublished\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tpublished\x12!\n" +
@@ -1986,7 +2470,9 @@ const file_arena_v1_ladder_proto_rawDesc = "" +
 	"\vscale_error\x18\x05 \x01(\x01H\x01R\n" +
 	"scaleError\x88\x01\x01\x124\n" +
 	"\tstandings\x18\x06 \x03(\v2\x16.arena.v1.PastStandingR\tstandings\x12&\n" +
-	"\x0fnext_page_token\x18\a \x01(\tR\rnextPageTokenB\n" +
+	"\x0fnext_page_token\x18\a \x01(\tR\rnextPageToken\x12\x16\n" +
+	"\x06ladder\x18\b \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\t \x01(\rR\x06seasonB\n" +
 	"\n" +
 	"\b_throughB\x0e\n" +
 	"\f_scale_error\"\xf7\x02\n" +
@@ -2005,23 +2491,27 @@ const file_arena_v1_ladder_proto_rawDesc = "" +
 	"\trank_high\x18\v \x01(\rR\brankHigh\x12\x12\n" +
 	"\x04best\x18\f \x01(\x01R\x04best\x12\x18\n" +
 	"\amatches\x18\r \x01(\rR\amatches\x12\x1c\n" +
-	"\topponents\x18\x0e \x01(\rR\topponents\"}\n" +
+	"\topponents\x18\x0e \x01(\rR\topponents\"\xad\x01\n" +
 	"\x11GetHistoryRequest\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12\x19\n" +
 	"\x05limit\x18\x03 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageTokenB\b\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06ladder\x18\x05 \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\x06 \x01(\rR\x06seasonB\b\n" +
 	"\x06_limit\"l\n" +
 	"\x12GetHistoryResponse\x12.\n" +
 	"\amatches\x18\x01 \x03(\v2\x14.arena.v1.RatedMatchR\amatches\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x7f\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xaf\x01\n" +
 	"\x13ListVersionsRequest\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12\x19\n" +
 	"\x05limit\x18\x03 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageTokenB\b\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06ladder\x18\x05 \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\x06 \x01(\rR\x06seasonB\b\n" +
 	"\x06_limit\"r\n" +
 	"\x14ListVersionsResponse\x122\n" +
 	"\bversions\x18\x01 \x03(\v2\x16.arena.v1.VersionEntryR\bversions\x12&\n" +
@@ -2058,14 +2548,16 @@ const file_arena_v1_ladder_proto_rawDesc = "" +
 	"\x06before\x18\x04 \x01(\x01R\x06before\x12\x14\n" +
 	"\x05after\x18\x05 \x01(\x01R\x05after\x12\x1c\n" +
 	"\tdeviation\x18\x06 \x01(\x01R\tdeviation\x12\x16\n" +
-	"\x06voided\x18\a \x01(\bR\x06voided\"\xa1\x01\n" +
+	"\x06voided\x18\a \x01(\bR\x06voided\"\xd1\x01\n" +
 	"\x13GetOpponentsRequest\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12\x19\n" +
 	"\x05limit\x18\x03 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x17\n" +
 	"\x04last\x18\x04 \x01(\rH\x01R\x04last\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageTokenB\b\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06ladder\x18\x06 \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\a \x01(\rR\x06seasonB\b\n" +
 	"\x06_limitB\a\n" +
 	"\x05_last\"u\n" +
 	"\x14GetOpponentsResponse\x125\n" +
@@ -2078,15 +2570,21 @@ const file_arena_v1_ladder_proto_rawDesc = "" +
 	"\adeleted\x18\x04 \x01(\bR\adeleted\x12\x18\n" +
 	"\amatches\x18\x05 \x01(\rR\amatches\x12\x14\n" +
 	"\x05score\x18\x06 \x01(\x01R\x05score\x12\x14\n" +
-	"\x05error\x18\a \x01(\x01R\x05error*\x92\x01\n" +
+	"\x05error\x18\a \x01(\x01R\x05error*z\n" +
+	"\fLadderAccess\x12\x1d\n" +
+	"\x19LADDER_ACCESS_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12LADDER_ACCESS_OPEN\x10\x01\x12\x19\n" +
+	"\x15LADDER_ACCESS_INVITED\x10\x02\x12\x18\n" +
+	"\x14LADDER_ACCESS_LISTED\x10\x03*\x92\x01\n" +
 	"\bFlagKind\x12\x19\n" +
 	"\x15FLAG_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eFLAG_KIND_PAIR\x10\x01\x12\x14\n" +
 	"\x10FLAG_KIND_OWNERS\x10\x02\x12\x12\n" +
 	"\x0eFLAG_KIND_LIFT\x10\x03\x12\x14\n" +
 	"\x10FLAG_KIND_CHANGE\x10\x04\x12\x17\n" +
-	"\x13FLAG_KIND_OPPONENTS\x10\x052\x8e\x03\n" +
-	"\rLadderService\x12D\n" +
+	"\x13FLAG_KIND_OPPONENTS\x10\x052\xda\x03\n" +
+	"\rLadderService\x12J\n" +
+	"\vListLadders\x12\x1c.arena.v1.ListLaddersRequest\x1a\x1d.arena.v1.ListLaddersResponse\x12D\n" +
 	"\tGetLadder\x12\x1a.arena.v1.GetLadderRequest\x1a\x1b.arena.v1.GetLadderResponse\x12P\n" +
 	"\rGetPastLadder\x12\x1e.arena.v1.GetPastLadderRequest\x1a\x1f.arena.v1.GetPastLadderResponse\x12G\n" +
 	"\n" +
@@ -2107,61 +2605,77 @@ func file_arena_v1_ladder_proto_rawDescGZIP() []byte {
 	return file_arena_v1_ladder_proto_rawDescData
 }
 
-var file_arena_v1_ladder_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_arena_v1_ladder_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_arena_v1_ladder_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_arena_v1_ladder_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_arena_v1_ladder_proto_goTypes = []any{
-	(FlagKind)(0),                 // 0: arena.v1.FlagKind
-	(*GetLadderRequest)(nil),      // 1: arena.v1.GetLadderRequest
-	(*GetLadderResponse)(nil),     // 2: arena.v1.GetLadderResponse
-	(*Flag)(nil),                  // 3: arena.v1.Flag
-	(*Standing)(nil),              // 4: arena.v1.Standing
-	(*Luck)(nil),                  // 5: arena.v1.Luck
-	(*GetPastLadderRequest)(nil),  // 6: arena.v1.GetPastLadderRequest
-	(*GetPastLadderResponse)(nil), // 7: arena.v1.GetPastLadderResponse
-	(*PastStanding)(nil),          // 8: arena.v1.PastStanding
-	(*GetHistoryRequest)(nil),     // 9: arena.v1.GetHistoryRequest
-	(*GetHistoryResponse)(nil),    // 10: arena.v1.GetHistoryResponse
-	(*ListVersionsRequest)(nil),   // 11: arena.v1.ListVersionsRequest
-	(*ListVersionsResponse)(nil),  // 12: arena.v1.ListVersionsResponse
-	(*VersionEntry)(nil),          // 13: arena.v1.VersionEntry
-	(*RatedMatch)(nil),            // 14: arena.v1.RatedMatch
-	(*GetOpponentsRequest)(nil),   // 15: arena.v1.GetOpponentsRequest
-	(*GetOpponentsResponse)(nil),  // 16: arena.v1.GetOpponentsResponse
-	(*OpponentEntry)(nil),         // 17: arena.v1.OpponentEntry
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(LadderAccess)(0),             // 0: arena.v1.LadderAccess
+	(FlagKind)(0),                 // 1: arena.v1.FlagKind
+	(*ListLaddersRequest)(nil),    // 2: arena.v1.ListLaddersRequest
+	(*ListLaddersResponse)(nil),   // 3: arena.v1.ListLaddersResponse
+	(*LadderEntry)(nil),           // 4: arena.v1.LadderEntry
+	(*LadderSeason)(nil),          // 5: arena.v1.LadderSeason
+	(*GetLadderRequest)(nil),      // 6: arena.v1.GetLadderRequest
+	(*GetLadderResponse)(nil),     // 7: arena.v1.GetLadderResponse
+	(*Flag)(nil),                  // 8: arena.v1.Flag
+	(*Standing)(nil),              // 9: arena.v1.Standing
+	(*Luck)(nil),                  // 10: arena.v1.Luck
+	(*GetPastLadderRequest)(nil),  // 11: arena.v1.GetPastLadderRequest
+	(*GetPastLadderResponse)(nil), // 12: arena.v1.GetPastLadderResponse
+	(*PastStanding)(nil),          // 13: arena.v1.PastStanding
+	(*GetHistoryRequest)(nil),     // 14: arena.v1.GetHistoryRequest
+	(*GetHistoryResponse)(nil),    // 15: arena.v1.GetHistoryResponse
+	(*ListVersionsRequest)(nil),   // 16: arena.v1.ListVersionsRequest
+	(*ListVersionsResponse)(nil),  // 17: arena.v1.ListVersionsResponse
+	(*VersionEntry)(nil),          // 18: arena.v1.VersionEntry
+	(*RatedMatch)(nil),            // 19: arena.v1.RatedMatch
+	(*GetOpponentsRequest)(nil),   // 20: arena.v1.GetOpponentsRequest
+	(*GetOpponentsResponse)(nil),  // 21: arena.v1.GetOpponentsResponse
+	(*OpponentEntry)(nil),         // 22: arena.v1.OpponentEntry
+	nil,                           // 23: arena.v1.LadderEntry.OptionsEntry
+	(*Conduct)(nil),               // 24: arena.v1.Conduct
+	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
 }
 var file_arena_v1_ladder_proto_depIdxs = []int32{
-	4,  // 0: arena.v1.GetLadderResponse.standings:type_name -> arena.v1.Standing
-	18, // 1: arena.v1.GetLadderResponse.published:type_name -> google.protobuf.Timestamp
-	18, // 2: arena.v1.GetLadderResponse.not_fitted_since:type_name -> google.protobuf.Timestamp
-	3,  // 3: arena.v1.GetLadderResponse.flags:type_name -> arena.v1.Flag
-	0,  // 4: arena.v1.Flag.kind:type_name -> arena.v1.FlagKind
-	5,  // 5: arena.v1.Standing.luck:type_name -> arena.v1.Luck
-	18, // 6: arena.v1.Standing.last_match:type_name -> google.protobuf.Timestamp
-	18, // 7: arena.v1.GetPastLadderRequest.at:type_name -> google.protobuf.Timestamp
-	18, // 8: arena.v1.GetPastLadderResponse.published:type_name -> google.protobuf.Timestamp
-	8,  // 9: arena.v1.GetPastLadderResponse.standings:type_name -> arena.v1.PastStanding
-	14, // 10: arena.v1.GetHistoryResponse.matches:type_name -> arena.v1.RatedMatch
-	13, // 11: arena.v1.ListVersionsResponse.versions:type_name -> arena.v1.VersionEntry
-	18, // 12: arena.v1.VersionEntry.first:type_name -> google.protobuf.Timestamp
-	18, // 13: arena.v1.VersionEntry.last:type_name -> google.protobuf.Timestamp
-	18, // 14: arena.v1.RatedMatch.ended:type_name -> google.protobuf.Timestamp
-	17, // 15: arena.v1.GetOpponentsResponse.opponents:type_name -> arena.v1.OpponentEntry
-	1,  // 16: arena.v1.LadderService.GetLadder:input_type -> arena.v1.GetLadderRequest
-	6,  // 17: arena.v1.LadderService.GetPastLadder:input_type -> arena.v1.GetPastLadderRequest
-	9,  // 18: arena.v1.LadderService.GetHistory:input_type -> arena.v1.GetHistoryRequest
-	11, // 19: arena.v1.LadderService.ListVersions:input_type -> arena.v1.ListVersionsRequest
-	15, // 20: arena.v1.LadderService.GetOpponents:input_type -> arena.v1.GetOpponentsRequest
-	2,  // 21: arena.v1.LadderService.GetLadder:output_type -> arena.v1.GetLadderResponse
-	7,  // 22: arena.v1.LadderService.GetPastLadder:output_type -> arena.v1.GetPastLadderResponse
-	10, // 23: arena.v1.LadderService.GetHistory:output_type -> arena.v1.GetHistoryResponse
-	12, // 24: arena.v1.LadderService.ListVersions:output_type -> arena.v1.ListVersionsResponse
-	16, // 25: arena.v1.LadderService.GetOpponents:output_type -> arena.v1.GetOpponentsResponse
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	4,  // 0: arena.v1.ListLaddersResponse.ladders:type_name -> arena.v1.LadderEntry
+	23, // 1: arena.v1.LadderEntry.options:type_name -> arena.v1.LadderEntry.OptionsEntry
+	24, // 2: arena.v1.LadderEntry.conduct:type_name -> arena.v1.Conduct
+	0,  // 3: arena.v1.LadderEntry.access:type_name -> arena.v1.LadderAccess
+	5,  // 4: arena.v1.LadderEntry.seasons:type_name -> arena.v1.LadderSeason
+	25, // 5: arena.v1.LadderSeason.begun:type_name -> google.protobuf.Timestamp
+	25, // 6: arena.v1.LadderSeason.published:type_name -> google.protobuf.Timestamp
+	9,  // 7: arena.v1.GetLadderResponse.standings:type_name -> arena.v1.Standing
+	25, // 8: arena.v1.GetLadderResponse.published:type_name -> google.protobuf.Timestamp
+	25, // 9: arena.v1.GetLadderResponse.not_fitted_since:type_name -> google.protobuf.Timestamp
+	8,  // 10: arena.v1.GetLadderResponse.flags:type_name -> arena.v1.Flag
+	1,  // 11: arena.v1.Flag.kind:type_name -> arena.v1.FlagKind
+	10, // 12: arena.v1.Standing.luck:type_name -> arena.v1.Luck
+	25, // 13: arena.v1.Standing.last_match:type_name -> google.protobuf.Timestamp
+	25, // 14: arena.v1.GetPastLadderRequest.at:type_name -> google.protobuf.Timestamp
+	25, // 15: arena.v1.GetPastLadderResponse.published:type_name -> google.protobuf.Timestamp
+	13, // 16: arena.v1.GetPastLadderResponse.standings:type_name -> arena.v1.PastStanding
+	19, // 17: arena.v1.GetHistoryResponse.matches:type_name -> arena.v1.RatedMatch
+	18, // 18: arena.v1.ListVersionsResponse.versions:type_name -> arena.v1.VersionEntry
+	25, // 19: arena.v1.VersionEntry.first:type_name -> google.protobuf.Timestamp
+	25, // 20: arena.v1.VersionEntry.last:type_name -> google.protobuf.Timestamp
+	25, // 21: arena.v1.RatedMatch.ended:type_name -> google.protobuf.Timestamp
+	22, // 22: arena.v1.GetOpponentsResponse.opponents:type_name -> arena.v1.OpponentEntry
+	2,  // 23: arena.v1.LadderService.ListLadders:input_type -> arena.v1.ListLaddersRequest
+	6,  // 24: arena.v1.LadderService.GetLadder:input_type -> arena.v1.GetLadderRequest
+	11, // 25: arena.v1.LadderService.GetPastLadder:input_type -> arena.v1.GetPastLadderRequest
+	14, // 26: arena.v1.LadderService.GetHistory:input_type -> arena.v1.GetHistoryRequest
+	16, // 27: arena.v1.LadderService.ListVersions:input_type -> arena.v1.ListVersionsRequest
+	20, // 28: arena.v1.LadderService.GetOpponents:input_type -> arena.v1.GetOpponentsRequest
+	3,  // 29: arena.v1.LadderService.ListLadders:output_type -> arena.v1.ListLaddersResponse
+	7,  // 30: arena.v1.LadderService.GetLadder:output_type -> arena.v1.GetLadderResponse
+	12, // 31: arena.v1.LadderService.GetPastLadder:output_type -> arena.v1.GetPastLadderResponse
+	15, // 32: arena.v1.LadderService.GetHistory:output_type -> arena.v1.GetHistoryResponse
+	17, // 33: arena.v1.LadderService.ListVersions:output_type -> arena.v1.ListVersionsResponse
+	21, // 34: arena.v1.LadderService.GetOpponents:output_type -> arena.v1.GetOpponentsResponse
+	29, // [29:35] is the sub-list for method output_type
+	23, // [23:29] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_ladder_proto_init() }
@@ -2169,23 +2683,24 @@ func file_arena_v1_ladder_proto_init() {
 	if File_arena_v1_ladder_proto != nil {
 		return
 	}
-	file_arena_v1_ladder_proto_msgTypes[0].OneofWrappers = []any{}
-	file_arena_v1_ladder_proto_msgTypes[1].OneofWrappers = []any{}
-	file_arena_v1_ladder_proto_msgTypes[3].OneofWrappers = []any{}
+	file_arena_v1_play_proto_init()
 	file_arena_v1_ladder_proto_msgTypes[4].OneofWrappers = []any{}
 	file_arena_v1_ladder_proto_msgTypes[5].OneofWrappers = []any{}
-	file_arena_v1_ladder_proto_msgTypes[6].OneofWrappers = []any{}
+	file_arena_v1_ladder_proto_msgTypes[7].OneofWrappers = []any{}
 	file_arena_v1_ladder_proto_msgTypes[8].OneofWrappers = []any{}
+	file_arena_v1_ladder_proto_msgTypes[9].OneofWrappers = []any{}
 	file_arena_v1_ladder_proto_msgTypes[10].OneofWrappers = []any{}
 	file_arena_v1_ladder_proto_msgTypes[12].OneofWrappers = []any{}
 	file_arena_v1_ladder_proto_msgTypes[14].OneofWrappers = []any{}
+	file_arena_v1_ladder_proto_msgTypes[16].OneofWrappers = []any{}
+	file_arena_v1_ladder_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_ladder_proto_rawDesc), len(file_arena_v1_ladder_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   17,
+			NumEnums:      2,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

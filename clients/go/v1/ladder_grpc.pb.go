@@ -19,6 +19,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
+	LadderService_ListLadders_FullMethodName   = "/arena.v1.LadderService/ListLadders"
 	LadderService_GetLadder_FullMethodName     = "/arena.v1.LadderService/GetLadder"
 	LadderService_GetPastLadder_FullMethodName = "/arena.v1.LadderService/GetPastLadder"
 	LadderService_GetHistory_FullMethodName    = "/arena.v1.LadderService/GetHistory"
@@ -30,15 +31,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Ladders, ratings and results by opponent.
+// Ladders, ratings and results by opponent. A request names a ladder by `ladder`, or the default ladder of a game by `game`, and one of its
+// seasons by `season`.
+// NOT_FOUND: the server has no such ladder, or the ladder no such season. INVALID_ARGUMENT: `ladder` is not a ladder of `game`.
 type LadderServiceClient interface {
-	// Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+	// Returns the server's ladders, in the order of its settings, with their terms and seasons.
+	ListLadders(ctx context.Context, in *ListLaddersRequest, opts ...grpc.CallOption) (*ListLaddersResponse, error)
+	// Returns a ladder, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
 	// flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
 	// longer stored is not valid.
 	// NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
 	// page token that is not valid. UNAVAILABLE: with `seats`, if the server cannot compute the ladder within half a minute.
 	GetLadder(ctx context.Context, in *GetLadderRequest, opts ...grpc.CallOption) (*GetLadderResponse, error)
-	// Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+	// Returns a ladder as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
 	// a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
 	// NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
 	// token that is not valid.
@@ -63,6 +68,16 @@ type ladderServiceClient struct {
 
 func NewLadderServiceClient(cc grpc.ClientConnInterface) LadderServiceClient {
 	return &ladderServiceClient{cc}
+}
+
+func (c *ladderServiceClient) ListLadders(ctx context.Context, in *ListLaddersRequest, opts ...grpc.CallOption) (*ListLaddersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListLaddersResponse)
+	err := c.cc.Invoke(ctx, LadderService_ListLadders_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (c *ladderServiceClient) GetLadder(ctx context.Context, in *GetLadderRequest, opts ...grpc.CallOption) (*GetLadderResponse, error) {
@@ -119,15 +134,19 @@ func (c *ladderServiceClient) GetOpponents(ctx context.Context, in *GetOpponents
 // All implementations must embed UnimplementedLadderServiceServer
 // for forward compatibility.
 //
-// Ladders, ratings and results by opponent.
+// Ladders, ratings and results by opponent. A request names a ladder by `ladder`, or the default ladder of a game by `game`, and one of its
+// seasons by `season`.
+// NOT_FOUND: the server has no such ladder, or the ladder no such season. INVALID_ARGUMENT: `ladder` is not a ladder of `game`.
 type LadderServiceServer interface {
-	// Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+	// Returns the server's ladders, in the order of its settings, with their terms and seasons.
+	ListLadders(context.Context, *ListLaddersRequest) (*ListLaddersResponse, error)
+	// Returns a ladder, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
 	// flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
 	// longer stored is not valid.
 	// NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
 	// page token that is not valid. UNAVAILABLE: with `seats`, if the server cannot compute the ladder within half a minute.
 	GetLadder(context.Context, *GetLadderRequest) (*GetLadderResponse, error)
-	// Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+	// Returns a ladder as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
 	// a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
 	// NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
 	// token that is not valid.
@@ -154,6 +173,9 @@ type LadderServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedLadderServiceServer struct{}
 
+func (UnimplementedLadderServiceServer) ListLadders(context.Context, *ListLaddersRequest) (*ListLaddersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListLadders not implemented")
+}
 func (UnimplementedLadderServiceServer) GetLadder(context.Context, *GetLadderRequest) (*GetLadderResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLadder not implemented")
 }
@@ -188,6 +210,24 @@ func RegisterLadderServiceServer(s grpc.ServiceRegistrar, srv LadderServiceServe
 		t.testEmbeddedByValue()
 	}
 	s.RegisterService(&LadderService_ServiceDesc, srv)
+}
+
+func _LadderService_ListLadders_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLaddersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LadderServiceServer).ListLadders(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LadderService_ListLadders_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LadderServiceServer).ListLadders(ctx, req.(*ListLaddersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
 func _LadderService_GetLadder_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
@@ -287,6 +327,10 @@ var LadderService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "arena.v1.LadderService",
 	HandlerType: (*LadderServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "ListLadders",
+			Handler:    _LadderService_ListLadders_Handler,
+		},
 		{
 			MethodName: "GetLadder",
 			Handler:    _LadderService_GetLadder_Handler,

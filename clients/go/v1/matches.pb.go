@@ -82,7 +82,7 @@ func (MatchState) EnumDescriptor() ([]byte, []int) {
 // A page of the list of matches, and which matches are on it. Conditions that are absent exclude nothing.
 type ListMatchesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only matches of this game.
+	// Only matches of this game, on any ladder.
 	Game *string `protobuf:"bytes,1,opt,name=game,proto3,oneof" json:"game,omitempty"`
 	// Only matches of this bot.
 	Bot *string `protobuf:"bytes,2,opt,name=bot,proto3,oneof" json:"bot,omitempty"`
@@ -103,7 +103,11 @@ type ListMatchesRequest struct {
 	// Only matches in this state; MATCH_STATE_UNSPECIFIED selects all.
 	State MatchState `protobuf:"varint,10,opt,name=state,proto3,enum=arena.v1.MatchState" json:"state,omitempty"`
 	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
-	PageToken     string `protobuf:"bytes,11,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,11,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only matches of this ladder, by name, in its current season unless `season` is set.
+	Ladder *string `protobuf:"bytes,12,opt,name=ladder,proto3,oneof" json:"ladder,omitempty"`
+	// Only matches of this season, from 1, of `ladder`, or else of the default ladder of `game`; requires one of them.
+	Season        *uint32 `protobuf:"varint,13,opt,name=season,proto3,oneof" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -215,6 +219,20 @@ func (x *ListMatchesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListMatchesRequest) GetLadder() string {
+	if x != nil && x.Ladder != nil {
+		return *x.Ladder
+	}
+	return ""
+}
+
+func (x *ListMatchesRequest) GetSeason() uint32 {
+	if x != nil && x.Season != nil {
+		return *x.Season
+	}
+	return 0
+}
+
 // A page of the list of matches.
 type ListMatchesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -296,7 +314,11 @@ type MatchEntry struct {
 	// The cause of `reason`, for programs.
 	Interruption Interruption `protobuf:"varint,11,opt,name=interruption,proto3,enum=arena.v1.Interruption" json:"interruption,omitempty"`
 	// Whether its result was voided; `voided` has the operator's words.
-	IsVoid        bool `protobuf:"varint,12,opt,name=is_void,json=isVoid,proto3" json:"is_void,omitempty"`
+	IsVoid bool `protobuf:"varint,12,opt,name=is_void,json=isVoid,proto3" json:"is_void,omitempty"`
+	// The name of the ladder; empty in the first season of the game's default ladder.
+	Ladder string `protobuf:"bytes,13,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The number of the ladder's season, from 1; 0 in the first season of the game's default ladder.
+	Season        uint32 `protobuf:"varint,14,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -413,6 +435,20 @@ func (x *MatchEntry) GetIsVoid() bool {
 		return x.IsVoid
 	}
 	return false
+}
+
+func (x *MatchEntry) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *MatchEntry) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
 }
 
 // One seat of a match.
@@ -738,12 +774,16 @@ func (x *GetMatchResponse) GetRounds() []*RoundReport {
 // The matches to watch. Conditions that are absent exclude nothing.
 type WatchMatchesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only matches of this game.
+	// Only matches of this game, on any ladder.
 	Game *string `protobuf:"bytes,1,opt,name=game,proto3,oneof" json:"game,omitempty"`
 	// Only matches of this bot.
 	Bot *string `protobuf:"bytes,2,opt,name=bot,proto3,oneof" json:"bot,omitempty"`
 	// Only this match, which may not have begun yet.
-	MatchId       *uint64 `protobuf:"varint,3,opt,name=match_id,json=matchId,proto3,oneof" json:"match_id,omitempty"`
+	MatchId *uint64 `protobuf:"varint,3,opt,name=match_id,json=matchId,proto3,oneof" json:"match_id,omitempty"`
+	// Only matches of this ladder, by name, in its current season unless `season` is set.
+	Ladder *string `protobuf:"bytes,4,opt,name=ladder,proto3,oneof" json:"ladder,omitempty"`
+	// Only matches of this season, from 1, of `ladder`, or else of the default ladder of `game`; requires one of them.
+	Season        *uint32 `protobuf:"varint,5,opt,name=season,proto3,oneof" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -795,6 +835,20 @@ func (x *WatchMatchesRequest) GetBot() string {
 func (x *WatchMatchesRequest) GetMatchId() uint64 {
 	if x != nil && x.MatchId != nil {
 		return *x.MatchId
+	}
+	return 0
+}
+
+func (x *WatchMatchesRequest) GetLadder() string {
+	if x != nil && x.Ladder != nil {
+		return *x.Ladder
+	}
+	return ""
+}
+
+func (x *WatchMatchesRequest) GetSeason() uint32 {
+	if x != nil && x.Season != nil {
+		return *x.Season
 	}
 	return 0
 }
@@ -972,7 +1026,11 @@ type RunningMatch struct {
 	// The bots' names when it began, by seat.
 	Bots []string `protobuf:"bytes,5,rep,name=bots,proto3" json:"bots,omitempty"`
 	// The points of the finished rounds, in order.
-	Rounds        []*RoundPoints `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
+	Rounds []*RoundPoints `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
+	// The name of the ladder; empty in the first season of the game's default ladder.
+	Ladder string `protobuf:"bytes,7,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The number of the ladder's season, from 1; 0 in the first season of the game's default ladder.
+	Season        uint32 `protobuf:"varint,8,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1047,6 +1105,20 @@ func (x *RunningMatch) GetRounds() []*RoundPoints {
 		return x.Rounds
 	}
 	return nil
+}
+
+func (x *RunningMatch) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *RunningMatch) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
 }
 
 // The points of a round.
@@ -1190,7 +1262,7 @@ var File_arena_v1_matches_proto protoreflect.FileDescriptor
 
 const file_arena_v1_matches_proto_rawDesc = "" +
 	"\n" +
-	"\x16arena/v1/matches.proto\x12\barena.v1\x1a\x13arena/v1/play.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa8\x03\n" +
+	"\x16arena/v1/matches.proto\x12\barena.v1\x1a\x13arena/v1/play.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\x03\n" +
 	"\x12ListMatchesRequest\x12\x17\n" +
 	"\x04game\x18\x01 \x01(\tH\x00R\x04game\x88\x01\x01\x12\x15\n" +
 	"\x03bot\x18\x02 \x01(\tH\x01R\x03bot\x88\x01\x01\x12\x19\n" +
@@ -1204,15 +1276,19 @@ const file_arena_v1_matches_proto_rawDesc = "" +
 	"\x05state\x18\n" +
 	" \x01(\x0e2\x14.arena.v1.MatchStateR\x05state\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\v \x01(\tR\tpageTokenB\a\n" +
+	"page_token\x18\v \x01(\tR\tpageToken\x12\x1b\n" +
+	"\x06ladder\x18\f \x01(\tH\x05R\x06ladder\x88\x01\x01\x12\x1b\n" +
+	"\x06season\x18\r \x01(\rH\x06R\x06season\x88\x01\x01B\a\n" +
 	"\x05_gameB\x06\n" +
 	"\x04_botB\b\n" +
 	"\x06_limitB\v\n" +
 	"\t_opponentB\b\n" +
-	"\x06_seats\"m\n" +
+	"\x06_seatsB\t\n" +
+	"\a_ladderB\t\n" +
+	"\a_season\"m\n" +
 	"\x13ListMatchesResponse\x12.\n" +
 	"\amatches\x18\x01 \x03(\v2\x14.arena.v1.MatchEntryR\amatches\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc4\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf4\x03\n" +
 	"\n" +
 	"MatchEntry\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x12\n" +
@@ -1227,7 +1303,9 @@ const file_arena_v1_matches_proto_rawDesc = "" +
 	"\x04kind\x18\n" +
 	" \x01(\x0e2\x13.arena.v1.MatchKindR\x04kind\x12:\n" +
 	"\finterruption\x18\v \x01(\x0e2\x16.arena.v1.InterruptionR\finterruption\x12\x17\n" +
-	"\ais_void\x18\f \x01(\bR\x06isVoid\"\xd8\x02\n" +
+	"\ais_void\x18\f \x01(\bR\x06isVoid\x12\x16\n" +
+	"\x06ladder\x18\r \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\x0e \x01(\rR\x06season\"\xd8\x02\n" +
 	"\tMatchSeat\x12\x10\n" +
 	"\x03bot\x18\x01 \x01(\tR\x03bot\x12\x19\n" +
 	"\x05score\x18\x02 \x01(\x11H\x00R\x05score\x88\x01\x01\x12\x19\n" +
@@ -1252,14 +1330,18 @@ const file_arena_v1_matches_proto_rawDesc = "" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\"m\n" +
 	"\x10GetMatchResponse\x12*\n" +
 	"\x05match\x18\x01 \x01(\v2\x14.arena.v1.MatchEntryR\x05match\x12-\n" +
-	"\x06rounds\x18\x02 \x03(\v2\x15.arena.v1.RoundReportR\x06rounds\"\x87\x01\n" +
+	"\x06rounds\x18\x02 \x03(\v2\x15.arena.v1.RoundReportR\x06rounds\"\xd7\x01\n" +
 	"\x13WatchMatchesRequest\x12\x17\n" +
 	"\x04game\x18\x01 \x01(\tH\x00R\x04game\x88\x01\x01\x12\x15\n" +
 	"\x03bot\x18\x02 \x01(\tH\x01R\x03bot\x88\x01\x01\x12\"\n" +
-	"\bmatch_id\x18\x03 \x01(\x04B\x020\x02H\x02R\amatchId\x88\x01\x01B\a\n" +
+	"\bmatch_id\x18\x03 \x01(\x04B\x020\x02H\x02R\amatchId\x88\x01\x01\x12\x1b\n" +
+	"\x06ladder\x18\x04 \x01(\tH\x03R\x06ladder\x88\x01\x01\x12\x1b\n" +
+	"\x06season\x18\x05 \x01(\rH\x04R\x06season\x88\x01\x01B\a\n" +
 	"\x05_gameB\x06\n" +
 	"\x04_botB\v\n" +
-	"\t_match_id\"a\n" +
+	"\t_match_idB\t\n" +
+	"\a_ladderB\t\n" +
+	"\a_season\"a\n" +
 	"\x14WatchMatchesResponse\x12,\n" +
 	"\x06events\x18\x01 \x03(\v2\x14.arena.v1.MatchEventR\x06events\x12\x1b\n" +
 	"\tcaught_up\x18\x02 \x01(\bR\bcaughtUp\"\x9e\x01\n" +
@@ -1268,14 +1350,16 @@ const file_arena_v1_matches_proto_rawDesc = "" +
 	"\x05began\x18\x01 \x01(\v2\x16.arena.v1.RunningMatchH\x00R\x05began\x12-\n" +
 	"\x05round\x18\x02 \x01(\v2\x15.arena.v1.RoundReportH\x00R\x05round\x12(\n" +
 	"\x04over\x18\x03 \x01(\v2\x12.arena.v1.MatchEndH\x00R\x04overB\a\n" +
-	"\x05event\"\xe3\x01\n" +
+	"\x05event\"\x93\x02\n" +
 	"\fRunningMatch\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12'\n" +
 	"\x04kind\x18\x03 \x01(\x0e2\x13.arena.v1.MatchKindR\x04kind\x124\n" +
 	"\astarted\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x12\x12\n" +
 	"\x04bots\x18\x05 \x03(\tR\x04bots\x12-\n" +
-	"\x06rounds\x18\x06 \x03(\v2\x15.arena.v1.RoundPointsR\x06rounds\"=\n" +
+	"\x06rounds\x18\x06 \x03(\v2\x15.arena.v1.RoundPointsR\x06rounds\x12\x16\n" +
+	"\x06ladder\x18\a \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\b \x01(\rR\x06season\"=\n" +
 	"\vRoundPoints\x12\x16\n" +
 	"\x06points\x18\x01 \x03(\x11R\x06points\x12\x16\n" +
 	"\x06scores\x18\x02 \x03(\x11R\x06scores\"\xb7\x01\n" +

@@ -32,8 +32,9 @@ const (
 // Finished and running matches.
 type MatchServiceClient interface {
 	// Lists matches, the newest first.
-	// NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
-	// bot, a timestamp or state that is not valid, or a page token that is not valid.
+	// NOT_FOUND: the server does not play the game, or has no such ladder or season. INVALID_ARGUMENT: a limit that is not 1 to 1000, an
+	// opponent, faults or lost without a bot, a ladder of another game, a season without ladder and game, a timestamp or state that is not
+	// valid, or a page token that is not valid.
 	ListMatches(ctx context.Context, in *ListMatchesRequest, opts ...grpc.CallOption) (*ListMatchesResponse, error)
 	// Returns one match: with its result, or with its finished rounds while it is running.
 	// NOT_FOUND: there is no such match.
@@ -41,7 +42,8 @@ type MatchServiceClient interface {
 	// Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
 	// finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
 	// RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
-	// NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
+	// NOT_FOUND: there is no such game, ladder, season or bot. INVALID_ARGUMENT: a ladder of another game, or a season without ladder and
+	// game. UNAVAILABLE: the server stops.
 	WatchMatches(ctx context.Context, in *WatchMatchesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchMatchesResponse], error)
 	// Streams the replay of a finished match, in chunks.
 	// NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match is running or was interrupted, or its replay was pruned.
@@ -121,8 +123,9 @@ type MatchService_GetReplayClient = grpc.ServerStreamingClient[GetReplayResponse
 // Finished and running matches.
 type MatchServiceServer interface {
 	// Lists matches, the newest first.
-	// NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
-	// bot, a timestamp or state that is not valid, or a page token that is not valid.
+	// NOT_FOUND: the server does not play the game, or has no such ladder or season. INVALID_ARGUMENT: a limit that is not 1 to 1000, an
+	// opponent, faults or lost without a bot, a ladder of another game, a season without ladder and game, a timestamp or state that is not
+	// valid, or a page token that is not valid.
 	ListMatches(context.Context, *ListMatchesRequest) (*ListMatchesResponse, error)
 	// Returns one match: with its result, or with its finished rounds while it is running.
 	// NOT_FOUND: there is no such match.
@@ -130,7 +133,8 @@ type MatchServiceServer interface {
 	// Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
 	// finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
 	// RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
-	// NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
+	// NOT_FOUND: there is no such game, ladder, season or bot. INVALID_ARGUMENT: a ladder of another game, or a season without ladder and
+	// game. UNAVAILABLE: the server stops.
 	WatchMatches(*WatchMatchesRequest, grpc.ServerStreamingServer[WatchMatchesResponse]) error
 	// Streams the replay of a finished match, in chunks.
 	// NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match is running or was interrupted, or its replay was pruned.

@@ -109,6 +109,12 @@ const (
 	Reason_REASON_NO_RULES Reason = 39
 	// FAILED_PRECONDITION: the server has no such ladder for the bot's games.
 	Reason_REASON_NO_SUCH_LADDER Reason = 40
+	// NOT_FOUND: the ladder has no such season.
+	Reason_REASON_NO_SUCH_SEASON Reason = 41
+	// INVALID_ARGUMENT: the ladder is of another game than the request names.
+	Reason_REASON_LADDER_OF_OTHER_GAME Reason = 42
+	// INVALID_ARGUMENT: the request names a season, and neither ladder nor game.
+	Reason_REASON_NO_LADDER_NAMED Reason = 43
 )
 
 // Enum value maps for Reason.
@@ -155,6 +161,9 @@ var (
 		38: "REASON_PAGE_TOKEN_NOT_VALID",
 		39: "REASON_NO_RULES",
 		40: "REASON_NO_SUCH_LADDER",
+		41: "REASON_NO_SUCH_SEASON",
+		42: "REASON_LADDER_OF_OTHER_GAME",
+		43: "REASON_NO_LADDER_NAMED",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":            0,
@@ -198,6 +207,9 @@ var (
 		"REASON_PAGE_TOKEN_NOT_VALID":   38,
 		"REASON_NO_RULES":               39,
 		"REASON_NO_SUCH_LADDER":         40,
+		"REASON_NO_SUCH_SEASON":         41,
+		"REASON_LADDER_OF_OTHER_GAME":   42,
+		"REASON_NO_LADDER_NAMED":        43,
 	}
 )
 
@@ -240,6 +252,8 @@ const (
 	MatchKind_MATCH_KIND_CASUAL MatchKind = 2
 	// Its result changes no rating. Its bots were challenged by name and agreed.
 	MatchKind_MATCH_KIND_CHALLENGE MatchKind = 3
+	// Its result changes no rating. It is a table of an event that its bots entered.
+	MatchKind_MATCH_KIND_EVENT MatchKind = 4
 )
 
 // Enum value maps for MatchKind.
@@ -249,12 +263,14 @@ var (
 		1: "MATCH_KIND_RATED",
 		2: "MATCH_KIND_CASUAL",
 		3: "MATCH_KIND_CHALLENGE",
+		4: "MATCH_KIND_EVENT",
 	}
 	MatchKind_value = map[string]int32{
 		"MATCH_KIND_UNSPECIFIED": 0,
 		"MATCH_KIND_RATED":       1,
 		"MATCH_KIND_CASUAL":      2,
 		"MATCH_KIND_CHALLENGE":   3,
+		"MATCH_KIND_EVENT":       4,
 	}
 )
 
@@ -997,7 +1013,7 @@ type Welcome struct {
 	Bot string `protobuf:"bytes,2,opt,name=bot,proto3" json:"bot,omitempty"`
 	// The catalogues of those games of Hello.games that the server plays; where Hello.ladders has names, of the games of these ladders only.
 	Games []*GameCatalog `protobuf:"bytes,3,rep,name=games,proto3" json:"games,omitempty"`
-	// The limits of every match, and the consequences of exceeding them.
+	// The limits of every match on a default ladder, and the consequences of exceeding them.
 	Conduct *Conduct `protobuf:"bytes,4,opt,name=conduct,proto3" json:"conduct,omitempty"`
 	// The limits of this stream.
 	Limits *StreamLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
@@ -1271,7 +1287,7 @@ func (x *StreamLimits) GetMaxResponse() uint32 {
 	return 0
 }
 
-// The limits of every match, and the consequences of exceeding them.
+// The limits of every match of a ladder, and the consequences of exceeding them.
 type Conduct struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Time for one decision before the bank is used, in milliseconds.
@@ -1459,7 +1475,9 @@ type Invitation struct {
 	// it knows any nonce, so that neither side can influence the deal. No two invitations have the same.
 	Commitment []byte `protobuf:"bytes,5,opt,name=commitment,proto3" json:"commitment,omitempty"`
 	// The players' names, by seat; only in a challenge.
-	Bots          []string `protobuf:"bytes,6,rep,name=bots,proto3" json:"bots,omitempty"`
+	Bots []string `protobuf:"bytes,6,rep,name=bots,proto3" json:"bots,omitempty"`
+	// The name of the match's ladder, whose terms Welcome.ladders has; empty for the default ladder of the game.
+	Ladder        string `protobuf:"bytes,7,opt,name=ladder,proto3" json:"ladder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1536,6 +1554,13 @@ func (x *Invitation) GetBots() []string {
 	return nil
 }
 
+func (x *Invitation) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
 // The beginning of a match that the bot accepted. A bot that comes back gets the same message again.
 type MatchStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1556,7 +1581,9 @@ type MatchStart struct {
 	// SHA-256 of the server's seed, which the replay contains after the match.
 	Commitment []byte `protobuf:"bytes,8,opt,name=commitment,proto3" json:"commitment,omitempty"`
 	// 32 bytes. SHA-256 of this salt and the commitment is the commitment of the invitation.
-	Salt          []byte `protobuf:"bytes,9,opt,name=salt,proto3" json:"salt,omitempty"`
+	Salt []byte `protobuf:"bytes,9,opt,name=salt,proto3" json:"salt,omitempty"`
+	// The name of the match's ladder, whose terms Welcome.ladders has; empty for the default ladder of the game.
+	Ladder        string `protobuf:"bytes,10,opt,name=ladder,proto3" json:"ladder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1652,6 +1679,13 @@ func (x *MatchStart) GetSalt() []byte {
 		return x.Salt
 	}
 	return nil
+}
+
+func (x *MatchStart) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
 }
 
 // A choice to make, with everything that the seat may know.
@@ -2381,7 +2415,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"park_after\x18\f \x01(\rR\tparkAfter\x12*\n" +
 	"\x11newcomer_grace_ms\x18\r \x01(\rR\x0fnewcomerGraceMs\x12$\n" +
 	"\x0eoffer_limit_ms\x18\x0e \x01(\rR\fofferLimitMs\x12\"\n" +
-	"\rseat_limit_ms\x18\x0f \x01(\rR\vseatLimitMs\"\x9f\x02\n" +
+	"\rseat_limit_ms\x18\x0f \x01(\rR\vseatLimitMs\"\xb7\x02\n" +
 	"\n" +
 	"Invitation\x12'\n" +
 	"\rinvitation_id\x18\x01 \x01(\x04B\x020\x02R\finvitationId\x12\x12\n" +
@@ -2391,10 +2425,11 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\n" +
 	"commitment\x18\x05 \x01(\fR\n" +
 	"commitment\x12\x12\n" +
-	"\x04bots\x18\x06 \x03(\tR\x04bots\x1a:\n" +
+	"\x04bots\x18\x06 \x03(\tR\x04bots\x12\x16\n" +
+	"\x06ladder\x18\a \x01(\tR\x06ladder\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe6\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfe\x02\n" +
 	"\n" +
 	"MatchStart\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12'\n" +
@@ -2407,7 +2442,9 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\n" +
 	"commitment\x18\b \x01(\fR\n" +
 	"commitment\x12\x12\n" +
-	"\x04salt\x18\t \x01(\fR\x04salt\x1a:\n" +
+	"\x04salt\x18\t \x01(\fR\x04salt\x12\x16\n" +
+	"\x06ladder\x18\n" +
+	" \x01(\tR\x06ladder\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb6\x02\n" +
@@ -2484,7 +2521,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\finterruption\x18\v \x01(\x0e2\x16.arena.v1.InterruptionR\finterruption\"<\n" +
 	"\fRatingChange\x12\x16\n" +
 	"\x06before\x18\x01 \x01(\x01R\x06before\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x01R\x05after*\xab\b\n" +
+	"\x05after\x18\x02 \x01(\x01R\x05after*\x83\t\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REASON_TOKEN_UNKNOWN\x10\x01\x12\x18\n" +
@@ -2527,12 +2564,16 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x18REASON_TOO_MANY_WATCHERS\x10%\x12\x1f\n" +
 	"\x1bREASON_PAGE_TOKEN_NOT_VALID\x10&\x12\x13\n" +
 	"\x0fREASON_NO_RULES\x10'\x12\x19\n" +
-	"\x15REASON_NO_SUCH_LADDER\x10(*n\n" +
+	"\x15REASON_NO_SUCH_LADDER\x10(\x12\x19\n" +
+	"\x15REASON_NO_SUCH_SEASON\x10)\x12\x1f\n" +
+	"\x1bREASON_LADDER_OF_OTHER_GAME\x10*\x12\x1a\n" +
+	"\x16REASON_NO_LADDER_NAMED\x10+*\x84\x01\n" +
 	"\tMatchKind\x12\x1a\n" +
 	"\x16MATCH_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MATCH_KIND_RATED\x10\x01\x12\x15\n" +
 	"\x11MATCH_KIND_CASUAL\x10\x02\x12\x18\n" +
-	"\x14MATCH_KIND_CHALLENGE\x10\x03*\xce\x03\n" +
+	"\x14MATCH_KIND_CHALLENGE\x10\x03\x12\x14\n" +
+	"\x10MATCH_KIND_EVENT\x10\x04*\xce\x03\n" +
 	"\n" +
 	"NoticeKind\x12\x1b\n" +
 	"\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +

@@ -74,8 +74,10 @@ type GetStatusResponse struct {
 	Bots uint32 `protobuf:"varint,5,opt,name=bots,proto3" json:"bots,omitempty"`
 	// The number of streams that watch matches.
 	Watchers uint32 `protobuf:"varint,6,opt,name=watchers,proto3" json:"watchers,omitempty"`
-	// The status of each of its games.
-	Games         []*GameStatus `protobuf:"bytes,7,rep,name=games,proto3" json:"games,omitempty"`
+	// The status of the default ladder of each of its games.
+	Games []*GameStatus `protobuf:"bytes,7,rep,name=games,proto3" json:"games,omitempty"`
+	// The status of each further ladder.
+	Ladders       []*GameStatus `protobuf:"bytes,8,rep,name=ladders,proto3" json:"ladders,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,7 +161,14 @@ func (x *GetStatusResponse) GetGames() []*GameStatus {
 	return nil
 }
 
-// The status of a game on a server.
+func (x *GetStatusResponse) GetLadders() []*GameStatus {
+	if x != nil {
+		return x.Ladders
+	}
+	return nil
+}
+
+// The status of a ladder on a server.
 type GameStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The game, by name.
@@ -176,8 +185,12 @@ type GameStatus struct {
 	UnfittedResults uint32 `protobuf:"varint,6,opt,name=unfitted_results,json=unfittedResults,proto3" json:"unfitted_results,omitempty"`
 	// The reason why these results could not be fitted; empty if they only wait for the next fit.
 	NotFittedReason string `protobuf:"bytes,7,opt,name=not_fitted_reason,json=notFittedReason,proto3" json:"not_fitted_reason,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The name of the ladder; empty in the first season of the game's default ladder.
+	Ladder string `protobuf:"bytes,8,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The number of the ladder's season, from 1; 0 in the first season of the game's default ladder.
+	Season        uint32 `protobuf:"varint,9,opt,name=season,proto3" json:"season,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GameStatus) Reset() {
@@ -259,12 +272,26 @@ func (x *GameStatus) GetNotFittedReason() string {
 	return ""
 }
 
+func (x *GameStatus) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *GameStatus) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
+}
+
 var File_arena_v1_status_proto protoreflect.FileDescriptor
 
 const file_arena_v1_status_proto_rawDesc = "" +
 	"\n" +
 	"\x15arena/v1/status.proto\x12\barena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
-	"\x10GetStatusRequest\"\xf5\x01\n" +
+	"\x10GetStatusRequest\"\xa5\x02\n" +
 	"\x11GetStatusResponse\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x1a\n" +
 	"\bcompiled\x18\x02 \x01(\bR\bcompiled\x124\n" +
@@ -272,7 +299,8 @@ const file_arena_v1_status_proto_rawDesc = "" +
 	"\bdraining\x18\x04 \x01(\bR\bdraining\x12\x12\n" +
 	"\x04bots\x18\x05 \x01(\rR\x04bots\x12\x1a\n" +
 	"\bwatchers\x18\x06 \x01(\rR\bwatchers\x12*\n" +
-	"\x05games\x18\a \x03(\v2\x14.arena.v1.GameStatusR\x05games\"\xfb\x01\n" +
+	"\x05games\x18\a \x03(\v2\x14.arena.v1.GameStatusR\x05games\x12.\n" +
+	"\aladders\x18\b \x03(\v2\x14.arena.v1.GameStatusR\aladders\"\xab\x02\n" +
 	"\n" +
 	"GameStatus\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x18\n" +
@@ -281,7 +309,9 @@ const file_arena_v1_status_proto_rawDesc = "" +
 	"\x05ended\x18\x04 \x01(\rR\x05ended\x128\n" +
 	"\tpublished\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tpublished\x12)\n" +
 	"\x10unfitted_results\x18\x06 \x01(\rR\x0funfittedResults\x12*\n" +
-	"\x11not_fitted_reason\x18\a \x01(\tR\x0fnotFittedReason2U\n" +
+	"\x11not_fitted_reason\x18\a \x01(\tR\x0fnotFittedReason\x12\x16\n" +
+	"\x06ladder\x18\b \x01(\tR\x06ladder\x12\x16\n" +
+	"\x06season\x18\t \x01(\rR\x06season2U\n" +
 	"\rStatusService\x12D\n" +
 	"\tGetStatus\x12\x1a.arena.v1.GetStatusRequest\x1a\x1b.arena.v1.GetStatusResponseB-\n" +
 	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
@@ -308,14 +338,15 @@ var file_arena_v1_status_proto_goTypes = []any{
 var file_arena_v1_status_proto_depIdxs = []int32{
 	3, // 0: arena.v1.GetStatusResponse.started:type_name -> google.protobuf.Timestamp
 	2, // 1: arena.v1.GetStatusResponse.games:type_name -> arena.v1.GameStatus
-	3, // 2: arena.v1.GameStatus.published:type_name -> google.protobuf.Timestamp
-	0, // 3: arena.v1.StatusService.GetStatus:input_type -> arena.v1.GetStatusRequest
-	1, // 4: arena.v1.StatusService.GetStatus:output_type -> arena.v1.GetStatusResponse
-	4, // [4:5] is the sub-list for method output_type
-	3, // [3:4] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	2, // 2: arena.v1.GetStatusResponse.ladders:type_name -> arena.v1.GameStatus
+	3, // 3: arena.v1.GameStatus.published:type_name -> google.protobuf.Timestamp
+	0, // 4: arena.v1.StatusService.GetStatus:input_type -> arena.v1.GetStatusRequest
+	1, // 5: arena.v1.StatusService.GetStatus:output_type -> arena.v1.GetStatusResponse
+	5, // [5:6] is the sub-list for method output_type
+	4, // [4:5] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_status_proto_init() }

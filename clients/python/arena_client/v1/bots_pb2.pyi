@@ -417,8 +417,11 @@ class ChallengeBotsRequest(google.protobuf.message.Message):
 
     OPPONENTS_FIELD_NUMBER: builtins.int
     GAME_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
+    ladder: builtins.str
+    """The ladder, by name, on whose terms they play; empty for the default ladder of `game`. With a ladder, `game` may be empty."""
     @property
     def opponents(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The names of the other bots at the table. Only a house bot may be named several times."""
@@ -428,8 +431,9 @@ class ChallengeBotsRequest(google.protobuf.message.Message):
         *,
         opponents: collections.abc.Iterable[builtins.str] | None = ...,
         game: builtins.str = ...,
+        ladder: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["game", b"game", "opponents", b"opponents"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["game", b"game", "ladder", b"ladder", "opponents", b"opponents"]) -> None: ...
 
 global___ChallengeBotsRequest = ChallengeBotsRequest
 

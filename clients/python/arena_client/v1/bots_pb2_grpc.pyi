@@ -82,8 +82,8 @@ class BotServiceStub:
     """Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
     The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
     Hello.challenges, except house bots, which always accept.
-    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
-    named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, has no such ladder of it, or none at tables
+    of this size, or a bot is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
     parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
     the bots of one owner may send, or than one bot may get.
     """
@@ -160,8 +160,8 @@ class BotServiceAsyncStub:
     """Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
     The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
     Hello.challenges, except house bots, which always accept.
-    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
-    named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, has no such ladder of it, or none at tables
+    of this size, or a bot is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
     parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
     the bots of one owner may send, or than one bot may get.
     """
@@ -252,8 +252,8 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         """Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
         The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
         Hello.challenges, except house bots, which always accept.
-        UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
-        named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+        UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, has no such ladder of it, or none at tables
+        of this size, or a bot is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
         parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
         the bots of one owner may send, or than one bot may get.
         """

@@ -3,6 +3,7 @@
 isort:skip_file
 """
 
+import arena_client.v1.play_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
@@ -19,6 +20,34 @@ else:
     import typing_extensions
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _LadderAccess:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _LadderAccessEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_LadderAccess.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    LADDER_ACCESS_UNSPECIFIED: _LadderAccess.ValueType  # 0
+    """Not used."""
+    LADDER_ACCESS_OPEN: _LadderAccess.ValueType  # 1
+    """Every bot may."""
+    LADDER_ACCESS_INVITED: _LadderAccess.ValueType  # 2
+    """Bots with an invitation to it may."""
+    LADDER_ACCESS_LISTED: _LadderAccess.ValueType  # 3
+    """Bots of the owners that the server's settings list may."""
+
+class LadderAccess(_LadderAccess, metaclass=_LadderAccessEnumTypeWrapper):
+    """The rule by which bots may play on a ladder."""
+
+LADDER_ACCESS_UNSPECIFIED: LadderAccess.ValueType  # 0
+"""Not used."""
+LADDER_ACCESS_OPEN: LadderAccess.ValueType  # 1
+"""Every bot may."""
+LADDER_ACCESS_INVITED: LadderAccess.ValueType  # 2
+"""Bots with an invitation to it may."""
+LADDER_ACCESS_LISTED: LadderAccess.ValueType  # 3
+"""Bots of the owners that the server's settings list may."""
+global___LadderAccess = LadderAccess
 
 class _FlagKind:
     ValueType = typing.NewType("ValueType", builtins.int)
@@ -57,6 +86,148 @@ FLAG_KIND_OPPONENTS: FlagKind.ValueType  # 5
 global___FlagKind = FlagKind
 
 @typing.final
+class ListLaddersRequest(google.protobuf.message.Message):
+    """Asks for the ladders; it has no conditions."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___ListLaddersRequest = ListLaddersRequest
+
+@typing.final
+class ListLaddersResponse(google.protobuf.message.Message):
+    """The ladders of a server."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LADDERS_FIELD_NUMBER: builtins.int
+    @property
+    def ladders(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LadderEntry]:
+        """The ladders, in the order of the server's settings."""
+
+    def __init__(
+        self,
+        *,
+        ladders: collections.abc.Iterable[global___LadderEntry] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ladders", b"ladders"]) -> None: ...
+
+global___ListLaddersResponse = ListLaddersResponse
+
+@typing.final
+class LadderEntry(google.protobuf.message.Message):
+    """A ladder of a server."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class OptionsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    NAME_FIELD_NUMBER: builtins.int
+    GAME_FIELD_NUMBER: builtins.int
+    SEATS_FIELD_NUMBER: builtins.int
+    OPTIONS_FIELD_NUMBER: builtins.int
+    CONDUCT_FIELD_NUMBER: builtins.int
+    ACCESS_FIELD_NUMBER: builtins.int
+    HOUSE_FIELD_NUMBER: builtins.int
+    MATCHES_PER_HOUR_FIELD_NUMBER: builtins.int
+    SEASONS_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The ladder's name. The default ladder of a game has the game's name."""
+    game: builtins.str
+    """The name of its game."""
+    access: global___LadderAccess.ValueType
+    """The bots that may play on it."""
+    house: builtins.bool
+    """Whether house bots fill its tables."""
+    matches_per_hour: builtins.int
+    """The number of rated matches that one bot can begin in an hour; 0 for no limit."""
+    @property
+    def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The numbers of seats of its matches."""
+
+    @property
+    def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """The options of its matches that differ from their defaults, as text."""
+
+    @property
+    def conduct(self) -> arena_client.v1.play_pb2.Conduct:
+        """The limits of its matches, and the consequences of exceeding them."""
+
+    @property
+    def seasons(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LadderSeason]:
+        """Its seasons, in order; the last is the current one."""
+
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        game: builtins.str = ...,
+        seats: collections.abc.Iterable[builtins.int] | None = ...,
+        options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        conduct: arena_client.v1.play_pb2.Conduct | None = ...,
+        access: global___LadderAccess.ValueType = ...,
+        house: builtins.bool = ...,
+        matches_per_hour: builtins.int = ...,
+        seasons: collections.abc.Iterable[global___LadderSeason] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["conduct", b"conduct"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["access", b"access", "conduct", b"conduct", "game", b"game", "house", b"house", "matches_per_hour", b"matches_per_hour", "name", b"name", "options", b"options", "seasons", b"seasons", "seats", b"seats"]) -> None: ...
+
+global___LadderEntry = LadderEntry
+
+@typing.final
+class LadderSeason(google.protobuf.message.Message):
+    """A season of a ladder. Each has standings of its own, which remain when the next begins."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: builtins.int
+    BEGUN_FIELD_NUMBER: builtins.int
+    PUBLISHED_FIELD_NUMBER: builtins.int
+    EVENTS_FIELD_NUMBER: builtins.int
+    number: builtins.int
+    """The number of the season, from 1."""
+    events: builtins.int
+    """The number of its events: each result is one, and each void another."""
+    @property
+    def begun(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The time at which it began; absent for the first."""
+
+    @property
+    def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The time at which its standings were last published; absent before the first fit."""
+
+    def __init__(
+        self,
+        *,
+        number: builtins.int = ...,
+        begun: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        events: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["begun", b"begun", "published", b"published"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["begun", b"begun", "events", b"events", "number", b"number", "published", b"published"]) -> None: ...
+
+global___LadderSeason = LadderSeason
+
+@typing.final
 class GetLadderRequest(google.protobuf.message.Message):
     """A page of a ladder."""
 
@@ -66,6 +237,8 @@ class GetLadderRequest(google.protobuf.message.Message):
     SEATS_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     seats: builtins.int
@@ -74,6 +247,10 @@ class GetLadderRequest(google.protobuf.message.Message):
     """The largest number of standings on the page, and of flags; 1000 where absent."""
     page_token: builtins.str
     """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
+    ladder: builtins.str
+    """The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty."""
+    season: builtins.int
+    """The season of the ladder, from 1; 0 for the current one."""
     def __init__(
         self,
         *,
@@ -81,9 +258,11 @@ class GetLadderRequest(google.protobuf.message.Message):
         seats: builtins.int | None = ...,
         limit: builtins.int | None = ...,
         page_token: builtins.str = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_limit", b"_limit", "_seats", b"_seats", "limit", b"limit", "seats", b"seats"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "_seats", b"_seats", "game", b"game", "limit", b"limit", "page_token", b"page_token", "seats", b"seats"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "_seats", b"_seats", "game", b"game", "ladder", b"ladder", "limit", b"limit", "page_token", b"page_token", "season", b"season", "seats", b"seats"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
     @typing.overload
@@ -110,6 +289,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     PAIR_WEEK_QUOTA_FIELD_NUMBER: builtins.int
     PAIR_YOUNG_DAYS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -130,6 +311,10 @@ class GetLadderResponse(google.protobuf.message.Message):
     """
     next_page_token: builtins.str
     """The token of the next page; empty on the last page."""
+    ladder: builtins.str
+    """The name of the ladder; empty in the first season of the game's default ladder."""
+    season: builtins.int
+    """The number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
         """The standings, the best first."""
@@ -162,9 +347,11 @@ class GetLadderResponse(google.protobuf.message.Message):
         pair_week_quota: builtins.int = ...,
         pair_young_days: builtins.int = ...,
         next_page_token: builtins.str = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "not_fitted_since", b"not_fitted_since", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "next_page_token", b"next_page_token", "not_fitted_reason", b"not_fitted_reason", "not_fitted_since", b"not_fitted_since", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "pair_young_days", b"pair_young_days", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "ladder", b"ladder", "next_page_token", b"next_page_token", "not_fitted_reason", b"not_fitted_reason", "not_fitted_since", b"not_fitted_since", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "pair_young_days", b"pair_young_days", "published", b"published", "scale_error", b"scale_error", "season", b"season", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload
@@ -412,12 +599,18 @@ class GetPastLadderRequest(google.protobuf.message.Message):
     AT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     limit: builtins.int
     """The largest number of standings on the page; 1000 where absent."""
     page_token: builtins.str
     """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
+    ladder: builtins.str
+    """The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty."""
+    season: builtins.int
+    """The season of the ladder, from 1; 0 for the current one."""
     @property
     def at(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The time: the last ladder that was published by then is returned. Now if absent."""
@@ -429,9 +622,11 @@ class GetPastLadderRequest(google.protobuf.message.Message):
         at: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         limit: builtins.int | None = ...,
         page_token: builtins.str = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_limit", b"_limit", "at", b"at", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "at", b"at", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "at", b"at", "game", b"game", "ladder", b"ladder", "limit", b"limit", "page_token", b"page_token", "season", b"season"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___GetPastLadderRequest = GetPastLadderRequest
@@ -449,6 +644,8 @@ class GetPastLadderResponse(google.protobuf.message.Message):
     SCALE_ERROR_FIELD_NUMBER: builtins.int
     STANDINGS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -459,6 +656,10 @@ class GetPastLadderResponse(google.protobuf.message.Message):
     """The standard error, in Elo, that all ratings have in common."""
     next_page_token: builtins.str
     """The token of the next page; empty on the last page."""
+    ladder: builtins.str
+    """The name of the ladder; empty in the first season of the game's default ladder."""
+    season: builtins.int
+    """The number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
     @property
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The time at which it was published. Absent, like all fields below, if no ladder from before the requested time is stored."""
@@ -477,9 +678,11 @@ class GetPastLadderResponse(google.protobuf.message.Message):
         scale_error: builtins.float | None = ...,
         standings: collections.abc.Iterable[global___PastStanding] | None = ...,
         next_page_token: builtins.str = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "next_page_token", b"next_page_token", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "ladder", b"ladder", "next_page_token", b"next_page_token", "published", b"published", "scale_error", b"scale_error", "season", b"season", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload
@@ -567,6 +770,8 @@ class GetHistoryRequest(google.protobuf.message.Message):
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
@@ -575,6 +780,10 @@ class GetHistoryRequest(google.protobuf.message.Message):
     """The largest number of matches on the page; 1000 where absent. The first page has the matches with the highest numbers."""
     page_token: builtins.str
     """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
+    ladder: builtins.str
+    """The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty."""
+    season: builtins.int
+    """The season of the ladder, from 1; 0 for the current one."""
     def __init__(
         self,
         *,
@@ -582,9 +791,11 @@ class GetHistoryRequest(google.protobuf.message.Message):
         bot: builtins.str = ...,
         limit: builtins.int | None = ...,
         page_token: builtins.str = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "bot", b"bot", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "bot", b"bot", "game", b"game", "ladder", b"ladder", "limit", b"limit", "page_token", b"page_token", "season", b"season"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___GetHistoryRequest = GetHistoryRequest
@@ -623,6 +834,8 @@ class ListVersionsRequest(google.protobuf.message.Message):
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
@@ -631,6 +844,10 @@ class ListVersionsRequest(google.protobuf.message.Message):
     """The largest number of versions on the page; 50 where absent."""
     page_token: builtins.str
     """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
+    ladder: builtins.str
+    """The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty."""
+    season: builtins.int
+    """The season of the ladder, from 1; 0 for the current one."""
     def __init__(
         self,
         *,
@@ -638,9 +855,11 @@ class ListVersionsRequest(google.protobuf.message.Message):
         bot: builtins.str = ...,
         limit: builtins.int | None = ...,
         page_token: builtins.str = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "bot", b"bot", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "bot", b"bot", "game", b"game", "ladder", b"ladder", "limit", b"limit", "page_token", b"page_token", "season", b"season"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___ListVersionsRequest = ListVersionsRequest
@@ -808,6 +1027,8 @@ class GetOpponentsRequest(google.protobuf.message.Message):
     LIMIT_FIELD_NUMBER: builtins.int
     LAST_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
@@ -820,6 +1041,10 @@ class GetOpponentsRequest(google.protobuf.message.Message):
     """
     page_token: builtins.str
     """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
+    ladder: builtins.str
+    """The ladder, by name; empty for the default ladder of `game`. With a ladder, `game` may be empty."""
+    season: builtins.int
+    """The season of the ladder, from 1; 0 for the current one."""
     def __init__(
         self,
         *,
@@ -828,9 +1053,11 @@ class GetOpponentsRequest(google.protobuf.message.Message):
         limit: builtins.int | None = ...,
         last: builtins.int | None = ...,
         page_token: builtins.str = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_last", b"_last", "_limit", b"_limit", "last", b"last", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_last", b"_last", "_limit", b"_limit", "bot", b"bot", "game", b"game", "last", b"last", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_last", b"_last", "_limit", b"_limit", "bot", b"bot", "game", b"game", "ladder", b"ladder", "last", b"last", "limit", b"limit", "page_token", b"page_token", "season", b"season"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_last", b"_last"]) -> typing.Literal["last"] | None: ...
     @typing.overload

@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class LadderServiceStub(object):
-    """Ladders, ratings and results by opponent.
+    """Ladders, ratings and results by opponent. A request names a ladder by `ladder`, or the default ladder of a game by `game`, and one of its
+    seasons by `season`.
+    NOT_FOUND: the server has no such ladder, or the ladder no such season. INVALID_ARGUMENT: `ladder` is not a ladder of `game`.
     """
 
     def __init__(self, channel):
@@ -35,6 +37,11 @@ class LadderServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
+        self.ListLadders = channel.unary_unary(
+                '/arena.v1.LadderService/ListLadders',
+                request_serializer=arena_dot_v1_dot_ladder__pb2.ListLaddersRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_ladder__pb2.ListLaddersResponse.FromString,
+                _registered_method=True)
         self.GetLadder = channel.unary_unary(
                 '/arena.v1.LadderService/GetLadder',
                 request_serializer=arena_dot_v1_dot_ladder__pb2.GetLadderRequest.SerializeToString,
@@ -63,11 +70,20 @@ class LadderServiceStub(object):
 
 
 class LadderServiceServicer(object):
-    """Ladders, ratings and results by opponent.
+    """Ladders, ratings and results by opponent. A request names a ladder by `ladder`, or the default ladder of a game by `game`, and one of its
+    seasons by `season`.
+    NOT_FOUND: the server has no such ladder, or the ladder no such season. INVALID_ARGUMENT: `ladder` is not a ladder of `game`.
     """
 
+    def ListLadders(self, request, context):
+        """Returns the server's ladders, in the order of its settings, with their terms and seasons.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetLadder(self, request, context):
-        """Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+        """Returns a ladder, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
         flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
         longer stored is not valid.
         NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
@@ -78,7 +94,7 @@ class LadderServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetPastLadder(self, request, context):
-        """Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+        """Returns a ladder as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
         a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
         NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
         token that is not valid.
@@ -117,6 +133,11 @@ class LadderServiceServicer(object):
 
 def add_LadderServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'ListLadders': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListLadders,
+                    request_deserializer=arena_dot_v1_dot_ladder__pb2.ListLaddersRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_ladder__pb2.ListLaddersResponse.SerializeToString,
+            ),
             'GetLadder': grpc.unary_unary_rpc_method_handler(
                     servicer.GetLadder,
                     request_deserializer=arena_dot_v1_dot_ladder__pb2.GetLadderRequest.FromString,
@@ -151,8 +172,37 @@ def add_LadderServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LadderService(object):
-    """Ladders, ratings and results by opponent.
+    """Ladders, ratings and results by opponent. A request names a ladder by `ladder`, or the default ladder of a game by `game`, and one of its
+    seasons by `season`.
+    NOT_FOUND: the server has no such ladder, or the ladder no such season. INVALID_ARGUMENT: `ladder` is not a ladder of `game`.
     """
+
+    @staticmethod
+    def ListLadders(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.LadderService/ListLadders',
+            arena_dot_v1_dot_ladder__pb2.ListLaddersRequest.SerializeToString,
+            arena_dot_v1_dot_ladder__pb2.ListLaddersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def GetLadder(request,

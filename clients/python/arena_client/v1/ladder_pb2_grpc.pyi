@@ -18,14 +18,23 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class LadderServiceStub:
-    """Ladders, ratings and results by opponent."""
+    """Ladders, ratings and results by opponent. A request names a ladder by `ladder`, or the default ladder of a game by `game`, and one of its
+    seasons by `season`.
+    NOT_FOUND: the server has no such ladder, or the ladder no such season. INVALID_ARGUMENT: `ladder` is not a ladder of `game`.
+    """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
+    ListLadders: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.ladder_pb2.ListLaddersRequest,
+        arena_client.v1.ladder_pb2.ListLaddersResponse,
+    ]
+    """Returns the server's ladders, in the order of its settings, with their terms and seasons."""
+
     GetLadder: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetLadderRequest,
         arena_client.v1.ladder_pb2.GetLadderResponse,
     ]
-    """Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+    """Returns a ladder, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
     flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
     longer stored is not valid.
     NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
@@ -36,7 +45,7 @@ class LadderServiceStub:
         arena_client.v1.ladder_pb2.GetPastLadderRequest,
         arena_client.v1.ladder_pb2.GetPastLadderResponse,
     ]
-    """Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+    """Returns a ladder as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
     a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
     NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
     token that is not valid.
@@ -70,13 +79,22 @@ class LadderServiceStub:
     """
 
 class LadderServiceAsyncStub:
-    """Ladders, ratings and results by opponent."""
+    """Ladders, ratings and results by opponent. A request names a ladder by `ladder`, or the default ladder of a game by `game`, and one of its
+    seasons by `season`.
+    NOT_FOUND: the server has no such ladder, or the ladder no such season. INVALID_ARGUMENT: `ladder` is not a ladder of `game`.
+    """
+
+    ListLadders: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.ladder_pb2.ListLaddersRequest,
+        arena_client.v1.ladder_pb2.ListLaddersResponse,
+    ]
+    """Returns the server's ladders, in the order of its settings, with their terms and seasons."""
 
     GetLadder: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetLadderRequest,
         arena_client.v1.ladder_pb2.GetLadderResponse,
     ]
-    """Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+    """Returns a ladder, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
     flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
     longer stored is not valid.
     NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
@@ -87,7 +105,7 @@ class LadderServiceAsyncStub:
         arena_client.v1.ladder_pb2.GetPastLadderRequest,
         arena_client.v1.ladder_pb2.GetPastLadderResponse,
     ]
-    """Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+    """Returns a ladder as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
     a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
     NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
     token that is not valid.
@@ -121,7 +139,18 @@ class LadderServiceAsyncStub:
     """
 
 class LadderServiceServicer(metaclass=abc.ABCMeta):
-    """Ladders, ratings and results by opponent."""
+    """Ladders, ratings and results by opponent. A request names a ladder by `ladder`, or the default ladder of a game by `game`, and one of its
+    seasons by `season`.
+    NOT_FOUND: the server has no such ladder, or the ladder no such season. INVALID_ARGUMENT: `ladder` is not a ladder of `game`.
+    """
+
+    @abc.abstractmethod
+    def ListLadders(
+        self,
+        request: arena_client.v1.ladder_pb2.ListLaddersRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.ladder_pb2.ListLaddersResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.ListLaddersResponse]]:
+        """Returns the server's ladders, in the order of its settings, with their terms and seasons."""
 
     @abc.abstractmethod
     def GetLadder(
@@ -129,7 +158,7 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.GetLadderRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetLadderResponse]]:
-        """Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+        """Returns a ladder, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
         flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
         longer stored is not valid.
         NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
@@ -142,7 +171,7 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.GetPastLadderRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetPastLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetPastLadderResponse]]:
-        """Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+        """Returns a ladder as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
         a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
         NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
         token that is not valid.

@@ -26,7 +26,7 @@ from arena_client.v1 import play_pb2 as arena_dot_v1_dot_play__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x61rena/v1/matches.proto\x12\x08\x61rena.v1\x1a\x13\x61rena/v1/play.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd7\x02\n\x12ListMatchesRequest\x12\x11\n\x04game\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x10\n\x03\x62ot\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05limit\x18\x03 \x01(\rH\x02\x88\x01\x01\x12\x15\n\x08opponent\x18\x04 \x01(\tH\x03\x88\x01\x01\x12\x12\n\x05seats\x18\x05 \x01(\rH\x04\x88\x01\x01\x12)\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06\x66\x61ults\x18\x08 \x01(\x08\x12\x0c\n\x04lost\x18\t \x01(\x08\x12#\n\x05state\x18\n \x01(\x0e\x32\x14.arena.v1.MatchState\x12\x12\n\npage_token\x18\x0b \x01(\tB\x07\n\x05_gameB\x06\n\x04_botB\x08\n\x06_limitB\x0b\n\t_opponentB\x08\n\x06_seats\"U\n\x13ListMatchesResponse\x12%\n\x07matches\x18\x01 \x03(\x0b\x32\x14.arena.v1.MatchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xe3\x02\n\nMatchEntry\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0c\n\x04game\x18\x02 \x01(\t\x12#\n\x05state\x18\x03 \x01(\x0e\x32\x14.arena.v1.MatchState\x12+\n\x07started\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05\x65nded\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05seats\x18\x06 \x03(\x0b\x32\x13.arena.v1.MatchSeat\x12\x0e\n\x06reason\x18\x07 \x01(\t\x12\x0e\n\x06voided\x18\x08 \x01(\t\x12\x0e\n\x06pruned\x18\t \x01(\x08\x12!\n\x04kind\x18\n \x01(\x0e\x32\x13.arena.v1.MatchKind\x12,\n\x0cinterruption\x18\x0b \x01(\x0e\x32\x16.arena.v1.Interruption\x12\x0f\n\x07is_void\x18\x0c \x01(\x08\"\x80\x02\n\tMatchSeat\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x12\n\x05score\x18\x02 \x01(\x11H\x00\x88\x01\x01\x12\x12\n\x05place\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x1a\n\rrating_before\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x19\n\x0crating_after\x18\x05 \x01(\x01H\x03\x88\x01\x01\x12\x0e\n\x06\x66orced\x18\x06 \x01(\r\x12\x0f\n\x07version\x18\x07 \x01(\t\x12\x0e\n\x06hidden\x18\x08 \x01(\x08\x12\x0f\n\x07\x64\x65leted\x18\t \x01(\x08\x12\x0e\n\x06spoilt\x18\n \x01(\x08\x42\x08\n\x06_scoreB\x08\n\x06_placeB\x10\n\x0e_rating_beforeB\x0f\n\r_rating_after\"(\n\x10GetReplayRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\"\"\n\x11GetReplayResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"\'\n\x0fGetMatchRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\"^\n\x10GetMatchResponse\x12#\n\x05match\x18\x01 \x01(\x0b\x32\x14.arena.v1.MatchEntry\x12%\n\x06rounds\x18\x02 \x03(\x0b\x32\x15.arena.v1.RoundReport\"s\n\x13WatchMatchesRequest\x12\x11\n\x04game\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x10\n\x03\x62ot\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x19\n\x08match_id\x18\x03 \x01(\x04\x42\x02\x30\x02H\x02\x88\x01\x01\x42\x07\n\x05_gameB\x06\n\x04_botB\x0b\n\t_match_id\"O\n\x14WatchMatchesResponse\x12$\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x14.arena.v1.MatchEvent\x12\x11\n\tcaught_up\x18\x02 \x01(\x08\"\x8a\x01\n\nMatchEvent\x12\'\n\x05\x62\x65gan\x18\x01 \x01(\x0b\x32\x16.arena.v1.RunningMatchH\x00\x12&\n\x05round\x18\x02 \x01(\x0b\x32\x15.arena.v1.RoundReportH\x00\x12\"\n\x04over\x18\x03 \x01(\x0b\x32\x12.arena.v1.MatchEndH\x00\x42\x07\n\x05\x65vent\"\xb7\x01\n\x0cRunningMatch\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0c\n\x04game\x18\x02 \x01(\t\x12!\n\x04kind\x18\x03 \x01(\x0e\x32\x13.arena.v1.MatchKind\x12+\n\x07started\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x62ots\x18\x05 \x03(\t\x12%\n\x06rounds\x18\x06 \x03(\x0b\x32\x15.arena.v1.RoundPoints\"-\n\x0bRoundPoints\x12\x0e\n\x06points\x18\x01 \x03(\x11\x12\x0e\n\x06scores\x18\x02 \x03(\x11\"\x83\x01\n\x08MatchEnd\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06scores\x18\x02 \x03(\x11\x12\x0e\n\x06places\x18\x03 \x03(\r\x12\x13\n\x0binterrupted\x18\x04 \x01(\t\x12,\n\x0cinterruption\x18\x05 \x01(\x0e\x32\x16.arena.v1.Interruption*y\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_PLAYING\x10\x01\x12\x18\n\x14MATCH_STATE_FINISHED\x10\x02\x12\x1b\n\x17MATCH_STATE_INTERRUPTED\x10\x03\x32\xb6\x02\n\x0cMatchService\x12J\n\x0bListMatches\x12\x1c.arena.v1.ListMatchesRequest\x1a\x1d.arena.v1.ListMatchesResponse\x12\x41\n\x08GetMatch\x12\x19.arena.v1.GetMatchRequest\x1a\x1a.arena.v1.GetMatchResponse\x12O\n\x0cWatchMatches\x12\x1d.arena.v1.WatchMatchesRequest\x1a\x1e.arena.v1.WatchMatchesResponse0\x01\x12\x46\n\tGetReplay\x12\x1a.arena.v1.GetReplayRequest\x1a\x1b.arena.v1.GetReplayResponse0\x01\x42-\n\x08\x61rena.v1P\x01Z\x1f\x61rena.example/client/v1;arenav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x61rena/v1/matches.proto\x12\x08\x61rena.v1\x1a\x13\x61rena/v1/play.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x97\x03\n\x12ListMatchesRequest\x12\x11\n\x04game\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x10\n\x03\x62ot\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05limit\x18\x03 \x01(\rH\x02\x88\x01\x01\x12\x15\n\x08opponent\x18\x04 \x01(\tH\x03\x88\x01\x01\x12\x12\n\x05seats\x18\x05 \x01(\rH\x04\x88\x01\x01\x12)\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06\x66\x61ults\x18\x08 \x01(\x08\x12\x0c\n\x04lost\x18\t \x01(\x08\x12#\n\x05state\x18\n \x01(\x0e\x32\x14.arena.v1.MatchState\x12\x12\n\npage_token\x18\x0b \x01(\t\x12\x13\n\x06ladder\x18\x0c \x01(\tH\x05\x88\x01\x01\x12\x13\n\x06season\x18\r \x01(\rH\x06\x88\x01\x01\x42\x07\n\x05_gameB\x06\n\x04_botB\x08\n\x06_limitB\x0b\n\t_opponentB\x08\n\x06_seatsB\t\n\x07_ladderB\t\n\x07_season\"U\n\x13ListMatchesResponse\x12%\n\x07matches\x18\x01 \x03(\x0b\x32\x14.arena.v1.MatchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x83\x03\n\nMatchEntry\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0c\n\x04game\x18\x02 \x01(\t\x12#\n\x05state\x18\x03 \x01(\x0e\x32\x14.arena.v1.MatchState\x12+\n\x07started\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05\x65nded\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05seats\x18\x06 \x03(\x0b\x32\x13.arena.v1.MatchSeat\x12\x0e\n\x06reason\x18\x07 \x01(\t\x12\x0e\n\x06voided\x18\x08 \x01(\t\x12\x0e\n\x06pruned\x18\t \x01(\x08\x12!\n\x04kind\x18\n \x01(\x0e\x32\x13.arena.v1.MatchKind\x12,\n\x0cinterruption\x18\x0b \x01(\x0e\x32\x16.arena.v1.Interruption\x12\x0f\n\x07is_void\x18\x0c \x01(\x08\x12\x0e\n\x06ladder\x18\r \x01(\t\x12\x0e\n\x06season\x18\x0e \x01(\r\"\x80\x02\n\tMatchSeat\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x12\n\x05score\x18\x02 \x01(\x11H\x00\x88\x01\x01\x12\x12\n\x05place\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x1a\n\rrating_before\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x19\n\x0crating_after\x18\x05 \x01(\x01H\x03\x88\x01\x01\x12\x0e\n\x06\x66orced\x18\x06 \x01(\r\x12\x0f\n\x07version\x18\x07 \x01(\t\x12\x0e\n\x06hidden\x18\x08 \x01(\x08\x12\x0f\n\x07\x64\x65leted\x18\t \x01(\x08\x12\x0e\n\x06spoilt\x18\n \x01(\x08\x42\x08\n\x06_scoreB\x08\n\x06_placeB\x10\n\x0e_rating_beforeB\x0f\n\r_rating_after\"(\n\x10GetReplayRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\"\"\n\x11GetReplayResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"\'\n\x0fGetMatchRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\"^\n\x10GetMatchResponse\x12#\n\x05match\x18\x01 \x01(\x0b\x32\x14.arena.v1.MatchEntry\x12%\n\x06rounds\x18\x02 \x03(\x0b\x32\x15.arena.v1.RoundReport\"\xb3\x01\n\x13WatchMatchesRequest\x12\x11\n\x04game\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x10\n\x03\x62ot\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x19\n\x08match_id\x18\x03 \x01(\x04\x42\x02\x30\x02H\x02\x88\x01\x01\x12\x13\n\x06ladder\x18\x04 \x01(\tH\x03\x88\x01\x01\x12\x13\n\x06season\x18\x05 \x01(\rH\x04\x88\x01\x01\x42\x07\n\x05_gameB\x06\n\x04_botB\x0b\n\t_match_idB\t\n\x07_ladderB\t\n\x07_season\"O\n\x14WatchMatchesResponse\x12$\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x14.arena.v1.MatchEvent\x12\x11\n\tcaught_up\x18\x02 \x01(\x08\"\x8a\x01\n\nMatchEvent\x12\'\n\x05\x62\x65gan\x18\x01 \x01(\x0b\x32\x16.arena.v1.RunningMatchH\x00\x12&\n\x05round\x18\x02 \x01(\x0b\x32\x15.arena.v1.RoundReportH\x00\x12\"\n\x04over\x18\x03 \x01(\x0b\x32\x12.arena.v1.MatchEndH\x00\x42\x07\n\x05\x65vent\"\xd7\x01\n\x0cRunningMatch\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0c\n\x04game\x18\x02 \x01(\t\x12!\n\x04kind\x18\x03 \x01(\x0e\x32\x13.arena.v1.MatchKind\x12+\n\x07started\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x62ots\x18\x05 \x03(\t\x12%\n\x06rounds\x18\x06 \x03(\x0b\x32\x15.arena.v1.RoundPoints\x12\x0e\n\x06ladder\x18\x07 \x01(\t\x12\x0e\n\x06season\x18\x08 \x01(\r\"-\n\x0bRoundPoints\x12\x0e\n\x06points\x18\x01 \x03(\x11\x12\x0e\n\x06scores\x18\x02 \x03(\x11\"\x83\x01\n\x08MatchEnd\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06scores\x18\x02 \x03(\x11\x12\x0e\n\x06places\x18\x03 \x03(\r\x12\x13\n\x0binterrupted\x18\x04 \x01(\t\x12,\n\x0cinterruption\x18\x05 \x01(\x0e\x32\x16.arena.v1.Interruption*y\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_PLAYING\x10\x01\x12\x18\n\x14MATCH_STATE_FINISHED\x10\x02\x12\x1b\n\x17MATCH_STATE_INTERRUPTED\x10\x03\x32\xb6\x02\n\x0cMatchService\x12J\n\x0bListMatches\x12\x1c.arena.v1.ListMatchesRequest\x1a\x1d.arena.v1.ListMatchesResponse\x12\x41\n\x08GetMatch\x12\x19.arena.v1.GetMatchRequest\x1a\x1a.arena.v1.GetMatchResponse\x12O\n\x0cWatchMatches\x12\x1d.arena.v1.WatchMatchesRequest\x1a\x1e.arena.v1.WatchMatchesResponse0\x01\x12\x46\n\tGetReplay\x12\x1a.arena.v1.GetReplayRequest\x1a\x1b.arena.v1.GetReplayResponse0\x01\x42-\n\x08\x61rena.v1P\x01Z\x1f\x61rena.example/client/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,36 +46,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RUNNINGMATCH'].fields_by_name['match_id']._serialized_options = b'0\002'
   _globals['_MATCHEND'].fields_by_name['match_id']._loaded_options = None
   _globals['_MATCHEND'].fields_by_name['match_id']._serialized_options = b'0\002'
-  _globals['_MATCHSTATE']._serialized_start=2061
-  _globals['_MATCHSTATE']._serialized_end=2182
+  _globals['_MATCHSTATE']._serialized_start=2254
+  _globals['_MATCHSTATE']._serialized_end=2375
   _globals['_LISTMATCHESREQUEST']._serialized_start=91
-  _globals['_LISTMATCHESREQUEST']._serialized_end=434
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=436
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=521
-  _globals['_MATCHENTRY']._serialized_start=524
-  _globals['_MATCHENTRY']._serialized_end=879
-  _globals['_MATCHSEAT']._serialized_start=882
-  _globals['_MATCHSEAT']._serialized_end=1138
-  _globals['_GETREPLAYREQUEST']._serialized_start=1140
-  _globals['_GETREPLAYREQUEST']._serialized_end=1180
-  _globals['_GETREPLAYRESPONSE']._serialized_start=1182
-  _globals['_GETREPLAYRESPONSE']._serialized_end=1216
-  _globals['_GETMATCHREQUEST']._serialized_start=1218
-  _globals['_GETMATCHREQUEST']._serialized_end=1257
-  _globals['_GETMATCHRESPONSE']._serialized_start=1259
-  _globals['_GETMATCHRESPONSE']._serialized_end=1353
-  _globals['_WATCHMATCHESREQUEST']._serialized_start=1355
-  _globals['_WATCHMATCHESREQUEST']._serialized_end=1470
-  _globals['_WATCHMATCHESRESPONSE']._serialized_start=1472
-  _globals['_WATCHMATCHESRESPONSE']._serialized_end=1551
-  _globals['_MATCHEVENT']._serialized_start=1554
-  _globals['_MATCHEVENT']._serialized_end=1692
-  _globals['_RUNNINGMATCH']._serialized_start=1695
-  _globals['_RUNNINGMATCH']._serialized_end=1878
-  _globals['_ROUNDPOINTS']._serialized_start=1880
-  _globals['_ROUNDPOINTS']._serialized_end=1925
-  _globals['_MATCHEND']._serialized_start=1928
-  _globals['_MATCHEND']._serialized_end=2059
-  _globals['_MATCHSERVICE']._serialized_start=2185
-  _globals['_MATCHSERVICE']._serialized_end=2495
+  _globals['_LISTMATCHESREQUEST']._serialized_end=498
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=500
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=585
+  _globals['_MATCHENTRY']._serialized_start=588
+  _globals['_MATCHENTRY']._serialized_end=975
+  _globals['_MATCHSEAT']._serialized_start=978
+  _globals['_MATCHSEAT']._serialized_end=1234
+  _globals['_GETREPLAYREQUEST']._serialized_start=1236
+  _globals['_GETREPLAYREQUEST']._serialized_end=1276
+  _globals['_GETREPLAYRESPONSE']._serialized_start=1278
+  _globals['_GETREPLAYRESPONSE']._serialized_end=1312
+  _globals['_GETMATCHREQUEST']._serialized_start=1314
+  _globals['_GETMATCHREQUEST']._serialized_end=1353
+  _globals['_GETMATCHRESPONSE']._serialized_start=1355
+  _globals['_GETMATCHRESPONSE']._serialized_end=1449
+  _globals['_WATCHMATCHESREQUEST']._serialized_start=1452
+  _globals['_WATCHMATCHESREQUEST']._serialized_end=1631
+  _globals['_WATCHMATCHESRESPONSE']._serialized_start=1633
+  _globals['_WATCHMATCHESRESPONSE']._serialized_end=1712
+  _globals['_MATCHEVENT']._serialized_start=1715
+  _globals['_MATCHEVENT']._serialized_end=1853
+  _globals['_RUNNINGMATCH']._serialized_start=1856
+  _globals['_RUNNINGMATCH']._serialized_end=2071
+  _globals['_ROUNDPOINTS']._serialized_start=2073
+  _globals['_ROUNDPOINTS']._serialized_end=2118
+  _globals['_MATCHEND']._serialized_start=2121
+  _globals['_MATCHEND']._serialized_end=2252
+  _globals['_MATCHSERVICE']._serialized_start=2378
+  _globals['_MATCHSERVICE']._serialized_end=2688
 # @@protoc_insertion_point(module_scope)

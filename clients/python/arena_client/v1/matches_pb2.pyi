@@ -66,8 +66,10 @@ class ListMatchesRequest(google.protobuf.message.Message):
     LOST_FIELD_NUMBER: builtins.int
     STATE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
-    """Only matches of this game."""
+    """Only matches of this game, on any ladder."""
     bot: builtins.str
     """Only matches of this bot."""
     limit: builtins.int
@@ -84,6 +86,10 @@ class ListMatchesRequest(google.protobuf.message.Message):
     """Only matches in this state; MATCH_STATE_UNSPECIFIED selects all."""
     page_token: builtins.str
     """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
+    ladder: builtins.str
+    """Only matches of this ladder, by name, in its current season unless `season` is set."""
+    season: builtins.int
+    """Only matches of this season, from 1, of `ladder`, or else of the default ladder of `game`; requires one of them."""
     @property
     def since(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Only matches that began at this time or later."""
@@ -106,17 +112,23 @@ class ListMatchesRequest(google.protobuf.message.Message):
         lost: builtins.bool = ...,
         state: global___MatchState.ValueType = ...,
         page_token: builtins.str = ...,
+        ladder: builtins.str | None = ...,
+        season: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "bot", b"bot", "game", b"game", "limit", b"limit", "opponent", b"opponent", "seats", b"seats", "since", b"since", "until", b"until"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "bot", b"bot", "faults", b"faults", "game", b"game", "limit", b"limit", "lost", b"lost", "opponent", b"opponent", "page_token", b"page_token", "seats", b"seats", "since", b"since", "state", b"state", "until", b"until"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_ladder", b"_ladder", "_limit", b"_limit", "_opponent", b"_opponent", "_season", b"_season", "_seats", b"_seats", "bot", b"bot", "game", b"game", "ladder", b"ladder", "limit", b"limit", "opponent", b"opponent", "season", b"season", "seats", b"seats", "since", b"since", "until", b"until"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_ladder", b"_ladder", "_limit", b"_limit", "_opponent", b"_opponent", "_season", b"_season", "_seats", b"_seats", "bot", b"bot", "faults", b"faults", "game", b"game", "ladder", b"ladder", "limit", b"limit", "lost", b"lost", "opponent", b"opponent", "page_token", b"page_token", "season", b"season", "seats", b"seats", "since", b"since", "state", b"state", "until", b"until"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_bot", b"_bot"]) -> typing.Literal["bot"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_game", b"_game"]) -> typing.Literal["game"] | None: ...
     @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_ladder", b"_ladder"]) -> typing.Literal["ladder"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_opponent", b"_opponent"]) -> typing.Literal["opponent"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_season", b"_season"]) -> typing.Literal["season"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seats", b"_seats"]) -> typing.Literal["seats"] | None: ...
 
@@ -164,6 +176,8 @@ class MatchEntry(google.protobuf.message.Message):
     KIND_FIELD_NUMBER: builtins.int
     INTERRUPTION_FIELD_NUMBER: builtins.int
     IS_VOID_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The number of the match."""
     game: builtins.str
@@ -182,6 +196,10 @@ class MatchEntry(google.protobuf.message.Message):
     """The cause of `reason`, for programs."""
     is_void: builtins.bool
     """Whether its result was voided; `voided` has the operator's words."""
+    ladder: builtins.str
+    """The name of the ladder; empty in the first season of the game's default ladder."""
+    season: builtins.int
+    """The number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The time at which it began."""
@@ -209,9 +227,11 @@ class MatchEntry(google.protobuf.message.Message):
         kind: arena_client.v1.play_pb2.MatchKind.ValueType = ...,
         interruption: arena_client.v1.play_pb2.Interruption.ValueType = ...,
         is_void: builtins.bool = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["ended", b"ended", "started", b"started"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "interruption", b"interruption", "is_void", b"is_void", "kind", b"kind", "match_id", b"match_id", "pruned", b"pruned", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "interruption", b"interruption", "is_void", b"is_void", "kind", b"kind", "ladder", b"ladder", "match_id", b"match_id", "pruned", b"pruned", "reason", b"reason", "season", b"season", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
 
 global___MatchEntry = MatchEntry
 
@@ -368,27 +388,39 @@ class WatchMatchesRequest(google.protobuf.message.Message):
     GAME_FIELD_NUMBER: builtins.int
     BOT_FIELD_NUMBER: builtins.int
     MATCH_ID_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
-    """Only matches of this game."""
+    """Only matches of this game, on any ladder."""
     bot: builtins.str
     """Only matches of this bot."""
     match_id: builtins.int
     """Only this match, which may not have begun yet."""
+    ladder: builtins.str
+    """Only matches of this ladder, by name, in its current season unless `season` is set."""
+    season: builtins.int
+    """Only matches of this season, from 1, of `ladder`, or else of the default ladder of `game`; requires one of them."""
     def __init__(
         self,
         *,
         game: builtins.str | None = ...,
         bot: builtins.str | None = ...,
         match_id: builtins.int | None = ...,
+        ladder: builtins.str | None = ...,
+        season: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_match_id", b"_match_id", "bot", b"bot", "game", b"game", "match_id", b"match_id"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_match_id", b"_match_id", "bot", b"bot", "game", b"game", "match_id", b"match_id"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_ladder", b"_ladder", "_match_id", b"_match_id", "_season", b"_season", "bot", b"bot", "game", b"game", "ladder", b"ladder", "match_id", b"match_id", "season", b"season"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_ladder", b"_ladder", "_match_id", b"_match_id", "_season", b"_season", "bot", b"bot", "game", b"game", "ladder", b"ladder", "match_id", b"match_id", "season", b"season"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_bot", b"_bot"]) -> typing.Literal["bot"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_game", b"_game"]) -> typing.Literal["game"] | None: ...
     @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_ladder", b"_ladder"]) -> typing.Literal["ladder"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_match_id", b"_match_id"]) -> typing.Literal["match_id"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_season", b"_season"]) -> typing.Literal["season"] | None: ...
 
 global___WatchMatchesRequest = WatchMatchesRequest
 
@@ -462,12 +494,18 @@ class RunningMatch(google.protobuf.message.Message):
     STARTED_FIELD_NUMBER: builtins.int
     BOTS_FIELD_NUMBER: builtins.int
     ROUNDS_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The number of the match."""
     game: builtins.str
     """The game, by name."""
     kind: arena_client.v1.play_pb2.MatchKind.ValueType
     """The kind of the match."""
+    ladder: builtins.str
+    """The name of the ladder; empty in the first season of the game's default ladder."""
+    season: builtins.int
+    """The number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The time at which it began."""
@@ -489,9 +527,11 @@ class RunningMatch(google.protobuf.message.Message):
         started: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         bots: collections.abc.Iterable[builtins.str] | None = ...,
         rounds: collections.abc.Iterable[global___RoundPoints] | None = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["started", b"started"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bots", b"bots", "game", b"game", "kind", b"kind", "match_id", b"match_id", "rounds", b"rounds", "started", b"started"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "game", b"game", "kind", b"kind", "ladder", b"ladder", "match_id", b"match_id", "rounds", b"rounds", "season", b"season", "started", b"started"]) -> None: ...
 
 global___RunningMatch = RunningMatch
 

@@ -63,8 +63,9 @@ class MatchServiceServicer(object):
 
     def ListMatches(self, request, context):
         """Lists matches, the newest first.
-        NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
-        bot, a timestamp or state that is not valid, or a page token that is not valid.
+        NOT_FOUND: the server does not play the game, or has no such ladder or season. INVALID_ARGUMENT: a limit that is not 1 to 1000, an
+        opponent, faults or lost without a bot, a ladder of another game, a season without ladder and game, a timestamp or state that is not
+        valid, or a page token that is not valid.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -82,7 +83,8 @@ class MatchServiceServicer(object):
         """Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
         finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
         RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
-        NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
+        NOT_FOUND: there is no such game, ladder, season or bot. INVALID_ARGUMENT: a ladder of another game, or a season without ladder and
+        game. UNAVAILABLE: the server stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

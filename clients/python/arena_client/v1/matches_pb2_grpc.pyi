@@ -26,8 +26,9 @@ class MatchServiceStub:
         arena_client.v1.matches_pb2.ListMatchesResponse,
     ]
     """Lists matches, the newest first.
-    NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
-    bot, a timestamp or state that is not valid, or a page token that is not valid.
+    NOT_FOUND: the server does not play the game, or has no such ladder or season. INVALID_ARGUMENT: a limit that is not 1 to 1000, an
+    opponent, faults or lost without a bot, a ladder of another game, a season without ladder and game, a timestamp or state that is not
+    valid, or a page token that is not valid.
     """
 
     GetMatch: grpc.UnaryUnaryMultiCallable[
@@ -45,7 +46,8 @@ class MatchServiceStub:
     """Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
     finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
     RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
-    NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
+    NOT_FOUND: there is no such game, ladder, season or bot. INVALID_ARGUMENT: a ladder of another game, or a season without ladder and
+    game. UNAVAILABLE: the server stops.
     """
 
     GetReplay: grpc.UnaryStreamMultiCallable[
@@ -64,8 +66,9 @@ class MatchServiceAsyncStub:
         arena_client.v1.matches_pb2.ListMatchesResponse,
     ]
     """Lists matches, the newest first.
-    NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
-    bot, a timestamp or state that is not valid, or a page token that is not valid.
+    NOT_FOUND: the server does not play the game, or has no such ladder or season. INVALID_ARGUMENT: a limit that is not 1 to 1000, an
+    opponent, faults or lost without a bot, a ladder of another game, a season without ladder and game, a timestamp or state that is not
+    valid, or a page token that is not valid.
     """
 
     GetMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -83,7 +86,8 @@ class MatchServiceAsyncStub:
     """Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
     finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
     RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
-    NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
+    NOT_FOUND: there is no such game, ladder, season or bot. INVALID_ARGUMENT: a ladder of another game, or a season without ladder and
+    game. UNAVAILABLE: the server stops.
     """
 
     GetReplay: grpc.aio.UnaryStreamMultiCallable[
@@ -104,8 +108,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.matches_pb2.ListMatchesResponse, collections.abc.Awaitable[arena_client.v1.matches_pb2.ListMatchesResponse]]:
         """Lists matches, the newest first.
-        NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
-        bot, a timestamp or state that is not valid, or a page token that is not valid.
+        NOT_FOUND: the server does not play the game, or has no such ladder or season. INVALID_ARGUMENT: a limit that is not 1 to 1000, an
+        opponent, faults or lost without a bot, a ladder of another game, a season without ladder and game, a timestamp or state that is not
+        valid, or a page token that is not valid.
         """
 
     @abc.abstractmethod
@@ -127,7 +132,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         """Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
         finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
         RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
-        NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
+        NOT_FOUND: there is no such game, ladder, season or bot. INVALID_ARGUMENT: a ladder of another game, or a season without ladder and
+        game. UNAVAILABLE: the server stops.
         """
 
     @abc.abstractmethod

@@ -112,6 +112,12 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     """NOT_FOUND: the game has no rules in the language."""
     REASON_NO_SUCH_LADDER: _Reason.ValueType  # 40
     """FAILED_PRECONDITION: the server has no such ladder for the bot's games."""
+    REASON_NO_SUCH_SEASON: _Reason.ValueType  # 41
+    """NOT_FOUND: the ladder has no such season."""
+    REASON_LADDER_OF_OTHER_GAME: _Reason.ValueType  # 42
+    """INVALID_ARGUMENT: the ladder is of another game than the request names."""
+    REASON_NO_LADDER_NAMED: _Reason.ValueType  # 43
+    """INVALID_ARGUMENT: the request names a season, and neither ladder nor game."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
     """The reason for which the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as
@@ -200,6 +206,12 @@ REASON_NO_RULES: Reason.ValueType  # 39
 """NOT_FOUND: the game has no rules in the language."""
 REASON_NO_SUCH_LADDER: Reason.ValueType  # 40
 """FAILED_PRECONDITION: the server has no such ladder for the bot's games."""
+REASON_NO_SUCH_SEASON: Reason.ValueType  # 41
+"""NOT_FOUND: the ladder has no such season."""
+REASON_LADDER_OF_OTHER_GAME: Reason.ValueType  # 42
+"""INVALID_ARGUMENT: the ladder is of another game than the request names."""
+REASON_NO_LADDER_NAMED: Reason.ValueType  # 43
+"""INVALID_ARGUMENT: the request names a season, and neither ladder nor game."""
 global___Reason = Reason
 
 class _MatchKind:
@@ -660,7 +672,7 @@ class Welcome(google.protobuf.message.Message):
 
     @property
     def conduct(self) -> global___Conduct:
-        """The limits of every match, and the consequences of exceeding them."""
+        """The limits of every match on a default ladder, and the consequences of exceeding them."""
 
     @property
     def limits(self) -> global___StreamLimits:
@@ -791,7 +803,7 @@ global___StreamLimits = StreamLimits
 
 @typing.final
 class Conduct(google.protobuf.message.Message):
-    """The limits of every match, and the consequences of exceeding them."""
+    """The limits of every match of a ladder, and the consequences of exceeding them."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -893,6 +905,7 @@ class Invitation(google.protobuf.message.Message):
     OPTIONS_FIELD_NUMBER: builtins.int
     COMMITMENT_FIELD_NUMBER: builtins.int
     BOTS_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
     invitation_id: builtins.int
     """A random number below 2^53, different for each bot of a table."""
     game: builtins.str
@@ -903,6 +916,8 @@ class Invitation(google.protobuf.message.Message):
     """SHA-256 of a salt and the match's commitment, 32 bytes each, both of which MatchStart shows. It binds the server to the deal before
     it knows any nonce, so that neither side can influence the deal. No two invitations have the same.
     """
+    ladder: builtins.str
+    """The name of the match's ladder, whose terms Welcome.ladders has; empty for the default ladder of the game."""
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The options that differ from their defaults, as text."""
@@ -920,8 +935,9 @@ class Invitation(google.protobuf.message.Message):
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         commitment: builtins.bytes = ...,
         bots: collections.abc.Iterable[builtins.str] | None = ...,
+        ladder: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bots", b"bots", "commitment", b"commitment", "game", b"game", "invitation_id", b"invitation_id", "kind", b"kind", "options", b"options"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "commitment", b"commitment", "game", b"game", "invitation_id", b"invitation_id", "kind", b"kind", "ladder", b"ladder", "options", b"options"]) -> None: ...
 
 global___Invitation = Invitation
 
@@ -956,6 +972,7 @@ class MatchStart(google.protobuf.message.Message):
     OPTIONS_FIELD_NUMBER: builtins.int
     COMMITMENT_FIELD_NUMBER: builtins.int
     SALT_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     invitation_id: builtins.int
@@ -970,6 +987,8 @@ class MatchStart(google.protobuf.message.Message):
     """SHA-256 of the server's seed, which the replay contains after the match."""
     salt: builtins.bytes
     """32 bytes. SHA-256 of this salt and the commitment is the commitment of the invitation."""
+    ladder: builtins.str
+    """The name of the match's ladder, whose terms Welcome.ladders has; empty for the default ladder of the game."""
     @property
     def bots(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The bots' names, by seat."""
@@ -990,8 +1009,9 @@ class MatchStart(google.protobuf.message.Message):
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         commitment: builtins.bytes = ...,
         salt: builtins.bytes = ...,
+        ladder: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bots", b"bots", "commitment", b"commitment", "game", b"game", "invitation_id", b"invitation_id", "kind", b"kind", "match_id", b"match_id", "options", b"options", "salt", b"salt", "seat", b"seat"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "commitment", b"commitment", "game", b"game", "invitation_id", b"invitation_id", "kind", b"kind", "ladder", b"ladder", "match_id", b"match_id", "options", b"options", "salt", b"salt", "seat", b"seat"]) -> None: ...
 
 global___MatchStart = MatchStart
 

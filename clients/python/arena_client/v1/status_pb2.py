@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61rena/v1/status.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n\x10GetStatusRequest\"\xb9\x01\n\x11GetStatusResponse\x12\x0e\n\x06server\x18\x01 \x01(\t\x12\x10\n\x08\x63ompiled\x18\x02 \x01(\x08\x12+\n\x07started\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x64raining\x18\x04 \x01(\x08\x12\x0c\n\x04\x62ots\x18\x05 \x01(\r\x12\x10\n\x08watchers\x18\x06 \x01(\r\x12#\n\x05games\x18\x07 \x03(\x0b\x32\x14.arena.v1.GameStatus\"\xaf\x01\n\nGameStatus\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0f\n\x07waiting\x18\x02 \x01(\r\x12\x0f\n\x07playing\x18\x03 \x01(\r\x12\r\n\x05\x65nded\x18\x04 \x01(\r\x12-\n\tpublished\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10unfitted_results\x18\x06 \x01(\r\x12\x19\n\x11not_fitted_reason\x18\x07 \x01(\t2U\n\rStatusService\x12\x44\n\tGetStatus\x12\x1a.arena.v1.GetStatusRequest\x1a\x1b.arena.v1.GetStatusResponseB-\n\x08\x61rena.v1P\x01Z\x1f\x61rena.example/client/v1;arenav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61rena/v1/status.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n\x10GetStatusRequest\"\xe0\x01\n\x11GetStatusResponse\x12\x0e\n\x06server\x18\x01 \x01(\t\x12\x10\n\x08\x63ompiled\x18\x02 \x01(\x08\x12+\n\x07started\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x64raining\x18\x04 \x01(\x08\x12\x0c\n\x04\x62ots\x18\x05 \x01(\r\x12\x10\n\x08watchers\x18\x06 \x01(\r\x12#\n\x05games\x18\x07 \x03(\x0b\x32\x14.arena.v1.GameStatus\x12%\n\x07ladders\x18\x08 \x03(\x0b\x32\x14.arena.v1.GameStatus\"\xcf\x01\n\nGameStatus\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0f\n\x07waiting\x18\x02 \x01(\r\x12\x0f\n\x07playing\x18\x03 \x01(\r\x12\r\n\x05\x65nded\x18\x04 \x01(\r\x12-\n\tpublished\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10unfitted_results\x18\x06 \x01(\r\x12\x19\n\x11not_fitted_reason\x18\x07 \x01(\t\x12\x0e\n\x06ladder\x18\x08 \x01(\t\x12\x0e\n\x06season\x18\t \x01(\r2U\n\rStatusService\x12\x44\n\tGetStatus\x12\x1a.arena.v1.GetStatusRequest\x1a\x1b.arena.v1.GetStatusResponseB-\n\x08\x61rena.v1P\x01Z\x1f\x61rena.example/client/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,9 +36,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETSTATUSREQUEST']._serialized_start=68
   _globals['_GETSTATUSREQUEST']._serialized_end=86
   _globals['_GETSTATUSRESPONSE']._serialized_start=89
-  _globals['_GETSTATUSRESPONSE']._serialized_end=274
-  _globals['_GAMESTATUS']._serialized_start=277
-  _globals['_GAMESTATUS']._serialized_end=452
-  _globals['_STATUSSERVICE']._serialized_start=454
-  _globals['_STATUSSERVICE']._serialized_end=539
+  _globals['_GETSTATUSRESPONSE']._serialized_end=313
+  _globals['_GAMESTATUS']._serialized_start=316
+  _globals['_GAMESTATUS']._serialized_end=523
+  _globals['_STATUSSERVICE']._serialized_start=525
+  _globals['_STATUSSERVICE']._serialized_end=610
 # @@protoc_insertion_point(module_scope)

@@ -38,6 +38,7 @@ class GetStatusResponse(google.protobuf.message.Message):
     BOTS_FIELD_NUMBER: builtins.int
     WATCHERS_FIELD_NUMBER: builtins.int
     GAMES_FIELD_NUMBER: builtins.int
+    LADDERS_FIELD_NUMBER: builtins.int
     server: builtins.str
     """The server's version."""
     compiled: builtins.bool
@@ -54,7 +55,11 @@ class GetStatusResponse(google.protobuf.message.Message):
 
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___GameStatus]:
-        """The status of each of its games."""
+        """The status of the default ladder of each of its games."""
+
+    @property
+    def ladders(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___GameStatus]:
+        """The status of each further ladder."""
 
     def __init__(
         self,
@@ -66,15 +71,16 @@ class GetStatusResponse(google.protobuf.message.Message):
         bots: builtins.int = ...,
         watchers: builtins.int = ...,
         games: collections.abc.Iterable[global___GameStatus] | None = ...,
+        ladders: collections.abc.Iterable[global___GameStatus] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["started", b"started"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bots", b"bots", "compiled", b"compiled", "draining", b"draining", "games", b"games", "server", b"server", "started", b"started", "watchers", b"watchers"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "compiled", b"compiled", "draining", b"draining", "games", b"games", "ladders", b"ladders", "server", b"server", "started", b"started", "watchers", b"watchers"]) -> None: ...
 
 global___GetStatusResponse = GetStatusResponse
 
 @typing.final
 class GameStatus(google.protobuf.message.Message):
-    """The status of a game on a server."""
+    """The status of a ladder on a server."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -85,6 +91,8 @@ class GameStatus(google.protobuf.message.Message):
     PUBLISHED_FIELD_NUMBER: builtins.int
     UNFITTED_RESULTS_FIELD_NUMBER: builtins.int
     NOT_FITTED_REASON_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     waiting: builtins.int
@@ -97,6 +105,10 @@ class GameStatus(google.protobuf.message.Message):
     """The number of results that are not in the ladder yet."""
     not_fitted_reason: builtins.str
     """The reason why these results could not be fitted; empty if they only wait for the next fit."""
+    ladder: builtins.str
+    """The name of the ladder; empty in the first season of the game's default ladder."""
+    season: builtins.int
+    """The number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
     @property
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The time at which its ladder was published; absent before the first fit."""
@@ -111,8 +123,10 @@ class GameStatus(google.protobuf.message.Message):
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         unfitted_results: builtins.int = ...,
         not_fitted_reason: builtins.str = ...,
+        ladder: builtins.str = ...,
+        season: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["published", b"published"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "not_fitted_reason", b"not_fitted_reason", "playing", b"playing", "published", b"published", "unfitted_results", b"unfitted_results", "waiting", b"waiting"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "ladder", b"ladder", "not_fitted_reason", b"not_fitted_reason", "playing", b"playing", "published", b"published", "season", b"season", "unfitted_results", b"unfitted_results", "waiting", b"waiting"]) -> None: ...
 
 global___GameStatus = GameStatus

@@ -831,7 +831,7 @@ pub struct Welcome {
     /// The catalogues of those games of Hello.games that the server plays; where Hello.ladders has names, of the games of these ladders only.
     #[prost(message, repeated, tag = "3")]
     pub games: ::prost::alloc::vec::Vec<GameCatalog>,
-    /// The limits of every match, and the consequences of exceeding them.
+    /// The limits of every match on a default ladder, and the consequences of exceeding them.
     #[prost(message, optional, tag = "4")]
     pub conduct: ::core::option::Option<Conduct>,
     /// The limits of this stream.
@@ -892,7 +892,7 @@ pub struct StreamLimits {
     #[prost(uint32, tag = "5")]
     pub max_response: u32,
 }
-/// The limits of every match, and the consequences of exceeding them.
+/// The limits of every match of a ladder, and the consequences of exceeding them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Conduct {
     /// Time for one decision before the bank is used, in milliseconds.
@@ -967,6 +967,9 @@ pub struct Invitation {
     /// The players' names, by seat; only in a challenge.
     #[prost(string, repeated, tag = "6")]
     pub bots: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The name of the match's ladder, whose terms Welcome.ladders has; empty for the default ladder of the game.
+    #[prost(string, tag = "7")]
+    pub ladder: ::prost::alloc::string::String,
 }
 /// The beginning of a match that the bot accepted. A bot that comes back gets the same message again.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1001,6 +1004,9 @@ pub struct MatchStart {
     /// 32 bytes. SHA-256 of this salt and the commitment is the commitment of the invitation.
     #[prost(bytes = "vec", tag = "9")]
     pub salt: ::prost::alloc::vec::Vec<u8>,
+    /// The name of the match's ladder, whose terms Welcome.ladders has; empty for the default ladder of the game.
+    #[prost(string, tag = "10")]
+    pub ladder: ::prost::alloc::string::String,
 }
 /// A choice to make, with everything that the seat may know.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1258,6 +1264,12 @@ pub enum Reason {
     NoRules = 39,
     /// FAILED_PRECONDITION: the server has no such ladder for the bot's games.
     NoSuchLadder = 40,
+    /// NOT_FOUND: the ladder has no such season.
+    NoSuchSeason = 41,
+    /// INVALID_ARGUMENT: the ladder is of another game than the request names.
+    LadderOfOtherGame = 42,
+    /// INVALID_ARGUMENT: the request names a season, and neither ladder nor game.
+    NoLadderNamed = 43,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1307,6 +1319,9 @@ impl Reason {
             Self::PageTokenNotValid => "REASON_PAGE_TOKEN_NOT_VALID",
             Self::NoRules => "REASON_NO_RULES",
             Self::NoSuchLadder => "REASON_NO_SUCH_LADDER",
+            Self::NoSuchSeason => "REASON_NO_SUCH_SEASON",
+            Self::LadderOfOtherGame => "REASON_LADDER_OF_OTHER_GAME",
+            Self::NoLadderNamed => "REASON_NO_LADDER_NAMED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1353,6 +1368,9 @@ impl Reason {
             "REASON_PAGE_TOKEN_NOT_VALID" => Some(Self::PageTokenNotValid),
             "REASON_NO_RULES" => Some(Self::NoRules),
             "REASON_NO_SUCH_LADDER" => Some(Self::NoSuchLadder),
+            "REASON_NO_SUCH_SEASON" => Some(Self::NoSuchSeason),
+            "REASON_LADDER_OF_OTHER_GAME" => Some(Self::LadderOfOtherGame),
+            "REASON_NO_LADDER_NAMED" => Some(Self::NoLadderNamed),
             _ => None,
         }
     }
@@ -1369,6 +1387,8 @@ pub enum MatchKind {
     Casual = 2,
     /// Its result changes no rating. Its bots were challenged by name and agreed.
     Challenge = 3,
+    /// Its result changes no rating. It is a table of an event that its bots entered.
+    Event = 4,
 }
 impl MatchKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1381,6 +1401,7 @@ impl MatchKind {
             Self::Rated => "MATCH_KIND_RATED",
             Self::Casual => "MATCH_KIND_CASUAL",
             Self::Challenge => "MATCH_KIND_CHALLENGE",
+            Self::Event => "MATCH_KIND_EVENT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1390,6 +1411,7 @@ impl MatchKind {
             "MATCH_KIND_RATED" => Some(Self::Rated),
             "MATCH_KIND_CASUAL" => Some(Self::Casual),
             "MATCH_KIND_CHALLENGE" => Some(Self::Challenge),
+            "MATCH_KIND_EVENT" => Some(Self::Event),
             _ => None,
         }
     }
@@ -1811,6 +1833,9 @@ pub struct ChallengeBotsRequest {
     /// The game, by name.
     #[prost(string, tag = "2")]
     pub game: ::prost::alloc::string::String,
+    /// The ladder, by name, on whose terms they play; empty for the default ladder of `game`. With a ladder, `game` may be empty.
+    #[prost(string, tag = "3")]
+    pub ladder: ::prost::alloc::string::String,
 }
 /// The match of a challenge, which begins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2196,8 +2221,8 @@ pub mod bot_service_client {
         /// Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
         /// The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
         /// Hello.challenges, except house bots, which always accept.
-        /// UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
-        /// named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+        /// UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, has no such ladder of it, or none at tables
+        /// of this size, or a bot is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
         /// parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
         /// the bots of one owner may send, or than one bot may get.
         pub async fn challenge_bots(

@@ -311,6 +311,7 @@ def _invitation(invitation: Invitation) -> play_pb2.Invitation:
         options=invitation.options,
         commitment=invitation.commitment,
         bots=invitation.bots,
+        ladder=invitation.ladder,
     )
 
 
@@ -325,6 +326,7 @@ def _start(start: MatchStart) -> play_pb2.MatchStart:
         options=start.options,
         commitment=start.commitment,
         salt=start.salt,
+        ladder=start.ladder,
     )
 
 

@@ -276,9 +276,8 @@ class QueryServices:
         stream: Stream[object, matches_pb2.WatchMatchesResponse],
     ) -> None:
         """Stream the events of matches."""
-        game, bot, match_id = "", "", None
-        if request.HasField("game"):
-            game = self._game(request.game).name
+        bot, match_id = "", None
+        game, ladder_id = await self._wanted(request)
         if request.HasField("bot"):
             bot = (await looked_up(self._arena.store.read(partial(bots.known, name=request.bot)))).name
         if request.HasField("match_id"):
@@ -287,11 +286,12 @@ class QueryServices:
         def wants(match: LiveMatch) -> bool:
             return (
                 (not game or match.game == game)
+                and (not ladder_id or match.ladder_id == ladder_id)
                 and (not bot or bot in match.bots)
                 and (match_id is None or match.match_id == match_id)
             )
 
-        filtered = bool(game or bot or match_id is not None)
+        filtered = bool(game or ladder_id or bot or match_id is not None)
         await self._watching.watch(wants if filtered else None, stream)
 
     async def GetReplay(  # noqa: N802
@@ -416,7 +416,7 @@ class StatusService:
     async def GetStatus(  # noqa: N802
         self, _: status_pb2.GetStatusRequest, __: Call
     ) -> status_pb2.GetStatusResponse:
-        """Return the queue, matches and ladders of each game."""
+        """Return the queue, matches and standings of each ladder."""
         arena = self._arena
         status = status_pb2.GetStatusResponse(
             server=__version__,
@@ -426,17 +426,19 @@ class StatusService:
             watchers=arena.live.watchers,
         )
         status.started.FromMicroseconds(arena.started)
-        for name in (game.name for game in arena.config.games):
-            published = await looked_up(arena.store.read(partial(published_at, ladder_id=name)))
-            unfitted = arena.publisher.unfitted(name)
-            game = status.games.add(
-                game=name,
-                waiting=arena.matchmaker.waiting[name],
-                playing=sum(each.game == name for each in arena.live.running),
-                ended=arena.live.ended(name),
-                unfitted_results=arena.publisher.news(name),
+        for ladder in arena.config.ladders:
+            game, ladder_id = ladder.game.name, arena.ladder_ids[ladder.name]
+            published = await looked_up(arena.store.read(partial(published_at, ladder_id=ladder_id)))
+            unfitted = arena.publisher.unfitted(ladder_id)
+            entry = (status.ladders if ladder.further_name else status.games).add(
+                game=game,
+                waiting=arena.matchmaker.waiting[ladder.name],
+                playing=arena.live.playing(ladder.name),
+                ended=arena.live.ended(ladder.name),
+                unfitted_results=arena.publisher.news(ladder_id),
                 not_fitted_reason="" if unfitted is None else unfitted.why,
             )
+            entry.ladder, entry.season = seasons.named(ladder_id, game)
             if published is not None:
-                game.published.FromMicroseconds(published)
+                entry.published.FromMicroseconds(published)
         return status

@@ -13,6 +13,7 @@ from arena.api.codec import KINDS, encode_report, interruption_number
 from arena.api.statuses import ERROR_DOMAIN
 from arena.match.effects import Over
 from arena.protobuf.fields import FieldPrefix
+from arena.store.ladder.seasons import named
 from trio_grpc.grpc.call import SEND_LIMIT
 from trio_grpc.grpc.refusals import explained
 from trio_grpc.limits.connection_limits import OpenByOrigin, TooManyOpen, origin_of_peer
@@ -90,6 +91,7 @@ def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
 def encode_began(match: LiveMatch, rounds: Sequence[RoundReport]) -> bytes:
     """Encode a running match, with these rounds, as a serialized MatchEvent."""
     began = matches_pb2.RunningMatch(match_id=match.match_id, game=match.game, kind=KINDS[match.kind], bots=match.bots)
+    began.ladder, began.season = named(match.ladder_id, match.game)
     began.started.FromMicroseconds(match.started)
     for report in rounds:
         began.rounds.add(points=report.points, scores=report.scores)

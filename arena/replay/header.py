@@ -108,6 +108,12 @@ class Header:
         """Id of the ladder, also of a default one."""
         return self.ladder or self.game.name
 
+    @property
+    def further_ladder(self) -> str:
+        """Name of the ladder; empty if it is the default one of the game, in any season."""
+        name = self.ladder.partition("/")[0]
+        return "" if name == self.game.name else name
+
     def new_match(self) -> Match:
         """Create the match before its first input. Raises OptionError for options that the game does not have."""
         newcomers = [seat for seat, bot in enumerate(self.bots) if bot.newcomer]

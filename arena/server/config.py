@@ -109,6 +109,11 @@ class LadderSettings:
     matches_per_hour: int
     """Most rated matches that one bot begins in an hour; 0 for no limit."""
 
+    @property
+    def further_name(self) -> str:
+        """The name under which paces and parking are stored; empty for default ladders, which share them."""
+        return "" if self.name == self.game.name else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Config:

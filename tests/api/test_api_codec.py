@@ -294,6 +294,8 @@ def test_an_invitation_names_nobody() -> None:
             commitment=bytes(range(32)),
         )
     ]
+    (of_ladder,) = sent(invitations=[replace(invitation, ladder="slow")]).invitations
+    assert of_ladder.ladder == "slow"
 
 
 def test_a_start_names_everybody_and_opens_the_commitment() -> None:
@@ -313,6 +315,8 @@ def test_a_start_names_everybody_and_opens_the_commitment() -> None:
             salt=b"s" * 32,
         )
     ]
+    (of_ladder,) = sent(starts=[replace(start, ladder="slow")]).starts
+    assert of_ladder.ladder == "slow"
 
 
 def test_a_decision_carries_its_times_in_milliseconds() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from arena.match.effects import Over
 from arena.match.policy import Policy
 from arena.replay.header import Header, MatchKind, SeatedBot
 from arena.server.arena import Arena
+from arena.server.config import LadderTable
 from arena.server.matches import live
 from arena.server.sessions.limits import Limits
 from arena.store.matches import matches
@@ -44,11 +46,12 @@ class Rig:
         self.stub: Any = matches_pb2_grpc.MatchServiceStub(channel)
         self.bots = {name: store.register(name).id for name in NAMES}
 
-    def begin(self, game: str = "sixth_sense", bots: tuple[str, ...] = NAMES[:3]) -> int:
+    def begin(self, game: str = "sixth_sense", bots: tuple[str, ...] = NAMES[:3], ladder: str = "") -> int:
         """Begin a match as the lifecycle does; its number."""
         numbers = [self.bots[name] for name in bots]
-        match_id = self.store.now(partial(matches.begin, game=game, options={}, bots=numbers, at=1_500_000))
-        self.arena.live.began(header(match_id, game, bots))
+        begin = partial(matches.begin, game=game, options={}, bots=numbers, at=1_500_000, ladder_id=ladder)
+        match_id = self.store.now(begin)
+        self.arena.live.began(replace(header(match_id, game, bots), ladder=ladder))
         return match_id
 
     def watch(self, **request: Any) -> Any:
@@ -86,10 +89,10 @@ def rounds(game: str, seats: int) -> list[RoundReport]:
 
 
 @asynccontextmanager
-async def serving(**limits: int) -> AsyncIterator[Rig]:
+async def serving(ladders: tuple[LadderTable, ...] = (), **limits: int) -> AsyncIterator[Rig]:
     store = MemoryStore()
     async with (
-        running(store, games=tuple(GAMES.values()), limits=Limits(**limits)) as arena,
+        running(store, games=tuple(GAMES.values()), ladders=ladders, limits=Limits(**limits)) as arena,
         trio.open_nursery() as nursery,
     ):
         port = await nursery.start(partial(serve_arena, arena, "127.0.0.1:0"))
@@ -186,6 +189,41 @@ async def test_filters_by_game_bot_and_match() -> None:
             (event,) = await events(stream, 1)
             assert event.began.match_id == expected
         for request in ({"game": "chess"}, {"bot": "nobody"}):
+            stream = rig.watch(**request)
+            with pytest.raises(grpc.RpcError):
+                await in_thread(partial(next, stream))
+            assert stream.code() is grpc.StatusCode.NOT_FOUND
+
+
+SLOW = LadderTable(GAMES["sixth_sense"], (3,), name="slow")
+
+
+async def test_a_watcher_of_a_ladder_sees_one_season_of_it_and_the_status_has_each_ladder() -> None:
+    async with serving((SLOW,)) as rig:
+        await rig.arena.begin_season("slow")
+        of_ladder, of_season, of_default = (
+            rig.watch(ladder="slow"),
+            rig.watch(game="sixth_sense", ladder="slow", season=1),
+            rig.watch(ladder="sixth_sense"),
+        )
+        for stream in (of_ladder, of_season, of_default):
+            assert (await in_thread(partial(next, stream))).caught_up
+        for ladder in ("", "slow", "slow/2"):
+            rig.begin(ladder=ladder)
+        for stream, expected in ((of_ladder, (3, "slow", 2)), (of_season, (2, "slow", 1)), (of_default, (1, "", 0))):
+            (event,) = await events(stream, 1)
+            began = event.began
+            assert (began.match_id, began.ladder, began.season, began.game) == (*expected, "sixth_sense")
+        stub: Any = status_pb2_grpc.StatusServiceStub(rig.channel)
+        rig.arena.live.over(3, Over((), (), (), (), (), "the server was stopped"))
+        rig.begin()  # Its event is published with the end of the other match.
+        await events(of_default, 1)
+        status = await in_thread(partial(stub.GetStatus, arena_status_pb2.GetStatusRequest(), timeout=PATIENCE))
+        game = next(each for each in status.games if each.game == "sixth_sense")
+        assert (game.ladder, game.season, game.playing, game.ended) == ("", 0, 2, 0)
+        (slow,) = status.ladders
+        assert (slow.game, slow.ladder, slow.season, slow.playing, slow.ended) == ("sixth_sense", "slow", 2, 1, 1)
+        for request in ({"ladder": "fast"}, {"ladder": "slow", "season": 3}):
             stream = rig.watch(**request)
             with pytest.raises(grpc.RpcError):
                 await in_thread(partial(next, stream))

@@ -7,6 +7,7 @@ import trio
 from sqlalchemy import Connection
 
 from arena.server.arena import Arena
+from arena.server.config import LadderTable
 from arena.store.base.errors import NoSuchLadder
 from arena.store.ladder import events
 from arena.store.log.audit import audit
@@ -61,3 +62,25 @@ async def test_a_season_begins_everything_anew_and_running_matches_end_in_theirs
     assert {row.match_id for row in store.now(lambda each: matches.list_matches(each, ladder_id=SECOND))} >= {3}
     found = store.now(lambda connection: audit(connection, replays=True))
     assert (found.faults, found.kinds["season"]) == ([], 1)
+
+
+SLOW = LadderTable(GAME, (2,), name="slow")
+
+
+async def test_a_bot_is_invited_on_the_ladders_that_it_named_and_to_no_other(nursery: trio.Nursery) -> None:
+    store = MemoryStore()
+    bots = {name: Bot(store.register(name)) for name in ("ann", "bob", "cleo", "dan", "eve")}
+    for name in ("ann", "bob"):  # The others know no ladders, as a client of an older version.
+        bots[name].hello = bots[name].hello._replace(ladders=("slow",))
+    bots["eve"].hello = bots["eve"].hello._replace(ladders=("slow", GAME.name))
+    async with running(store, ladders=(SLOW,)) as arena:
+        for bot in bots.values():
+            nursery.start_soon(bot.attend, arena)
+        await bots["eve"].until(lambda: {start.ladder for start in bots["eve"].starts} == {"", "slow"})
+        for bot in bots.values():
+            await bot.until(bot.reports.__len__)
+        expected = {"ann": {"slow"}, "bob": {"slow"}, "cleo": {""}, "dan": {""}, "eve": {"", "slow"}}
+        for name, ladders in expected.items():
+            assert {invitation.ladder for invitation in bots[name].invitations} == ladders, name
+            assert {start.ladder for start in bots[name].starts} == ladders, name
+            assert {start.game for start in bots[name].starts} == {GAME.name}

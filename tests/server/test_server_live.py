@@ -91,7 +91,9 @@ async def test_a_round_that_is_being_played_is_nobodys_business(
         assert spectator.of(match.match_id) == [None]
         assert match.rounds == []
         kept = {name: getattr(match, name) for name in type(match).__slots__}
-        assert {*kept} == {"bots", "game", "kind", "match_id", "rounds", "started"}, "nothing of the deal is at hand"
+        assert {*kept} == {"bots", "game", "kind", "ladder_id", "match_id", "rounds", "started"}, (
+            "nothing of the deal is at hand"
+        )
 
 
 async def test_what_cannot_be_stored_is_not_shown(nursery: trio.Nursery) -> None:

@@ -252,7 +252,7 @@ async def _summarize(arena: Arena) -> None:
     """Log the numbers of connected bots, running matches and ended matches, once a minute until cancelled."""
     while True:
         await trio.sleep(SUMMARY_EVERY)
-        ended = sum(arena.live.ended(game.name) for game in arena.config.games)
+        ended = sum(arena.live.ended(ladder.name) for ladder in arena.config.ladders)
         log.info("running", bots=len(arena.players.sessions()), matches=arena.playing, ended_in_a_minute=ended)
 
 

@@ -411,6 +411,7 @@ class MatchDriver(SeatedMatch):
                 {name: option_text(value) for name, value in header.options.items() if value != defaults[name]},
                 header.commitment,
                 offer.salt,
+                header.further_ladder,
             )
         )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.match.effects import Over
+from arena.store.ladder.seasons import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,12 +33,13 @@ RATE_PERIOD: Final = 60.0
 class LiveMatch:
     """A running match."""
 
-    __slots__ = ("bots", "game", "kind", "match_id", "rounds", "started")
+    __slots__ = ("bots", "game", "kind", "ladder_id", "match_id", "rounds", "started")
 
     def __init__(self, header: Header) -> None:
         """Copy some fields of the header. The header itself is not stored, because it contains the secret seed."""
         self.match_id: Final = header.match_id
         self.game: Final = header.game.name
+        self.ladder_id: Final = header.ladder_id
         self.kind: Final = header.kind
         self.started: Final = header.started
         """Beginning of the match, in microseconds since 1970."""
@@ -127,6 +129,7 @@ class LiveMatches:
         """Number of events published so far."""
         self._watchers: dict[LiveWatcher, None] = {}
         self._ended: deque[tuple[float, str]] = deque()
+        """The matches that ended in the last minute: the time, and the ladder's name."""
         self._wake = trio.Event()
 
     @property
@@ -143,10 +146,14 @@ class LiveMatches:
         """Return a running match; None if no running match has this number."""
         return self._running.get(match_id)
 
-    def ended(self, game: str) -> int:
-        """Return the number of matches of a game that ended in the last minute."""
+    def playing(self, ladder: str) -> int:
+        """Return the number of running matches of the ladder with this name."""
+        return sum(name_of(each.ladder_id) == ladder for each in self._running.values())
+
+    def ended(self, ladder: str) -> int:
+        """Return the number of matches of the ladder with this name that ended in the last minute."""
         self._forget_ended()
-        return sum(each == game for _, each in self._ended)
+        return sum(each == ladder for _, each in self._ended)
 
     def began(self, header: Header) -> None:
         """Publish a match whose beginning is stored."""
@@ -168,7 +175,7 @@ class LiveMatches:
         match = self._playing.pop(match_id)
         self._happen(match, over)
         self._forget_ended()
-        self._ended.append((trio.current_time(), match.game))
+        self._ended.append((trio.current_time(), name_of(match.ladder_id)))
 
     def send(self) -> None:
         """Publish the events that are now stored."""

@@ -163,6 +163,7 @@ class ReadyCheck:
                     {name: option_text(value) for name, value in self.ladder.options.items()},
                     hashlib.sha256(invited.salt + self.commitment).digest(),
                     self._names,
+                    self.ladder.further_name,
                 )
             )
 

@@ -162,6 +162,8 @@ class Invitation:
     """SHA-256 of this invitation's salt and the match's commitment."""
     bots: tuple[str, ...] = ()
     """The players by seat; only in a challenge."""
+    ladder: str = ""
+    """The name of the ladder; empty for the default ladder of the game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ class MatchStart:
     options: Mapping[str, str]
     commitment: bytes
     salt: bytes
+    ladder: str = ""
+    """The name of the ladder; empty for the default ladder of the game."""
 
 
 @dataclass(init=False, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from arena.house.question import answers
+from arena.house import answers
 from arena.house.selfplay import BaselineRequest, course
 from arena.processes.parent import Parent, connected
 

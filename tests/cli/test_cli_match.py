@@ -78,7 +78,7 @@ def test_a_test_is_of_places_or_of_points_as_its_bounds_say(
 
 
 def test_what_is_left_is_an_estimate_of_the_test_and_not_of_the_most_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.cli.workbench.match_progress.EVERY", 0.0)
+    monkeypatch.setattr("arena.cli.workbench.match_report.EVERY", 0.0)
     ran = arena("match", *CLEAR, "--sprt", "t0=0,t1=0.1", "--concurrency", 1)
     assert ran.exit_code == 0
     assert "\n7 of at most 10000 sets" in ran.stderr

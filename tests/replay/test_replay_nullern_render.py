@@ -7,7 +7,7 @@ from functools import cache
 from rich.console import RenderableType
 
 from arena.replay.read import read
-from arena.replay.render.nullern_picture import picture
+from arena.replay.render.nullern import picture
 from arena.replay.render.picture import PLAYS
 from arena.replay.render.show import show_match, show_part, show_round, show_step
 from arena.replay.steps import Course

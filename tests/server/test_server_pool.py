@@ -13,8 +13,7 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from arena.house import HOUSE_BOTS, THINKERS
-from arena.house.question import Question
+from arena.house import HOUSE_BOTS, THINKERS, Question
 from arena.house.selfplay import baseline
 from arena.match.effects import Ask
 from arena.processes import helper

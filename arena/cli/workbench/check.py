@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
-from arena.cli.workbench.sandbox_option import SandboxCommand, probed_sandbox, sandbox_option
+from arena.cli.workbench.options import SandboxCommand, probed_sandbox, sandbox_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from arena.local.match.design import Pairing
 from arena.local.match.sequential import LEAST_SETS, SequentialOutcome
 
 if TYPE_CHECKING:
-    from arena.local.match.ordered_sets import OrderedPairs, OrderedSets
+    from arena.local.match.comparison import OrderedPairs, OrderedSets
     from arena.local.match.sets import Subject
 
 TITLES: Final = {Pairing.GAUNTLET: "Gauntlet", Pairing.ROUND_ROBIN: "Round robin"}

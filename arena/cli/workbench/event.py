@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
-from arena.cli.workbench.sandbox_option import probed_sandbox
+from arena.cli.workbench.options import probed_sandbox
 
 if TYPE_CHECKING:
     from arena.local.match.event import LocalEvent

@@ -11,12 +11,19 @@ import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
 from arena.cli.workbench.event import play_event
-from arena.cli.workbench.match_options import match_subject, refuse_apart, sequential_test
-from arena.cli.workbench.sandbox_option import SandboxCommand, probed_sandbox, refuse_without_commands, sandbox_option
+from arena.cli.workbench.options import (
+    SandboxCommand,
+    match_subject,
+    probed_sandbox,
+    refuse_apart,
+    refuse_without_commands,
+    sandbox_option,
+    sequential_test,
+)
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.comparison import OrderedPairs
     from arena.local.match.sequential import SequentialState, SequentialTest
     from arena.local.match.sets import SetsFile, Subject
 
@@ -145,7 +152,7 @@ def command(
     "test", "p_holm"}]}. With --event as `arena event verify --json`.
     """
     from arena.local.errors import LocalMatchError
-    from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.comparison import OrderedPairs
     from arena.local.match.sets import SetsFile
 
     compared = (one, other, *more)
@@ -242,7 +249,7 @@ def _play(
     replays: Path | None,
 ) -> bool:
     """Play the missing sets; return true if Ctrl-C ended it."""
-    from arena.cli.workbench.match_progress import MatchProgress
+    from arena.cli.workbench.match_report import MatchProgress
     from arena.local.match.replays import write_replays
     from arena.local.match.runner import default_concurrency, play_sets
     from arena.local.server.command_bot import CommandPlace

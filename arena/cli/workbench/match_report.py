@@ -1,16 +1,19 @@
-"""Draws the report of a local match: the verdict in words, the figures, both bots side by side, and a plot."""
+"""The drawing of a local match: its progress; then the verdict in words, the figures, both bots, and a plot."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from io import StringIO
-from math import sqrt
+from math import ceil, inf, sqrt
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
+from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -24,8 +27,11 @@ from arena.local.match.design import Design
 from arena.local.match.sequential import LEAST_SETS, ScoreUnit, SequentialOutcome, SequentialTest, bound
 
 if TYPE_CHECKING:
-    from arena.local.match.ordered_sets import OrderedPairs, OrderedSets
+    from rich.console import Console
+
+    from arena.local.match.comparison import OrderedPairs, OrderedSets
     from arena.local.match.sets import Subject
+    from arena.local.match.thinking import SlowBot
 
 BRIGHT: Final = [
     (90, 96, 110),
@@ -54,6 +60,8 @@ QUANTITIES: Final = {
 }
 WIDTH: Final = 100
 HEIGHT: Final = 18
+EVERY: Final = 10.0
+"""Seconds between two lines in a pipe."""
 
 
 def draw_svg(file: Path, title: str, picture: RenderableType, width: int) -> None:
@@ -225,3 +233,62 @@ def running(scores: Sequence[float]) -> list[Point]:
             variance = max(0.0, squares - total * mean) / (count - 1)
             points.append(Point(mean, within(count) * sqrt(variance / count)))
     return points
+
+
+class MatchProgress:
+    """Shows the progress of a match and its result so far on a console."""
+
+    def __init__(self, console: Console, ordered: OrderedPairs) -> None:
+        self._console = console
+        self._ordered = ordered
+        self._next_line = time.monotonic() + EVERY
+        self._bar: Progress | None = None
+        if console.is_terminal:
+            columns = (
+                TextColumn("sets"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+            )
+            self._bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
+            self._task = self._bar.add_task("", total=None if ordered.test else ordered.most)
+
+    def __enter__(self) -> MatchProgress:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def show(self) -> None:
+        """Show the current state."""
+        sets, left = self._ordered.sets, self._ordered.sets_left
+        total = None if left == inf else sets + ceil(left)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=sets, total=total, description=self._said())
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + EVERY
+            about = "" if self._ordered.test is None or total == self._ordered.most else "about "
+            of = f"at most {self._ordered.most}" if total is None else f"{about}{total}"
+            self._console.print(f"{sets} of {of} sets  {self._said()}", soft_wrap=True)
+
+    def name_slow(self, slow: SlowBot) -> None:
+        """Report that a bot has been thinking for long."""
+        self._console.print(f"{slow}", style="yellow", markup=False, soft_wrap=True)
+
+    def _said(self) -> str:
+        pairs = self._ordered.pairs
+        if len(pairs) > 1:
+            decided = sum(each.enough for each in pairs)
+            return f"{decided} of {len(pairs)} pairs done" if decided else f"{len(pairs)} pairs"
+        scores, state, test = pairs[0].scores, pairs[0].state, pairs[0].test
+        if len(scores) < 2:
+            return ""
+        error = stdev(scores) / sqrt(len(scores))
+        said = f"{fmean(scores):+.2f} ± {error * within(len(scores)):.2f} points"
+        if state is not None and test is not None:
+            said += f"  LLR {state.ratio:+.2f} of ±{bound():.2f}"
+        return said

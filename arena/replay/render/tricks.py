@@ -15,9 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.replay.header import Header, SeatedBot
-from arena.replay.render.cards import Faces, forced_sign
 from arena.replay.render.picture import PLAYS, Marks, Picture
-from arena.replay.render.renderer import CardFace, SeatScene, StepWords, TableScene
+from arena.replay.render.renderer import CardFace, Faces, SeatScene, StepWords, TableScene, forced_sign
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
 from arena.replay.steps import Course, Made
 from engine.game import SeatView

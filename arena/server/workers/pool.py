@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 import trio
 
-from arena.house import CHOOSERS, THINKERS
-from arena.house.question import answer
+from arena.house import CHOOSERS, THINKERS, answer
 from arena.house.selfplay import BaselineRequest, BaselineResult, replays
 from arena.processes.helper import HelperFailed, helper, keep
 from arena.server.workers.search import SearchWorker
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from typing import Any
 
-    from arena.house import HouseBot
-    from arena.house.question import Answer, Question
+    from arena.house import Answer, HouseBot, Question
     from arena.match.effects import Ask
     from arena.server.runtime.turns import Turns
     from engine.game import Game, Option

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from arena.house.question import Answer
+    from arena.house import Answer
     from arena.server.runtime.turns import Turns
 
 YIELDING: Final = 5

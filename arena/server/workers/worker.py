@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arena.house import HouseBot
-    from arena.house.question import Question
+    from arena.house import HouseBot, Question
     from arena.house.selfplay import BaselineRequest, BaselineResult
     from arena.match.effects import Ask
     from arena.processes.helper import Helper

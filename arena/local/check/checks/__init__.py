@@ -8,7 +8,6 @@ from arena.local.check.check import Check
 from arena.local.check.checks import (
     arriving,
     connections,
-    heartbeats,
     invitations,
     mishaps,
     newer_servers,
@@ -23,7 +22,6 @@ _FILES: Final = (
     arriving,
     invitations,
     playing,
-    heartbeats,
     newer_servers,
     mishaps,
     connections,

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from arena.replay.header import SeatedBot
-from arena.replay.render.cards import Faces, forced_words
+from arena.replay.render.renderer import Faces, forced_words
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
 from arena.replay.steps import Course
 from engine.game import RoundReport, SeatView

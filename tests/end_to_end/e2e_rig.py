@@ -75,10 +75,11 @@ class Server:
         timer = threading.Timer(PATIENCE, process.kill)
         timer.start()
         assert process.stdout is not None
-        said = process.stdout.readline()
+        self.said = process.stdout.readline()
+        """Its first line."""
         timer.cancel()
-        assert "listens on" in said, f"the server did not start: {said!r}; {self.log}"
-        self.address = said.split("listens on ")[1].split(",")[0]
+        assert "listens on" in self.said, f"the server did not start: {self.said!r}; {self.log}"
+        self.address = self.said.split("listens on ")[1].split(",")[0]
         self.journal = self.journal_size()
         """Bytes of its journals when it began."""
 
@@ -296,10 +297,11 @@ def audit(data: Path) -> Audit:
         }
         for match in (*by_state[MatchState.PLAYING], *by_state[MatchState.INTERRUPTED]):
             assert all(seat.score is seat.place is seat.rating_after is None for seat in match.seats)
-        for game in GAMES:
-            _check_ladder(
-                connection, game, [match for match in by_state[MatchState.FINISHED] if match.game == game], replays
-            )
+        rows = connection.execute(select(schema.matches.c.id, schema.matches.c.ladder)).all()
+        ladders = {row.id: row.ladder for row in rows}
+        for ladder in {*GAMES, *ladders.values()}:
+            finished = [match for match in by_state[MatchState.FINISHED] if ladders[match.match_id] == ladder]
+            _check_ladder(connection, ladder, finished, replays)
     return Audit(
         finished=by_state[MatchState.FINISHED],
         interrupted=by_state[MatchState.INTERRUPTED],
@@ -330,11 +332,11 @@ def _checked(match: MatchRow, content: bytes) -> Replay:
 
 
 def _check_ladder(
-    connection: Connection, game: str, finished: Sequence[MatchRow], replays: Mapping[int, Replay]
+    connection: Connection, ladder_id: str, finished: Sequence[MatchRow], replays: Mapping[int, Replay]
 ) -> None:
     """Events are the finished matches, the published ladder is theirs bit for bit, and live ratings go on from it."""
     finished = [match for match in finished if match.kind is MatchKind.RATED]
-    results = {each.match_id: each for each in events.read(connection, game) if isinstance(each, MatchResult)}
+    results = {each.match_id: each for each in events.read(connection, ladder_id) if isinstance(each, MatchResult)}
     assert results.keys() == {match.match_id for match in finished}
     for match in finished:
         assert results[match.match_id].places == tuple(seat.place for seat in match.seats)
@@ -342,15 +344,15 @@ def _check_ladder(
         assert results[match.match_id].counts == replay.counts
         assert (results[match.match_id].spoilt or (False,) * len(replay.spoilt)) == replay.spoilt
         assert [seat.spoilt for seat in match.seats] == [*replay.spoilt]
-    ladder = as_published(connection, game)
+    ladder = as_published(connection, ladder_id)
     if ladder is None:
         ladder = Ladder((), (), 0, "", FieldFigures(0.0, 1500.0, 0.0))
     else:
-        assert verify_ladder(connection, game).identical
+        assert verify_ladder(connection, ladder_id).identical
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(row.id, row.parent) for row in versions]
-    ratings = replayed_since(ladder, entrants, events.read(connection, game))
-    rows = connection.execute(select(schema.ratings).where(schema.ratings.c.ladder == game)).all()
+    ratings = replayed_since(ladder, entrants, events.read(connection, ladder_id))
+    rows = connection.execute(select(schema.ratings).where(schema.ratings.c.ladder == ladder_id)).all()
     assert {row.node: live.Rating(row.rating, row.deviation) for row in rows if row.matches} == ratings
     standing = [results[match.match_id] for match in finished if not match.voided]
     counted = Counter(

@@ -136,7 +136,8 @@ def _now(row: BotRow, player: BotPlayer | None) -> BotRow:
     if player is not None:
         failed = player.offers.availability.failed
         row = replace(row, declined=failed[OfferOutcome.DECLINED], silent=failed[OfferOutcome.SILENT])
-        row = replace(row, pace_ms=None if player.offers.pace_now is None else player.offers.pace_now * 1000)
+        pace = player.offers.pace_now()
+        row = replace(row, pace_ms=None if pace is None else pace * 1000)
     if player is None or player.session is None:
         return row
     trip = player.session.round_trip

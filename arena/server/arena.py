@@ -84,7 +84,9 @@ async def open_arena(
     newest, ladder_ids = await store.read(partial(_newest, ladders=[ladder.name for ladder in config.ladders]))
     async with trio.open_nursery() as nursery:
         timers = Timers()
-        players = Players(timers.watch, config.clock.pace_rules(config.slow_pace, config.slow_percent / 100))
+        further = {ladder.name: ladder.pace_rules for ladder in config.ladders if ladder.further_name}
+        pace_rules = config.clock.pace_rules(config.slow_pace, config.slow_percent / 100)
+        players = Players(timers.watch, pace_rules, further)
         turns = Turns(store.journal.commit, RETRY, partial(_tell_of_storage, players))
         pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
@@ -139,6 +141,7 @@ async def open_arena(
             ladder_ids,
             processes,
         )
+        await accounts.load(further)
         kept_paces = KeptPaces(store, players)
         await kept_paces.load()
         quota, today = quota_in_force(config), day_of(now_us())
@@ -275,7 +278,7 @@ class Arena:
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
-        if hello.casual and not self.matchmaker.gives_casual(game.name for game in games):
+        if hello.casual and not self.matchmaker.gives_casual(hello.ladders or hello.games):
             text = "this server gives no casual matches: it has no house bots for them, or casual_per_owner is 0"
             raise Closed(Reason.NO_CASUAL, text)
         bot, found = await past(self.store, self.players, authorize, hello.reports_after)
@@ -287,9 +290,12 @@ class Arena:
             bot_player.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
         session = self._session(link, codec, hello, bot_player)
         session.welcome(self._welcome(bot, games, hello, found.log_state))
-        bot_player.parked = bot.parked is not None
-        if bot_player.parked:
-            session.notify(parked_notice(bot))
+        parked = self.accounts.parked(bot)
+        bot_player.parked = frozenset(parked)
+        plays_on = {name if name in self.players.pace_rules else "" for name in hello.ladders or hello.games}
+        for ladder, parked_bot in parked.items():
+            if ladder in plays_on:
+                session.notify(parked_notice(parked_bot, ladder))
         for report in found.reports:
             session.report(report)
         bot_player.connected(trio.current_time(), session)

@@ -270,7 +270,7 @@ class Evening:
                     bot.waited += match.owed.waited(seat, kinds, self.rules)
                 if not match.tells_paces[seat]:
                     bot.troubles += 1
-                    player.parked = bot.troubles >= 3
+                    player.parked = {""} if bot.troubles >= 3 else frozenset()
                     if player.session is None:
                         bot.connect()
                 self.players.release(player)

@@ -8,11 +8,13 @@ from sqlalchemy import Connection
 
 from arena.server.arena import Arena
 from arena.server.config import LadderTable
+from arena.server.sessions.messages import NoticeKind, Outgoing
 from arena.store.base.errors import NoSuchLadder
+from arena.store.bots import bots
 from arena.store.ladder import events
 from arena.store.log.audit import audit
 from arena.store.matches import matches
-from tests.server.server_rig import GAME, Bot, MemoryStore, running
+from tests.server.server_rig import GAME, Bot, Hall, HouseBot, MemoryStore, answer, running
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -69,18 +71,68 @@ SLOW = LadderTable(GAME, (2,), name="slow")
 
 async def test_a_bot_is_invited_on_the_ladders_that_it_named_and_to_no_other(nursery: trio.Nursery) -> None:
     store = MemoryStore()
-    bots = {name: Bot(store.register(name)) for name in ("ann", "bob", "cleo", "dan", "eve")}
+    here = {name: Bot(store.register(name)) for name in ("ann", "bob", "cleo", "dan", "eve")}
     for name in ("ann", "bob"):  # The others know no ladders, as a client of an older version.
-        bots[name].hello = bots[name].hello._replace(ladders=("slow",))
-    bots["eve"].hello = bots["eve"].hello._replace(ladders=("slow", GAME.name))
+        here[name].hello = here[name].hello._replace(ladders=("slow",))
+    here["eve"].hello = here["eve"].hello._replace(ladders=("slow", GAME.name))
     async with running(store, ladders=(SLOW,)) as arena:
-        for bot in bots.values():
+        for bot in here.values():
             nursery.start_soon(bot.attend, arena)
-        await bots["eve"].until(lambda: {start.ladder for start in bots["eve"].starts} == {"", "slow"})
-        for bot in bots.values():
+        await here["eve"].until(lambda: {start.ladder for start in here["eve"].starts} == {"", "slow"})
+        for bot in here.values():
             await bot.until(bot.reports.__len__)
         expected = {"ann": {"slow"}, "bob": {"slow"}, "cleo": {""}, "dan": {""}, "eve": {"", "slow"}}
         for name, ladders in expected.items():
-            assert {invitation.ladder for invitation in bots[name].invitations} == ladders, name
-            assert {start.ladder for start in bots[name].starts} == ladders, name
-            assert {start.game for start in bots[name].starts} == {GAME.name}
+            assert {invitation.ladder for invitation in here[name].invitations} == ladders, name
+            assert {start.ladder for start in here[name].starts} == ladders, name
+            assert {start.game for start in here[name].starts} == {GAME.name}
+
+
+class SilentOn(Bot):
+    """A bot that answers nothing in matches of one ladder."""
+
+    ladder = "slow"
+
+    def hear(self, message: Outgoing) -> None:
+        self.answers = False
+        super().hear(message)
+        silent = {start.match_id for start in self.starts if start.ladder == self.ladder}
+        if answers := [answer(each) for each in message.questions if each.match_id not in silent]:
+            self.line.say(answers=answers)
+
+
+async def test_a_bot_that_is_parked_on_a_ladder_plays_on_the_others(hall: Hall, store: MemoryStore) -> None:
+    tables = tuple(LadderTable(GAME, (2,), name=name) for name in ("slow", "closed"))
+    names = (GAME.name, "slow", "closed")
+    ann, house = SilentOn(store.register("ann")), [HouseBot("house-a")]
+    ann.hello = ann.hello._replace(ladders=names, capacity=9)
+    async with hall.open(house_bots=house, house=True, ladders=tables, matches_per_hour=3600) as arena:
+        hall.join(ann)
+        await ann.until(lambda: NoticeKind.PARKED in ann.kinds())
+        [notice] = [notice for notice in ann.notices if notice.kind is NoticeKind.PARKED]
+        assert notice.text.startswith("ann is parked on slow and given no seats there: in matches ")
+        ann.ladder = ""
+        player = arena.players.get(ann.row.id)
+        assert player is not None
+        assert player.parked == {"slow"}
+        assert [player.offers.pace_on(ladder).known for ladder in ("", "slow", "closed")] == [True, False, True]
+        await ann.until(lambda: ann.kinds().count(NoticeKind.PARKED) == 2)
+        assert ann.notices[-1].text.startswith("ann is parked and given no seats: in matches ")
+        assert player.parked == {"", "slow"}
+        begun = len(ann.starts)
+        await ann.until(lambda: len(ann.starts) > begun + 10)
+        assert {start.ladder for start in ann.starts[begun:]} == {"closed"}
+    async with hall.open(house_bots=house, house=True, ladders=tables, matches_per_hour=3600) as arena:
+        again = ann.again()
+        again.row = store.now(lambda connection: bots.find(connection, "ann"))
+        again.hello = ann.hello
+        hall.join(again)
+        await again.until(lambda: again.reports)
+        assert [notice.text.partition(" and given")[0] for notice in again.notices] == [
+            "ann is parked",
+            "ann is parked on slow",
+        ]
+        await arena.accounts.unpark("ann")
+        begun = len(again.starts)
+        await again.until(lambda: len(again.starts) > begun + 10)
+        assert {start.ladder for start in again.starts[begun:]} == {"", "slow", "closed"}

@@ -71,7 +71,8 @@ class Rig:
         settings = config(**{"patience": PATIENCE, "house": bool(house)} | changes)
         settings = replace(settings, ladder_tables=ladders or settings.ladder_tables)
         timers, self.turns = Timers(), turns()
-        self.players = Players()
+        further = {each.name: each.pace_rules for each in settings.ladders if each.further_name}
+        self.players = Players(further=further)
         search_seats = SearchSeats(0.0, {}, SearchWorker(self.turns, lambda *_: None))
         fillers = {each.name: house if each.house else () for each in settings.ladders}
         self.matchmaker = Matchmaker(settings, self.players, fillers, self.turns, timers.watch, search_seats)
@@ -91,7 +92,8 @@ class Rig:
     ) -> BotPlayer:
         hello = Hello(games, capacity, "", ladders=ladders)
         bot_player = self.players.enter(len(self.players) + 1, name, owner or name)
-        bot_player.offers.pace.played(trio.current_time(), pace)
+        for further_name in self.players.pace_rules:
+            bot_player.offers.pace_on(further_name).played(trio.current_time(), pace)
         bot_player.connected(trio.current_time(), Session(Line(), CODEC, hello, turns()))
         self.players.changed(bot_player)
         return bot_player
@@ -309,7 +311,7 @@ async def test_a_bot_that_plays_one_game_after_the_other_still_waits_for_the_sec
 async def test_a_parked_or_full_bot_delays_nobody(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a"))
     parked, _ = rig.come("parked"), rig.come("full", capacity=0)
-    parked.parked = True
+    parked.parked = {""}
     rig.players.changed(parked)
     rig.come("ann")
     rig.come("bob")

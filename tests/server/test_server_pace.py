@@ -267,7 +267,7 @@ async def test_pace_and_balance_outlive_the_server(hall: Hall, store: MemoryStor
         await again.until(lambda: again.starts)
         player = arena.players.get(slow.row.id)
         assert player is not None
-        assert not player.offers.on_trial, "its pace is known, and it plays what the others' balances allow"
+        assert not player.offers.on_trial(), "its pace is known, and it plays what the others' balances allow"
 
 
 async def test_what_a_killed_server_had_taken_off_for_a_match_that_goes_on_is_not_lost(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ KEYED = (
     *(schema.matches, schema.rated_results, schema.ratings, schema.pair_days, schema.baselines),
     *(schema.ladders, schema.standings, schema.kept_ladders, schema.flags),
 )
-NAMED = (schema.invitations, schema.bot_ladders, schema.paces, schema.seasons)
+NAMED = (schema.invitations, schema.bot_ladders, schema.paces, schema.seasons, schema.events)
 QUOTA = Quota(1, 0, 0)
 
 
@@ -157,12 +158,19 @@ def test_parking_and_paces_of_a_ladder_leave_the_others_alone(data: Path) -> Non
             assert (parked.name, parked.troubles, parked.parked) == ("ann", tuple(played), NOW + 1)
             assert parking.count(connection, played[1], [True, False], 1, NOW + 2, ladder) == (), "it is parked already"
         assert [bot.parked for bot in (bots.find(connection, "ann"), bots.find(connection, "bob"))] == [NOW + 1, None]
-        assert parking.unpark(connection, "ann", "slow").parked is None
+        assert [[bot.id for bot in parking.parked_on(connection, ladder)] for ladder in LADDERS] == [[], [ann], []]
+        listed = {row.name: row.parked for row in bots.list_bots(connection)}
+        assert listed["ann"].startswith("in matches 5 and 6, in a row, ")
+        assert ", ".join(re.findall(r"; on \w+: in matches \d and \d", listed["ann"])) == (
+            "; on closed: in matches 3 and 4, ; on slow: in matches 1 and 2"
+        )
+        assert listed["bob"] == ""
+        assert parking.unpark(connection, "ann").parked is None
         with pytest.raises(NotParked):
-            parking.unpark(connection, "ann", "slow")
-        assert parking.count(connection, played[1], [True, None], 1, NOW, "slow") == (), "the match is forgiven"
-        assert [parking.parked_on(connection, ladder) for ladder in ("slow", "closed")] == [{}, {ann: NOW + 1}]
-        assert bots.find(connection, "ann").parked == NOW + 1
+            parking.unpark(connection, "ann")
+        for ladder in ("slow", ""):
+            assert parking.parked_on(connection, ladder) == ()
+            assert parking.count(connection, played[1], [True, None], 1, NOW, ladder) == (), "the match is forgiven"
         for ladder, pace in (("", 0.5), ("slow", 20.0), ("slow", 30.0)):
             paces.keep(connection, [(ann, pace, NOW, 1.0)], ladder)
         assert [[kept.pace for kept in paces.kept(connection, ladder)] for ladder in ("", "slow", "closed")] == [

@@ -62,8 +62,10 @@ class Observers(NamedTuple):
 
     rated: Callable[[Header], None]
     """Called when a match that moved ratings is stored."""
-    parked: Callable[[Sequence[Bot], LogEntry | None], None]
-    """Called with bots that were parked, and the log's entry of the match. The store has already recorded both."""
+    parked: Callable[[Sequence[Bot], LogEntry | None, str], None]
+    """Called with bots that were parked, the log's entry of the match, and the ladder's name; empty for a default
+    ladder. The store has already recorded both.
+    """
     played: Callable[[SeatedMatch, ReadyCheck | None, Sequence[RatingChange]], None]
     """Called when a match is over, before its bots are released, with the match, its ready check, and the rating
     changes. The ready check is None if an earlier server began the match. The rating changes are by seat, or empty.
@@ -354,7 +356,7 @@ class MatchLifecycle:
         over, changes, parked, entry = await self._persistence.record(driver.match_id, ended, driver)
         if changes:
             self._observers.rated(driver.header)
-        self._observers.parked(parked, entry)
+        self._observers.parked(parked, entry, driver.header.further_ladder)
         self._live.over(driver.match_id, over)
         del self._drivers[driver.match_id]
         self._timers.forget(driver)

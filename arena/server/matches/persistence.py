@@ -194,6 +194,7 @@ class MatchPersistence:
                     park_after=self._config.park_after,
                     quota=tuple(quota_in_force(self._config)),
                     kind=recording.header.kind,
+                    ladder=recording.header.further_ladder,
                 )
                 figures, parked, entry = await self._write_end(finish)
                 break
@@ -257,6 +258,7 @@ def _finish(
     park_after: int,
     quota: tuple[int, ...],
     kind: MatchKind,
+    ladder: str,
 ) -> Any:
     """Store the result, its effects on ladder and parking, and its log entry in one transaction.
 
@@ -281,7 +283,7 @@ def _finish(
         (each.before.value, each.before.deviation, each.after.value, each.after.deviation, each.counts_again)
         for each in changes
     ]
-    parked = parking.count(connection, match_id, troubles, park_after, at)
+    parked = parking.count(connection, match_id, troubles, park_after, at, ladder)
     return AtEnd(lambda connection: (figures, parked, _logged(connection, match_id)))
 
 

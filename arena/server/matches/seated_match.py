@@ -149,7 +149,7 @@ class SeatedMatch:
         for bot_player, seat in self._seats.items():
             absence = self.absences[seat]
             if over.troubled[seat] and absence:
-                troubles[seat] = bot_player.playing.count_absence(absence) or None
+                troubles[seat] = bot_player.playing.count_absence(absence, self._header.further_ladder) or None
         return troubles
 
     def delayed(self) -> None:

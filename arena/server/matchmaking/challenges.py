@@ -46,8 +46,8 @@ class TooManyChallenges(Refused):
 class Challenge:
     """One challenge."""
 
-    def __init__(self, game: str, players: Sequence[Player], until: float) -> None:
-        self.game = game
+    def __init__(self, ladder: LadderSettings, players: Sequence[Player], until: float) -> None:
+        self.ladder = ladder
         self.players = players
         """The players of the match, the challenger first."""
         self.guests: Sequence[BotPlayer] = [each for each in players if isinstance(each, BotPlayer)]
@@ -88,7 +88,7 @@ class Challenges:
     def open(
         self, challenger: str, opponents: Sequence[str], ladder: LadderSettings, here: Iterable[Player], now: float
     ) -> Challenge:
-        """Begin a challenge; `here` lists the connected bots and the game's house bots.
+        """Begin a challenge; `here` lists the connected bots and the ladder's house bots.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
@@ -96,7 +96,7 @@ class Challenges:
         if len(names) not in ladder.seats:
             sizes = ", ".join(map(str, ladder.seats))
             raise BadChallenge(
-                f"{ladder.game.name} is played here by {sizes} at a table, and these are {len(names)} with {challenger}"
+                f"{ladder.name} is played here by {sizes} at a table, and these are {len(names)} with {challenger}"
             )
         known = {each.name.lower(): each for each in here}
         players: list[Player] = []
@@ -107,10 +107,10 @@ class Challenges:
             if isinstance(player, BotPlayer):
                 if player in players:
                     raise BadChallenge(f"{said} is named twice; only a house bot can have several seats")
-                self._check(player, ladder.game.name)
+                self._check(player, ladder)
             players.append(player)
         self._count(players[0], players, now)
-        challenge = Challenge(ladder.game.name, players, now + WAITS)
+        challenge = Challenge(ladder, players, now + WAITS)
         self._resting = {bot: until for bot, until in self._resting.items() if until > now}
         challenge.kept = [each for each in challenge.guests if each.bot_id not in self._resting]
         for guest in challenge.kept:
@@ -134,7 +134,7 @@ class Challenges:
     def expire(self, now: float) -> None:
         """Fail the challenges that have waited too long for room, or whose bots have left."""
         for challenge in [each for each in self._open if each.waits]:
-            if gone := [guest.name for guest in challenge.guests if not _takes(guest)]:
+            if gone := [guest.name for guest in challenge.guests if not _takes(guest, challenge.ladder)]:
                 self._fail(challenge, f"{' and '.join(gone)} left or takes no challenges any more", now)
             elif now >= challenge.until and (full := self._full(challenge)):
                 self._fail(challenge, f"{' and '.join(full)} had no room for {WAITS:.0f} s", now)
@@ -144,15 +144,15 @@ class Challenges:
         for challenge in [each for each in self._open if each.waits]:
             self._fail(challenge, why, now)
 
-    def _check(self, guest: BotPlayer, game: str) -> None:
+    def _check(self, guest: BotPlayer, ladder: LadderSettings) -> None:
         """Raise NotChallenged if a bot cannot get a challenge now."""
         if guest.session is None:
             raise NotChallenged(f"{guest.name} is not connected: `arena bots list` shows who is")
         if not guest.session.hello.challenges:
             raise NotChallenged(f"{guest.name} takes no challenges: its author has it say so, by `--challenges`")
-        if game not in guest.ladders:
-            raise NotChallenged(f"{guest.name} plays {', '.join(guest.ladders)}, not {game}")
-        if guest.parked:
+        if ladder.name not in guest.ladders:
+            raise NotChallenged(f"{guest.name} plays {', '.join(guest.ladders)}, not {ladder.name}")
+        if ladder.further_name in guest.parked:
             raise NotChallenged(f"{guest.name} is parked and given no seats")
         if any(guest in each.guests for each in self._open):
             raise NotChallenged(f"{guest.name} has another challenge; try again when that has begun")
@@ -190,7 +190,7 @@ class Challenges:
             taken.append((allowance, who))
 
     def _full(self, challenge: Challenge) -> list[str]:
-        return [guest.name for guest in challenge.guests if guest.free(self._matches_per_bot) <= 0]
+        return [guest.name for guest in challenge.guests if self._free(guest, challenge) <= 0]
 
     def _fail(self, challenge: Challenge, why: str, now: float) -> None:
         self._give_up(challenge, now)
@@ -200,9 +200,12 @@ class Challenges:
         """Release the places reserved for a failed challenge. Their bots reserve no other places for a while."""
         if challenge.waits:
             for guest in challenge.kept:
-                if guest is not challenge.players[0] and guest.free(self._matches_per_bot) > 0:
+                if guest is not challenge.players[0] and self._free(guest, challenge) > 0:
                     self._resting[guest.bot_id] = now + RESTS
         self._let_go(challenge)
+
+    def _free(self, guest: BotPlayer, challenge: Challenge) -> int:
+        return guest.free(self._matches_per_bot, challenge.ladder.further_name)
 
     def _let_go(self, challenge: Challenge) -> None:
         """Release the places reserved for a challenge."""
@@ -213,5 +216,6 @@ class Challenges:
                 guest.changed()
 
 
-def _takes(guest: BotPlayer) -> bool:
-    return guest.session is not None and guest.session.hello.challenges and not guest.parked
+def _takes(guest: BotPlayer, ladder: LadderSettings) -> bool:
+    parked = ladder.further_name in guest.parked
+    return guest.session is not None and guest.session.hello.challenges and not parked

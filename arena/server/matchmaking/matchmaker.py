@@ -124,11 +124,13 @@ class Matchmaker:
 
         `changes`: the changes of ratings by seat; empty if the match was not rated.
         """
-        now, rules = trio.current_time(), self._players.pace_rules
-        paces = [player.offers.pace if isinstance(player, BotPlayer) else None for player in match.players]
-        waits = settle(paces, match.owed, match.tells_paces, now, rules)
-        ladder = name_of(match.ladder_id)
+        now, ladder = trio.current_time(), name_of(match.ladder_id)
         queue = self._queues[ladder]
+        further_name = queue.ladder.further_name
+        paces = [
+            player.offers.pace_on(further_name) if isinstance(player, BotPlayer) else None for player in match.players
+        ]
+        waits = settle(paces, match.owed, match.tells_paces, now, queue.pace_rules)
         queue.played(match.owed)
         if len(paces) - paces.count(None) > 1:
             queue.lasted(match.last_match.seconds)
@@ -144,8 +146,8 @@ class Matchmaker:
                     player.offers.waiting_since[ladder] = now
                 # A bot could use casual matches to influence whom it meets in rated matches.
                 if match.kind is MatchKind.RATED:
-                    player.offers.pace.earn(match.last_match.seconds, waited)
-                    player.offers.last_match = match.last_match
+                    player.offers.pace_on(further_name).earn(match.last_match.seconds, waited)
+                    player.offers.last_match[further_name] = match.last_match
 
     def spent(self, ladder: str, one: int, other: int, again: int) -> None:
         """Record that two bots, given by number, have spent their quota. From the day `again` their results count."""
@@ -178,21 +180,25 @@ class Matchmaker:
         if math.isinf(until):
             self._challenges.refuse("the server is stopping", trio.current_time())
 
-    def gives_casual(self, games: Iterable[str]) -> bool:
-        """True if this server offers casual matches of one of these games."""
-        return self._casual.given and any(self._fillers[game] for game in games)
+    def gives_casual(self, ladders: Iterable[str]) -> bool:
+        """True if this server offers casual matches on one of these ladders."""
+        return self._casual.given and any(self._fillers.get(ladder) for ladder in ladders)
 
-    async def challenge(self, challenger: str, opponents: Sequence[str], game: str) -> int:
-        """Let a bot challenge others; return the number of the match that begins.
+    async def challenge(self, challenger: str, opponents: Sequence[str], game: str, ladder: str = "") -> int:
+        """Let a bot challenge others on a ladder, by default the default one of the game; return the number of the
+        match that begins.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
-        queue = self._queues.get(game)
+        queue = self._queues.get(ladder or game)
         if queue is None:
-            raise BadChallenge(f"this server plays {', '.join(self._queues)}, not {game or 'a game without a name'}")
+            wanted = ladder or game or "a game without a name"
+            raise BadChallenge(f"this server plays {', '.join(self._queues)}, not {wanted}")
+        if game and queue.ladder.game.name != game:
+            raise BadChallenge(f"the ladder {ladder} is of {queue.ladder.game.name}, not of {game}")
         if math.isinf(self._open_from):
             raise NotChallenged("the server is stopping")
-        here: list[Player] = [*self._players, *self._fillers[game]]
+        here: list[Player] = [*self._players, *self._fillers[queue.ladder.name]]
         challenge = self._challenges.open(challenger, opponents, queue.ladder, here, trio.current_time())
         for guest in challenge.guests:
             self._changed(guest)
@@ -238,7 +244,9 @@ class Matchmaker:
         for challenge in self._challenges.seatable():
             players = [*challenge.players]
             self._chance.shuffle(players)
-            ready_check = self._sit_down(self._queues[challenge.game], players, MatchKind.CHALLENGE, _nobody, now, seat)
+            ready_check = self._sit_down(
+                self._queues[challenge.ladder.name], players, MatchKind.CHALLENGE, _nobody, now, seat
+            )
             ready_check.concluded = challenge.conclude
         for queue in self._queues.values():
             for bot_player in queue.on_trial():

@@ -82,7 +82,8 @@ class Queue:
         self._turn = 0
         """The number of the current turn."""
         self._next_turn = trio.current_time() + self._between_turns if self._between_turns else math.inf
-        self._pace_rules = players.pace_rules
+        self._further_name = ladder.further_name
+        self.pace_rules = players.pace_rules[self._further_name]
         self._waiting: set[BotPlayer] = set()
         """Bots that may have a seat at any table."""
         self._on_trial: dict[BotPlayer, None] = {}
@@ -106,16 +107,19 @@ class Queue:
     def update(self, bot_player: BotPlayer) -> None:
         """Update the state of a bot that connected, left or was parked, or whose room has changed."""
         session = bot_player.session
-        here = session is not None and not bot_player.parked and self.ladder.name in bot_player.ladders
+        here = session is not None and self._further_name not in bot_player.parked
+        here = here and self.ladder.name in bot_player.ladders
         here = (
             here and bot_player.offers.availability.invitable
         )  # other bots need not wait for a bot that pauses, because it will not be free soon
-        room = bot_player.room(self._matches_per_bot) if here else 0
+        room = bot_player.room(self._matches_per_bot, self._further_name) if here else 0
         free_at = -math.inf if room else bot_player.offers.free_at
         if self._between_turns and room > 0 and not bot_player.casual:
             room = int(bot_player.offers.availability.turns.get(self.ladder.name, -1) < self._turn)
             free_at = -math.inf if room else self._next_turn
-        on_trial = room > 0 and bool(self._house) and (bot_player.offers.on_trial or bot_player.casual)
+        on_trial = (
+            room > 0 and bool(self._house) and (bot_player.offers.on_trial(self._further_name) or bot_player.casual)
+        )
         if on_trial:
             self._on_trial[bot_player] = None
         else:
@@ -136,9 +140,9 @@ class Queue:
                 room,
                 self.match_values.of(bot_player.bot_id),
                 bot_player.offers.pending[self.ladder.name],
-                bot_player.offers.last_match,
+                bot_player.offers.last_match.get(self._further_name),
                 self._pace_class(bot_player),
-                bot_player.offers.pace.balance > 0,
+                self._balance(bot_player) > 0,
                 free_at,
                 not room
                 and bool(bot_player.offers.expected)
@@ -176,7 +180,7 @@ class Queue:
 
     def seated(self, bot_player: BotPlayer, now: float) -> None:
         """Record that a bot got a seat in a rated match, which uses its turn."""
-        bot_player.offers.seated(now, self.ladder.name)
+        bot_player.offers.seated(now, self.ladder.name, self._further_name)
         if self._between_turns:
             bot_player.offers.availability.turns[self.ladder.name] = self._turn
 
@@ -196,10 +200,10 @@ class Queue:
         end.
         """
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
-        paces = {each: each.offers.pace_now or 0.0 for each in table if isinstance(each, BotPlayer)}
+        paces = {each: each.offers.pace_now(self._further_name) or 0.0 for each in table if isinstance(each, BotPlayer)}
         own = paces.get(bot_player, 0.0)
-        slower = sum([pace for pace in paces.values() if self._pace_rules.much_slower(pace, own)])
-        return Expected(decisions * slower, now + decisions * sum(paces.values()))
+        slower = sum([pace for pace in paces.values() if self.pace_rules.much_slower(pace, own)])
+        return Expected(decisions * slower, now + decisions * sum(paces.values()), self._further_name)
 
     def lasted(self, seconds: float) -> None:
         """Let patience grow with the length of a finished match between bots, if it depends on the clock."""
@@ -214,7 +218,10 @@ class Queue:
         self._decisions[seats] = known + DECISIONS_WEIGHT * (decisions - known)
 
     def _pace_class(self, bot_player: BotPlayer) -> int:
-        return self._pace_rules.pace_class(bot_player.offers.pace_now)
+        return self.pace_rules.pace_class(bot_player.offers.pace_now(self._further_name))
+
+    def _balance(self, bot_player: BotPlayer) -> float:
+        return bot_player.offers.pace_on(self._further_name).balance
 
     def on_trial(self) -> Sequence[BotPlayer]:
         """The bots that play their next match only with house bots."""
@@ -247,7 +254,7 @@ class Queue:
             for each in self._waiting
             if each.owner not in owners
             and (not there or self._pace_class(each) == min(classes))
-            and (not there or max(classes) == min(classes) or each.offers.pace.balance > 0)
+            and (not there or max(classes) == min(classes) or self._balance(each) > 0)
         ]
         spent = {other for each in there for other in self._spent_with(each)}
         return min(waiting, key=lambda each: (each in spent, each.offers.waiting_since[self.ladder.name]), default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,9 +44,24 @@ class Accounts:
         self._limits = limits
         self._post = post
         self._registrations = Registrations(limits.registrations_per_address)
+        self._parked: dict[str, dict[int, bots.Bot]] = {}
+        """By further ladder, the parked bots by number, as they were when they were parked."""
         self._changes = 0
         self._authenticated: dict[bytes, bots.Bot] = {}
         """Cache of bots by the hash of their token. Each change of an account clears it."""
+
+    async def load(self, ladders: Iterable[str]) -> None:
+        """Load the bots that are parked on further ladders. Raises: StoreError."""
+        for ladder in ladders:
+            self._parked[ladder] = {
+                bot.id: bot for bot in await self._store.read(partial(parking.parked_on, ladder=ladder))
+            }
+
+    def parked(self, bot: bots.Bot) -> dict[str, bots.Bot]:
+        """Return a bot as it is parked, by further ladder, with an empty name for the default ladders."""
+        default = {} if bot.parked is None else {"": bot}
+        found = {ladder: there[bot.id] for ladder, there in self._parked.items() if bot.id in there}
+        return default | {ladder: replace(there, name=bot.name) for ladder, there in found.items()}
 
     async def authenticate(self, token: str) -> bots.Bot | None:
         """Return the bot that has this token at the moment of returning; None if no bot has it. Raises: OwnerBanned."""
@@ -158,29 +174,40 @@ class Accounts:
         decided.info("bot renamed", bot=name, new_name=bot.name, reason=reason)
 
     async def unpark(self, name: str) -> bots.Bot:
-        """Give a parked bot seats again. Raises what `parking.unpark` raises."""
+        """Give a parked bot seats again, on all ladders. Raises what `parking.unpark` raises."""
         bot = await self._store.write(partial(parking.unpark, name=name))
         self._changed()
+        for there in self._parked.values():
+            there.pop(bot.id, None)
         if (bot_player := self._players.get(bot.id)) is not None:
-            bot_player.parked = False
-            bot_player.offers.wait_from(trio.current_time())
+            now, since = trio.current_time(), bot_player.offers.waiting_since
+            for ladder in since:
+                if (ladder if ladder in self._parked else "") in bot_player.parked:
+                    since[ladder] = now
+            bot_player.parked = frozenset()
             self._players.changed(bot_player)
         decided.info("bot un-parked", bot=bot.name)
         return bot
 
-    def park(self, parked: Iterable[bots.Bot], entry: LogEntry | None = None) -> None:
-        """Stop seating bots that the store has parked, and notify them. `entry`: that of the match that parked them."""
+    def park(self, parked: Iterable[bots.Bot], entry: LogEntry | None = None, ladder: str = "") -> None:
+        """Stop seating bots that the store has parked on a further ladder, or on the default ones, and notify them.
+
+        `entry`: that of the match that parked them.
+        """
         for bot in parked:
             self._changed()
-            log.info("bot parked", bot=bot.name, matches=bot.troubles)
+            on = {"ladder": ladder} if ladder else {}
+            log.info("bot parked", bot=bot.name, matches=bot.troubles, **on)
             leaf = {} if entry is None else {"leaf": entry.leaf.decode()}
-            self._post("bot_parked", {"bot": bot.name, "reason": bot.why_parked, "matches": bot.troubles, **leaf})
+            self._post("bot_parked", {"bot": bot.name, "reason": bot.why_parked, "matches": bot.troubles, **on, **leaf})
+            if ladder:
+                self._parked[ladder][bot.id] = bot
             bot_player = self._players.get(bot.id)
             if bot_player is not None:
-                bot_player.parked = True
+                bot_player.parked = bot_player.parked | {ladder}
                 self._players.changed(bot_player)
                 if bot_player.session is not None:
-                    bot_player.session.notify(parked_notice(bot))
+                    bot_player.session.notify(parked_notice(bot, ladder))
 
     def _changed(self) -> None:
         self._changes += 1
@@ -193,7 +220,8 @@ class Accounts:
             bot_player.session.close(Reason.TOKEN_REVOKED, why)
 
 
-def parked_notice(bot: bots.Bot) -> Notice:
-    """Return the notice to a parked bot."""
+def parked_notice(bot: bots.Bot, ladder: str = "") -> Notice:
+    """Return the notice to a bot that is parked on a further ladder, or on the default ones."""
     remedy = f"mend it, then un-park it: `arena bots unpark {bot.name}`, or BotService.UnparkBot with its token"
-    return Notice(NoticeKind.PARKED, f"{bot.name} is parked and given no seats: {bot.why_parked}; {remedy}")
+    parked = f"parked on {ladder} and given no seats there" if ladder else "parked and given no seats"
+    return Notice(NoticeKind.PARKED, f"{bot.name} is {parked}: {bot.why_parked}; {remedy}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import structlog
 import trio
@@ -13,6 +14,10 @@ from arena.store.base.errors import StoreError
 from arena.store.bots import paces
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
     from arena.server.sessions.players import Players
     from arena.store.store import Store
 
@@ -20,6 +25,8 @@ EVERY: Final = 10.0
 """Number of seconds between saves. A killed server loses the changes since its last save."""
 LAST_SAVE: Final = 1.0
 """Maximum number of seconds that the last save may take when the server stops."""
+
+_Row: TypeAlias = tuple[int, float, int, float]
 
 log = structlog.get_logger(__name__)
 
@@ -30,14 +37,18 @@ class KeptPaces:
     def __init__(self, store: Store, players: Players) -> None:
         self._store = store
         self._players = players
-        self._saved: dict[int, tuple[float, float, float]] = {}
-        """By bot, its stored pace, the time of the pace's measurement on the server's clock, and its balance."""
+        self._saved: dict[tuple[str, int], tuple[float, float, float]] = {}
+        """By further ladder and bot, the stored pace, the time of the pace's measurement on the server's clock, and the
+        balance.
+        """
 
     async def load(self) -> None:
         """Load what an earlier server stored. Raises: StoreError."""
         now, wall = trio.current_time(), now_us()
-        for kept in await self._store.read(paces.kept):
-            self._players.pace(kept.bot_id).restore(kept.pace, now - max(0, wall - kept.at) / 1e6, kept.balance)
+        for ladder in self._players.pace_rules:
+            for kept in await self._store.read(partial(paces.kept, ladder=ladder)):
+                at = now - max(0, wall - kept.at) / 1e6
+                self._players.pace(kept.bot_id, ladder).restore(kept.pace, at, kept.balance)
         self._saved = self._known()
 
     async def run(self) -> None:
@@ -54,24 +65,32 @@ class KeptPaces:
     async def save(self) -> None:
         """Store changes; after a failure the next save tries again."""
         now, wall, known = trio.current_time(), now_us(), self._known()
-        changed = {bot: each for bot, each in known.items() if self._saved.get(bot) != each}
+        changed = {key: each for key, each in known.items() if self._saved.get(key) != each}
         if not changed:
             return
-        rows = [
-            (bot, pace, wall - round((now - at) * 1e6), balance) for bot, (pace, at, balance) in sorted(changed.items())
-        ]
+        rows: dict[str, list[_Row]] = {}
+        for (ladder, bot), (pace, at, balance) in sorted(changed.items()):
+            rows.setdefault(ladder, []).append((bot, pace, wall - round((now - at) * 1e6), balance))
         try:
-            await self._store.write(partial(paces.keep, paces=rows))
+            await self._store.write(partial(_keep, rows=rows))
         except StoreError as error:
             log.warning("paces not stored yet", error=str(error))
         else:
             self._saved = known
 
-    def _known(self) -> dict[int, tuple[float, float, float]]:
+    def _known(self) -> dict[tuple[str, int], tuple[float, float, float]]:
         """Return the values to store, without the expected costs of running matches, which are charged later."""
-        paid = {player.bot_id: sum(each.wait for each in player.offers.expected.values()) for player in self._players}
+        paid: defaultdict[tuple[str, int], float] = defaultdict(float)
+        for player in self._players:
+            for each in player.offers.expected.values():
+                paid[each.ladder, player.bot_id] += each.wait
         return {
-            bot: (*told, pace.balance + paid.get(bot, 0.0))
-            for bot, pace in self._players.paces()
+            key: (*told, pace.balance + paid.get(key, 0.0))
+            for key, pace in self._players.paces()
             if (told := pace.told) is not None
         }
+
+
+def _keep(connection: Connection, rows: Mapping[str, Sequence[_Row]]) -> None:
+    for ladder, own in rows.items():
+        paces.keep(connection, own, ladder)

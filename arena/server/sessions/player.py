@@ -21,7 +21,7 @@ from arena.server.sessions.messages import Answer, Notice, NoticeKind, Reason
 from engine.deal import NONCE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence, Set
 
     from arena.scheduling.candidate import LastMatch
     from arena.server.sessions.messages import BotMessage
@@ -40,6 +40,8 @@ class Expected(NamedTuple):
     """Number of seconds for which the bot will wait for much slower bots."""
     end: float
     """The expected end of the match, in seconds of the server's clock."""
+    ladder: str = ""
+    """The name of the ladder; empty for the default ladder of a game."""
 
 
 class PendingMatch(Protocol):
@@ -56,11 +58,18 @@ class PendingMatch(Protocol):
 
 
 class BotOffers:
-    """The seats that are offered to one bot."""
+    """The seats that are offered to one bot.
 
-    def __init__(self, availability: Availability, pace: Pace) -> None:
+    The default ladders of the games share a pace, under an empty name; every further ladder has its own.
+    """
+
+    def __init__(self, availability: Availability, pace_on: Callable[[str], Pace]) -> None:
+        """`pace_on` returns the bot's pace and balance on a further ladder, or on the default ladders."""
         self.availability = availability
-        self.pace = pace
+        self.pace = pace_on("")
+        """The bot's pace and balance on the default ladders."""
+        self._paces = {"": self.pace}
+        self._pace_on = pace_on
         self.invitations: dict[int, PendingMatch] = {}
         """The matches to which the bot is invited, by the number of the invitation."""
         self.reserved = 0
@@ -71,24 +80,32 @@ class BotOffers:
         """By ladder, the number of the bot's seats whose results are not on the ladder yet, as far as the scheduler
         knows.
         """
-        self.last_match: LastMatch | None = None
-        """The last match that the bot played; None if it has got another seat since then."""
+        self.last_match: dict[str, LastMatch] = {}
+        """By further ladder, the last match that the bot played; none if it has got another seat there since then."""
         self.expected: dict[Hashable, Expected] = {}
         """Expected duration and cost, by match."""
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
         self._begun: deque[int] = deque(maxlen=CROSSING)
 
-    @property
-    def on_trial(self) -> bool:
-        """True if the bot's next match should be with house bots, because its last invitation failed or its pace is
-        unknown.
-        """
-        return self.availability.doubtful or not self.pace.known
+    def pace_on(self, ladder: str) -> Pace:
+        """Return the bot's pace and balance on a further ladder, or on the default ladders."""
+        if (known := self._paces.get(ladder)) is None:
+            known = self._paces[ladder] = self._pace_on(ladder)
+        return known
 
-    @property
-    def pace_now(self) -> float | None:
-        """The bot's pace: the mean number of seconds for which it owes a decision, decayed until now; or None."""
-        return self.pace.at(trio.current_time())
+    def on_trial(self, ladder: str = "") -> bool:
+        """Return whether the bot's next match should be with house bots, because its last invitation failed or its pace
+        is unknown.
+        """
+        return self.availability.doubtful or not self.pace_on(ladder).known
+
+    def pace_now(self, ladder: str = "") -> float | None:
+        """Return the mean number of seconds for which the bot owes a decision, decayed until now; or None."""
+        return self.pace_on(ladder).at(trio.current_time())
+
+    def elsewhere(self, ladder: str) -> int:
+        """Return the number of the bot's seats on other ladders."""
+        return sum([expected.ladder != ladder for expected in self.expected.values()])
 
     @property
     def free_at(self) -> float:
@@ -99,11 +116,11 @@ class BotOffers:
         """Restart the bot's waiting time on every ladder."""
         self.waiting_since = dict.fromkeys(self.waiting_since, now)
 
-    def seated(self, now: float, ladder: str) -> None:
-        """Record that the bot got a seat."""
+    def seated(self, now: float, ladder: str, further_name: str = "") -> None:
+        """Record that the bot got a seat. `further_name`: the ladder's name, unless it is a default one."""
         self.waiting_since[ladder] = now
         self.pending[ladder] += 1
-        self.last_match = None
+        self.last_match.pop(further_name, None)
 
     def unseated(self, match: Hashable, ladder: str, waiting_since: float | None, rated: bool) -> None:
         """Record that the bot lost a seat without playing. `waiting_since` restores its waiting time."""
@@ -117,12 +134,12 @@ class BotOffers:
     def expect(self, match: Hashable, expected: Expected) -> None:
         """Charge the bot's balance in advance for the expected cost of a match."""
         self.expected[match] = expected
-        self.pace.pay(expected.wait)
+        self.pace_on(expected.ladder).pay(expected.wait)
 
     def release_expected(self, match: Hashable) -> None:
         """Refund the expected cost of a match that is over or called off."""
         if (expected := self.expected.pop(match, None)) is not None:
-            self.pace.pay(-expected.wait)
+            self.pace_on(expected.ladder).pay(-expected.wait)
 
     def invite(self, bot_player: BotPlayer) -> None:
         """Send the bot its invitations again."""
@@ -208,9 +225,9 @@ class BotMatches:
         """Number of the bot's finished matches."""
         self.absence = 0
         """The number of the bot's latest absence, from 1."""
-        self._counted_absence = 0
-        """The number of the latest absence that counted as trouble. Each absence counts only once, in one of the bot's
-        matches.
+        self._counted_absence: dict[str, int] = {}
+        """By further ladder, the number of the latest absence that counted as trouble. Each absence counts only once
+        there, in one of the bot's matches.
         """
         self._ended: deque[int] = deque(maxlen=CROSSING)
 
@@ -244,10 +261,12 @@ class BotMatches:
         for match in self.running.values():
             match.returned(now, bot_player)
 
-    def count_absence(self, absence: int) -> bool:
-        """Count an absence as trouble. Return False if it has already counted."""
-        first = absence != self._counted_absence
-        self._counted_absence = absence
+    def count_absence(self, absence: int, ladder: str = "") -> bool:
+        """Count an absence as trouble on a further ladder, or on the default ladders. Return False if it has already
+        counted there.
+        """
+        first = absence != self._counted_absence.get(ladder)
+        self._counted_absence[ladder] = absence
         return first
 
     def _unknown(
@@ -268,22 +287,24 @@ class BotPlayer:
         owner: str,
         changed: Callable[[BotPlayer], None],
         availability: Availability | None = None,
-        pace: Pace | None = None,
+        pace_on: Callable[[str], Pace] | None = None,
     ) -> None:
-        """`changed` is called when the bot has more or less room for matches."""
+        """`changed` is called when the bot has more or less room for matches. `pace_on` is that of `BotOffers`."""
         self.bot_id = bot_id
         self.name = name
         self.owner = owner
         self.version = ""
         """The version that the bot reported when it last connected."""
-        self.parked = False
-        """True if the bot is parked: it gets no seats."""
+        self.parked: Set[str] = frozenset()
+        """The further ladders on which the bot is parked and gets no seats, with an empty name for the default ones."""
         self.newcomer = True
         """True if the bot has not finished a match yet."""
         self.session: Session | None = None
         self.lost = False
         """True if the bot lost its session because a process of the server ended, and has not returned yet."""
-        self.offers = BotOffers(availability or Availability(lambda: None, lambda _: None), pace or Pace(PaceRules()))
+        self.offers = BotOffers(
+            availability or Availability(lambda: None, lambda _: None), pace_on or (lambda _: Pace(PaceRules()))
+        )
         self.playing = BotMatches()
         self._changed = changed
 
@@ -302,19 +323,24 @@ class BotPlayer:
         """Number of seats that the bot has or was offered."""
         return len(self.offers.invitations) + len(self.playing.running)
 
-    def free(self, matches_per_bot: int) -> int:
+    def free(self, matches_per_bot: int, ladder: str = "") -> int:
         """Return the number of further matches that the bot can play now, so that it plays at most `matches_per_bot`.
 
-        A bot on trial plays only one. A bot that is gone or may not be invited plays none.
+        A bot on trial plays only one, whatever it plays on ladders that know its pace. A bot that is gone or may not be
+        invited plays none. `ladder`: the name of a further ladder; empty for the default ladders.
         """
-        if self.session is None or not self.offers.availability.invitable:
+        offers = self.offers
+        if self.session is None or not offers.availability.invitable:
             return 0
-        most = min(self.session.capacity, matches_per_bot)
-        return max(0, (min(most, 1) if self.offers.on_trial else most) - self.busy)
+        most, busy = min(self.session.capacity, matches_per_bot), self.busy
+        if not offers.on_trial(ladder):
+            return max(0, most - busy)
+        elsewhere = 0 if offers.availability.doubtful else offers.elsewhere(ladder)
+        return max(0, min(most - busy, min(most, 1) - busy + elsewhere))
 
-    def room(self, matches_per_bot: int) -> int:
-        """Return the number of the bot's free places that are not reserved."""
-        return max(0, self.free(matches_per_bot) - self.offers.reserved)
+    def room(self, matches_per_bot: int, ladder: str = "") -> int:
+        """Return the number of the bot's free places that are not reserved. `ladder`: as for `free`."""
+        return max(0, self.free(matches_per_bot, ladder) - self.offers.reserved)
 
     def changed(self) -> None:
         """Notify the matchmaker that the bot's room has changed."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import trio
@@ -25,11 +26,16 @@ class Players:
         self,
         watch: Callable[[Availability], None] = lambda _: None,
         pace_rules: PaceRules = PaceRules(),  # noqa: B008 - frozen
+        further: Mapping[str, PaceRules] = MappingProxyType({}),
     ) -> None:
-        """`watch` is called when the deadline of a bot's availability may have moved."""
-        self.pace_rules = pace_rules
+        """`watch` is called when the deadline of a bot's availability may have moved.
+
+        `pace_rules`: those of the default ladders of the games, which share a pace; `further`: those of other ladders.
+        """
+        self.pace_rules: Mapping[str, PaceRules] = {"": pace_rules, **further}
+        """The rules for slow bots by further ladder; by an empty name those of the default ladders."""
         self._players: dict[int, BotPlayer] = {}
-        self._paces: dict[int, Pace] = {}
+        self._paces: dict[tuple[str, int], Pace] = {}
         self._availability: dict[int, Availability] = {}
         self._watch = watch
         self._on_change: Callable[[BotPlayer], None] = lambda _: None
@@ -52,18 +58,18 @@ class Players:
         """Return the bot with a number, created if unknown."""
         if (player := self._players.get(bot_id)) is None:
             player = self._players[bot_id] = BotPlayer(
-                bot_id, name, owner, self.changed, self.availability(bot_id), self.pace(bot_id)
+                bot_id, name, owner, self.changed, self.availability(bot_id), partial(self.pace, bot_id)
             )
         return player
 
-    def pace(self, bot_id: int) -> Pace:
-        """Return a bot's pace and balance, whether it is connected or not."""
-        if (known := self._paces.get(bot_id)) is None:
-            known = self._paces[bot_id] = Pace(self.pace_rules)
+    def pace(self, bot_id: int, ladder: str = "") -> Pace:
+        """Return the pace and balance on a further ladder, or on the default ones, of a bot, connected or not."""
+        if (known := self._paces.get((ladder, bot_id))) is None:
+            known = self._paces[ladder, bot_id] = Pace(self.pace_rules[ladder])
         return known
 
-    def paces(self) -> Iterable[tuple[int, Pace]]:
-        """Return all paces and balances, by the bots' numbers."""
+    def paces(self) -> Iterable[tuple[tuple[str, int], Pace]]:
+        """Return all paces and balances, by the further ladders and the bots' numbers."""
         return self._paces.items()
 
     def availability(self, bot_id: int) -> Availability:

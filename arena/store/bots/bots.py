@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from secrets import token_urlsafe
 from typing import Any, Final, NamedTuple, NewType
@@ -265,10 +265,25 @@ def list_bots(connection: Connection, limit: int | None = None, after: str = "")
         .order_by(schema.bots.c.key)
         .limit(limit)
     )
-    return tuple(_listed(bot_of(row), row.matches, row.version, _banned(row.owner, row.ban)) for row in rows)
+    further = _parked_on_further_ladders(connection)
+    return tuple(
+        _listed(bot_of(row), row.matches, row.version, _banned(row.owner, row.ban), further.get(row.id, ()))
+        for row in rows
+    )
 
 
-def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
+def _parked_on_further_ladders(connection: Connection) -> dict[int, list[str]]:
+    """Return the reasons why bots are parked on ladders that are no default ones, by bot."""
+    own, found = schema.bot_ladders.c, dict[int, list[str]]()
+    query = select(schema.bots, own.ladder, own.parked.label("since"), own.troubles.label("lately"))
+    query = query.select_from(schema.bot_ladders.join(schema.bots)).where(own.parked.is_not(None))
+    for row in connection.execute(query.order_by(own.ladder)):
+        there = replace(bot_of(row), parked=row.since, troubles=tuple(json.loads(row.lately)))
+        found.setdefault(row.id, []).append(f"on {row.ladder}: {there.why_parked}")
+    return found
+
+
+def _listed(bot: Bot, matches: int, version: str, banned: str, further: Iterable[str]) -> BotRow:
     return BotRow(
         name=bot.name,
         owner=bot.owner,
@@ -278,7 +293,7 @@ def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
         matches=matches,
         registered=instant(bot.registered),
         round_trip_ms=None,
-        parked=bot.why_parked,
+        parked="; ".join([*filter(None, [bot.why_parked]), *further]),
         version=version,
         declined=None,
         silent=None,

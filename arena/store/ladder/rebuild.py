@@ -43,7 +43,7 @@ class LadderDifference(NamedTuple):
 class LadderVerdict:
     """The result of comparing a published ladder with the events."""
 
-    ladder_id: str
+    game: str
     through: int
     """The number of the last event in the published ladder."""
     published: str

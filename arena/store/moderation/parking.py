@@ -81,22 +81,26 @@ def find(connection: Connection, name: str, ladder: str) -> Bot:
     return replace(bot, troubles=tuple(json.loads(troubles)), parked=since, forgiven=forgiven)
 
 
-def parked_on(connection: Connection, ladder: str) -> dict[int, int]:
-    """Return the times since which bots are parked on a ladder that is no default one, by bot."""
-    query = select(_OWN.bot_id, _OWN.parked).where(_OWN.ladder == ladder, _OWN.parked.is_not(None))
-    return {row.bot_id: row.parked for row in connection.execute(query)}
+def parked_on(connection: Connection, ladder: str) -> tuple[Bot, ...]:
+    """Return the bots that are parked on a ladder that is no default one, with their troubles there."""
+    query = select(_BOTS.name).select_from(schema.bot_ladders.join(schema.bots))
+    query = query.where(_OWN.ladder == ladder, _OWN.parked.is_not(None), _BOTS.deleted.is_(None))
+    return tuple(find(connection, name, ladder) for name in connection.scalars(query.order_by(_BOTS.id)).all())
 
 
-def unpark(connection: Connection, name: str, ladder: str = "") -> Bot:
-    """Un-park a bot on a ladder, as in `count`: it gets seats again, and earlier matches no longer count.
+def unpark(connection: Connection, name: str) -> Bot:
+    """Un-park a bot on all ladders: it gets seats again, and earlier matches no longer count where it was parked.
 
     Raises: UnknownBot, OfTheHouse, BotDeleted, NotParked.
     """
-    bot = find(connection, name, ladder)
-    if bot.parked is None:
+    bot = bots.find(connection, name)
+    further = select(_OWN.ladder).where(_OWN.bot_id == bot.id, _OWN.parked.is_not(None))
+    ladders = [*connection.scalars(further), *([] if bot.parked is None else [""])]
+    if not ladders:
         raise NotParked(bot.name)
-    _change(connection, bot.id, ladder, troubles="[]", parked=None, forgiven=matches.newest(connection))
-    return find(connection, name, ladder)
+    for ladder in ladders:
+        _change(connection, bot.id, ladder, troubles="[]", parked=None, forgiven=matches.newest(connection))
+    return bots.find(connection, name)
 
 
 def _change(connection: Connection, bot_id: int, ladder: str, **columns: object) -> None:

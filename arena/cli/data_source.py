@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -22,6 +22,7 @@ from arena.queries.source import DataSource
 if TYPE_CHECKING:
     from arena.queries.directory import Directory
     from arena.queries.remote import Client
+    from arena.store.base.rows import LadderEntryRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 
@@ -129,6 +130,83 @@ def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
     return (game,)
 
 
+class ChosenLadder(NamedTuple):
+    """A season of a ladder that the options of a verb choose."""
+
+    game: str
+    ladder: str
+    season: int
+
+    @property
+    def ladder_id(self) -> str:
+        """The ladder id of the season."""
+        from arena.store.ladder.seasons import id_of
+
+        return id_of(self.ladder, self.season)
+
+    @property
+    def words(self) -> str:
+        """The name of the ladder in words, with its season."""
+        from arena.queries.figures import ladder_in_words
+
+        return ladder_in_words(self.game, self.ladder, self.season)
+
+    @property
+    def named(self) -> dict[str, object]:
+        """The keys that name it in JSON: only the game for the first season of a default ladder."""
+        named: dict[str, object] = {"game": self.game}
+        if (self.ladder, self.season) != (self.game, 1):
+            named |= {"ladder": self.ladder, "season": self.season}
+        return named
+
+
+def chosen_ladders(
+    ladders: Iterable[LadderEntryRow], game: str | None, ladder: str | None, season: int | None
+) -> tuple[ChosenLadder, ...]:
+    """Return the season of one of these ladders that --ladder, --season and --game choose: without --ladder that of
+    the game's default ladder, without --game that of each default ladder.
+
+    Raises:
+        click.BadParameter: There is no such game or ladder, or the ladder is of another game.
+        click.UsageError: There is a season without a ladder or game.
+    """
+    if season and not (game or ladder):
+        raise click.UsageError(f"season {season} of which ladder? Name it with --ladder, or its game with --game")
+    found = {each.name: each for each in ladders}
+    if ladder or game:
+        from arena.store.base.errors import Refused
+        from arena.store.ladder.seasons import chosen
+
+        if game:
+            chosen_games(tuple(dict.fromkeys(each.game for each in found.values())), game)
+        try:
+            name = chosen({each.name: each.game for each in found.values()}, game or "", ladder or "")
+        except Refused as error:
+            raise click.BadParameter(str(error), param_hint="'--ladder'") from error
+        found = {name: found[name]}
+    else:
+        found = {name: each for name, each in found.items() if name == each.game}
+    return tuple(ChosenLadder(each.game, name, season or each.seasons[-1].number) for name, each in found.items())
+
+
+def chosen_matches(source: DataSource, game: str, ladder: str | None, season: int | None) -> tuple[str, str, int]:
+    """Return game, ladder and season for the source's queries of matches: a game alone stands for all its ladders.
+
+    Raises: click.BadParameter and click.UsageError, as `chosen_ladders` does.
+    """
+    if ladder or season:
+        [chosen] = chosen_ladders(source.ladders(), game, ladder, season)
+        return chosen
+    chosen_games(source.games(), game)
+    return game, "", 0
+
+
+def typed_choice(game: str | None, ladder: str | None, season: int | None) -> str:
+    """Return the options --game, --ladder and --season as on a command line."""
+    words = [f" --game {quote(game)}" if game else "", f" --ladder {quote(ladder)}" if ladder else ""]
+    return "".join(words) + (f" --season {season}" if season else "")
+
+
 def known_bot(source: DataSource, name: str) -> None:
     """Check that the source has a bot of this name.
 
@@ -174,11 +252,36 @@ def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
     )
 
 
-def chooses_matches(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add --game, --bot, --limit and --before to a verb that lists matches."""
+def chooses_ladder(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add --game, --ladder and --season to a verb about ladders."""
     return with_options(
         verb,
-        click.option("--game", metavar="NAME", default="", help="Only matches of this game."),
+        click.option("--game", metavar="NAME", help="Only this game.  [default: every game]"),
+        click.option("--ladder", metavar="NAME", help="Only this ladder.  [default: the default ladder]"),
+        season_option,
+    )
+
+
+def chooses_ladder_of_matches(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add --game, --ladder and --season to a verb about matches."""
+    return with_options(
+        verb,
+        click.option("--game", metavar="NAME", default="", help="Only matches of this game, on any ladder."),
+        click.option("--ladder", metavar="NAME", help="Only matches of this ladder."),
+        season_option,
+    )
+
+
+season_option: Final = click.option(
+    "--season", metavar="N", type=click.IntRange(1), help="Season of the ladder.  [default: the current one]"
+)
+
+
+def chooses_matches(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add --game, --ladder, --season, --bot, --limit and --before to a verb that lists matches."""
+    return with_options(
+        verb,
+        chooses_ladder_of_matches,
         click.option("--bot", metavar="NAME", default="", help="Only matches of this bot."),
         click.option(
             "--limit",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.queries.source import LARGEST_PAGE
 from arena.store.base import leaves as log
 from arena.store.base.errors import Refused
-from arena.store.base.rows import microseconds
+from arena.store.base.rows import LadderEntryRow, SeasonRow, instant, microseconds
 from arena.store.bots import bots
-from arena.store.ladder import publishing, standings
+from arena.store.ladder import publishing, seasons, standings
 from arena.store.ladder.opponents import opponents
 from arena.store.ladder.version_standings import version_standings
 from arena.store.matches import matches
 from arena.store.matches import search as match_search
+from arena.store.matches.search import MatchFilter
 from arena.store.moderation import moderation
 from arena.store.opening import ReadConnections, open_readonly
 from engine.registry import GAMES
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
         RatedRow,
         VersionRow,
     )
-    from arena.store.matches.search import MatchFilter, MatchPage
+    from arena.store.matches.search import MatchPage
 
 
 class UnknownGame(Refused):
@@ -54,7 +56,7 @@ class NoLog(Refused):
 
 
 class NoLadder(Refused):
-    """Raised if a ladder cannot be computed from the game's list of events."""
+    """Raised if a ladder cannot be computed from its list of events."""
 
 
 @contextmanager
@@ -91,46 +93,67 @@ class Directory:
     def games(self) -> tuple[str, ...]:
         return tuple(GAMES)
 
-    def ladder(self, game: str, seats: int = 0) -> LadderRows:
-        _require(game)
+    def ladders(self) -> tuple[LadderEntryRow, ...]:
+        return list_ladders(self._connection)
+
+    def ladder(self, game: str = "", seats: int = 0, ladder: str = "", season: int = 0) -> LadderRows:
+        game, ladder_id = self._resolve(game, ladder, season)
         if seats:
-            return self._of_tables(game, seats)
-        return standings.current(self._connection, game, game)
+            return self._of_tables(game, seats, ladder_id)
+        return standings.current(self._connection, ladder_id, game)
 
-    def past_ladder(self, game: str, at: datetime) -> PastLadder:
-        _require(game)
-        return publishing.published_until(self._connection, game, game, microseconds(at))
+    def past_ladder(self, game: str, at: datetime, ladder: str = "", season: int = 0) -> PastLadder:
+        game, ladder_id = self._resolve(game, ladder, season)
+        return publishing.published_until(self._connection, ladder_id, game, microseconds(at))
 
-    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
-        _require(game)
-        return standings.history(self._connection, bot, game, limit)
+    def history(
+        self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
+    ) -> tuple[RatedRow, ...]:
+        return standings.history(self._connection, bot, self._resolve(game, ladder, season)[1], limit)
 
-    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
-        _require(game)
-        return version_standings(self._connection, bot, game, limit)
+    def versions(
+        self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
+    ) -> tuple[VersionRow, ...]:
+        return version_standings(self._connection, bot, self._resolve(game, ladder, season)[1], limit)
 
     def opponents(
-        self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
+        self,
+        bot: str,
+        game: str = "",
+        limit: int = 50,
+        after: int = 0,
+        last: int = 1000,
+        ladder: str = "",
+        season: int = 0,
     ) -> tuple[OpponentRow, ...]:
-        _require(game)
-        return opponents(self._connection, bot, game, limit, after, last)
+        return opponents(self._connection, bot, self._resolve(game, ladder, season)[1], limit, after, last)
 
     def matches(
-        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+        self,
+        game: str = "",
+        bot: str = "",
+        limit: int = 50,
+        before: int | None = None,
+        ladder: str = "",
+        season: int = 0,
     ) -> tuple[MatchRow, ...]:
-        if game:
-            _require(game)
-        return matches.list_matches(self._connection, game=game, bot=bot, limit=limit, before=before)
+        return self.search(MatchFilter(game=game, bot=bot), limit, before, ladder, season).matches
 
-    def all_matches(self, game: str = "", bot: str = "", before: int | None = None) -> Iterator[MatchRow]:
-        while rows := self.matches(game, bot, LARGEST_PAGE, before):
+    def all_matches(
+        self, game: str = "", bot: str = "", before: int | None = None, ladder: str = "", season: int = 0
+    ) -> Iterator[MatchRow]:
+        while rows := self.matches(game, bot, LARGEST_PAGE, before, ladder, season):
             yield from rows
             if len(rows) < LARGEST_PAGE:
                 return
             before = rows[-1].match_id
 
-    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-        if wanted.game:
+    def search(
+        self, wanted: MatchFilter, limit: int = 50, before: int | None = None, ladder: str = "", season: int = 0
+    ) -> MatchPage:
+        if ladder or season:
+            wanted = replace(wanted, game="", ladder_id=self._resolve(wanted.game, ladder, season)[1])
+        elif wanted.game:
             _require(wanted.game)
         return match_search.search(self._connection, wanted, limit, before)
 
@@ -169,8 +192,16 @@ class Directory:
         playing = match_id in matches.playing(self._connection)
         return read_journal(self._path, match_id) if playing else ()
 
-    def _of_tables(self, game: str, seats: int) -> LadderRows:
-        """Compute the ladder for tables of one size. Raises: NoSuchTable, NoLadder."""
+    def _resolve(self, game: str, ladder: str, season: int) -> tuple[str, str]:
+        """Return the game and the id of the ladder that these name, as `seasons.resolve` does."""
+        if game:
+            _require(game)
+        known = {game: game} if game and ladder in ("", game) else _ladders(self._connection)
+        found = seasons.resolve(self._connection, known, game, ladder, season)
+        return known[found.ladder], found.id
+
+    def _of_tables(self, game: str, seats: int, ladder_id: str) -> LadderRows:
+        """Compute a ladder for tables of one size. Raises: NoSuchTable, NoLadder."""
         from arena.ladder.errors import LadderError
         from arena.store.ladder.fits import Fits  # This imports numpy.
 
@@ -178,10 +209,32 @@ class Directory:
         if seats not in able:
             raise NoSuchTable(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
         try:
-            ladder = Fits(publishing.quota(self._connection, game)).ladder(self._connection, game, seats)
+            ladder = Fits(publishing.quota(self._connection, ladder_id)).ladder(self._connection, ladder_id, seats)
         except LadderError as error:
-            raise NoLadder(f"the ladder of {game} cannot be computed: {error}") from error
-        return standings.of_tables(self._connection, game, game, seats, ladder)
+            raise NoLadder(f"the ladder of {ladder_id} cannot be computed: {error}") from error
+        return standings.of_tables(self._connection, ladder_id, game, seats, ladder)
+
+
+def list_ladders(connection: Connection) -> tuple[LadderEntryRow, ...]:
+    """Return the default ladder of each game, then the further ladders with a match, by name."""
+    found = []
+    for name, game in _ladders(connection).items():
+        rows = tuple(
+            SeasonRow(
+                each.season.number,
+                None if each.season.begun is None else instant(each.season.begun),
+                None if each.published is None else instant(each.published),
+                each.events,
+            )
+            for each in seasons.summaries(connection, name)
+        )
+        found.append(LadderEntryRow(name, game, rows))
+    return tuple(found)
+
+
+def _ladders(connection: Connection) -> dict[str, str]:
+    """Return the game of each ladder, by the ladder's name."""
+    return {name: name for name in GAMES} | seasons.games_of(connection)
 
 
 def games_named(game: str | None) -> tuple[str, ...]:

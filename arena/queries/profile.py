@@ -18,7 +18,7 @@ from arena.replay.read import read
 from arena.replay.render.show import bids_kept, round_results
 from arena.replay.steps import Course
 from arena.store.base.errors import Refused
-from arena.store.base.rows import JSON_KEY, FlagRow, MatchRow, MatchState, OpponentRow, SeatRow
+from arena.store.base.rows import JSON_KEY, ONLY_IF_SET, FlagRow, MatchRow, MatchState, OpponentRow, SeatRow
 from arena.store.ladder.opponents import score_error
 from engine.points import points_above
 
@@ -60,7 +60,7 @@ class MatchPoints:
 
 @dataclass(frozen=True, slots=True)
 class BotProfile:
-    """A bot's results in its latest matches of one game."""
+    """A bot's results in its latest matches of one season of a ladder."""
 
     bot: str
     game: str
@@ -88,6 +88,10 @@ class BotProfile:
     """
     flags: tuple[FlagRow, ...] = ()
     """The flags on the bot's results, the most certain first."""
+    ladder: str = field(default="", metadata={ONLY_IF_SET: True})
+    """Name of the ladder; empty in the first season of the game's default ladder."""
+    season: int = field(default=0, metadata={ONLY_IF_SET: True})
+    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
@@ -170,14 +174,18 @@ def _mean(values: Sequence[float]) -> tuple[float, float | None]:
     return fmean(values), stdev(values) / sqrt(len(values)) if len(values) > 1 else None
 
 
-def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile | None:
-    """Return a bot's profile from its latest matches of a game; None if it has finished no match."""
-    rows = [*islice(source.all_matches(game, name), last)]
+def gathered(
+    source: DataSource, game: str, name: str, last: int, ladder: str = "", season: int = 0
+) -> BotProfile | None:
+    """Return a bot's profile from its latest matches of a season of a ladder, by default the current one of the game's
+    default ladder; None if it has finished no match.
+    """
+    rows = [*islice(source.all_matches(game, name, ladder=ladder or game, season=season), last)]
     found = profile(rows, name)
     if found is None:
         return None
-    ladder = source.ladder(game)
-    standing = next((row for row in ladder.standings if row.bot == found.bot), None)
+    standings = source.ladder(game, ladder=ladder, season=season)
+    standing = next((row for row in standings.standings if row.bot == found.bot), None)
     bids: list[bool] = []
     with suppress(Refused):  # Older replays may have been pruned.
         for row in [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]:
@@ -188,5 +196,7 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
         bids=len(bids) or None,
         kept=sum(bids) if bids else None,
         think_95_us=None if standing is None else standing.think_95_us,
-        flags=flagged(ladder.flags, found.bot),
+        flags=flagged(standings.flags, found.bot),
+        ladder=standings.ladder,
+        season=standings.season,
     )

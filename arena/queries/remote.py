@@ -44,6 +44,7 @@ from arena.store.base.rows import (
     BotEventRow,
     BotRow,
     DrainRow,
+    LadderEntryRow,
     LadderRows,
     MatchRow,
     OpponentRow,
@@ -123,54 +124,87 @@ class Client:
             answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=CALL_TIMEOUT)
         return tuple(game.name for game in answer.games)
 
-    def ladder(self, game: str, seats: int = 0) -> LadderRows:
-        request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE)
+    def ladders(self) -> tuple[LadderEntryRow, ...]:
+        with self._translated_errors():
+            answer = self._ladder.ListLadders(ladder_pb2.ListLaddersRequest(), timeout=CALL_TIMEOUT)
+            return tuple(
+                unpack(each, LadderEntryRow, soft_limit_ms=each.conduct.soft_limit_ms, bank_ms=each.conduct.bank_ms)
+                for each in answer.ladders
+            )
+
+    def ladder(self, game: str = "", seats: int = 0, ladder: str = "", season: int = 0) -> LadderRows:
+        request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE, ladder=ladder, season=season)
         with self._translated_errors():
             answer = _whole(self._ladder.GetLadder, request, FIT_TIMEOUT if seats else CALL_TIMEOUT)
-            ladder = unpack(answer, LadderRows, seats=seats)
-        return replace(ladder, published=None) if seats else ladder  # Computed for this call, it was never published.
+            found = unpack(answer, LadderRows, seats=seats)
+        return replace(found, published=None) if seats else found  # Computed for this call, it was never published.
 
-    def past_ladder(self, game: str, at: datetime) -> PastLadder:
-        request = ladder_pb2.GetPastLadderRequest(game=game, limit=PAGE)
+    def past_ladder(self, game: str, at: datetime, ladder: str = "", season: int = 0) -> PastLadder:
+        request = ladder_pb2.GetPastLadderRequest(game=game, limit=PAGE, ladder=ladder, season=season)
         request.at.FromDatetime(at)
         with self._translated_errors():
             return unpack(_whole(self._ladder.GetPastLadder, request, CALL_TIMEOUT), PastLadder)
 
-    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
-        request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit)
+    def history(
+        self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
+    ) -> tuple[RatedRow, ...]:
+        request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit, ladder=ladder, season=season)
         with self._translated_errors(bot):
             answer = self._ladder.GetHistory(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(match, RatedRow) for match in answer.matches)
 
-    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
-        request = ladder_pb2.ListVersionsRequest(game=game, bot=bot, limit=limit)
+    def versions(
+        self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
+    ) -> tuple[VersionRow, ...]:
+        request = ladder_pb2.ListVersionsRequest(game=game, bot=bot, limit=limit, ladder=ladder, season=season)
         with self._translated_errors(bot):
             answer = self._ladder.ListVersions(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(version, VersionRow) for version in answer.versions)
 
     def opponents(
-        self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
+        self,
+        bot: str,
+        game: str = "",
+        limit: int = 50,
+        after: int = 0,
+        last: int = 1000,
+        ladder: str = "",
+        season: int = 0,
     ) -> tuple[OpponentRow, ...]:
-        request = ladder_pb2.GetOpponentsRequest(game=game, bot=bot, limit=min(after + limit, PAGE), last=last)
+        request = ladder_pb2.GetOpponentsRequest(
+            game=game, bot=bot, limit=min(after + limit, PAGE), last=last, ladder=ladder, season=season
+        )
         with self._translated_errors(bot):
             found = (each for page in _pages(self._ladder.GetOpponents, request) for each in page.opponents)
             return tuple(unpack(opponent, OpponentRow) for opponent in islice(found, after, after + limit))
 
     def matches(
-        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+        self,
+        game: str = "",
+        bot: str = "",
+        limit: int = 50,
+        before: int | None = None,
+        ladder: str = "",
+        season: int = 0,
     ) -> tuple[MatchRow, ...]:
-        return self.search(MatchFilter(game=game, bot=bot), limit, before).matches
+        return self.search(MatchFilter(game=game, bot=bot), limit, before, ladder, season).matches
 
-    def all_matches(self, game: str = "", bot: str = "", before: int | None = None) -> Iterator[MatchRow]:
+    def all_matches(
+        self, game: str = "", bot: str = "", before: int | None = None, ladder: str = "", season: int = 0
+    ) -> Iterator[MatchRow]:
         with self._translated_errors():
-            yield from self._found(MatchFilter(game=game, bot=bot), PAGE, before)
+            yield from self._found(MatchFilter(game=game, bot=bot), PAGE, before, ladder, season)
 
-    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
+    def search(
+        self, wanted: MatchFilter, limit: int = 50, before: int | None = None, ladder: str = "", season: int = 0
+    ) -> MatchPage:
         with self._translated_errors():
-            found = tuple(islice(self._found(wanted, limit, before), limit))
+            found = tuple(islice(self._found(wanted, limit, before, ladder, season), limit))
         return MatchPage(found, found[-1].match_id if len(found) == limit else None)
 
-    def _found(self, wanted: MatchFilter, limit: int, before: int | None) -> Iterator[MatchRow]:
+    def _found(
+        self, wanted: MatchFilter, limit: int, before: int | None, ladder: str, season: int
+    ) -> Iterator[MatchRow]:
         """Yield the wanted matches with numbers below `before`, newest first. Each request asks for `limit` matches."""
         request = matches_pb2.ListMatchesRequest(
             game=wanted.game or None,
@@ -183,6 +217,8 @@ class Client:
                 "MATCH_STATE_" + ("UNSPECIFIED" if wanted.state is None else wanted.state.name)
             ),
             limit=limit,
+            ladder=ladder or None,
+            season=season or None,
         )
         if wanted.since is not None:
             request.since.FromMicroseconds(wanted.since)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from arena.store.base.rows import (
         BotEventRow,
         BotRow,
+        LadderEntryRow,
         LadderRows,
         MatchRow,
         OpponentRow,
@@ -29,39 +30,69 @@ LARGEST_PAGE: Final = 1000
 
 
 class DataSource(Protocol):
-    """The queries. A server's raise NoAnswer and Declined, a data directory's StoreError and Refused."""
+    """The queries. A server's raise NoAnswer and Declined, a data directory's StoreError and Refused.
+
+    `game`, `ladder` and `season` name a season of a ladder as in `arena.store.ladder.seasons.resolve`: a game alone
+    names its default ladder, and season 0 is the current one.
+    """
 
     def games(self) -> tuple[str, ...]:
         """Return the names of the games that the server offers."""
 
-    def ladder(self, game: str, seats: int = 0) -> LadderRows:
-        """Return the ladder of a game; with `seats`, computed for this call from tables of this size only."""
+    def ladders(self) -> tuple[LadderEntryRow, ...]:
+        """Return the ladders: all that the server plays, or those with a match in the directory."""
 
-    def past_ladder(self, game: str, at: datetime) -> PastLadder:
-        """Return the last ladder of a game that was published by a given instant."""
+    def ladder(self, game: str = "", seats: int = 0, ladder: str = "", season: int = 0) -> LadderRows:
+        """Return a ladder; with `seats`, computed for this call from tables of this size only."""
 
-    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
-        """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order in which they were
+    def past_ladder(self, game: str, at: datetime, ladder: str = "", season: int = 0) -> PastLadder:
+        """Return the last version of a ladder that was published by a given instant."""
+
+    def history(
+        self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
+    ) -> tuple[RatedRow, ...]:
+        """Return the last `limit` rated matches of a bot on a ladder, at most 10000, in the order in which they were
         rated."""
 
-    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
-        """Return the last `limit` versions of a bot in a game, at most 1000, the newest first."""
+    def versions(
+        self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
+    ) -> tuple[VersionRow, ...]:
+        """Return the last `limit` versions of a bot on a ladder, at most 1000, the newest first."""
 
     def opponents(
-        self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
+        self,
+        bot: str,
+        game: str = "",
+        limit: int = 50,
+        after: int = 0,
+        last: int = 1000,
+        ladder: str = "",
+        season: int = 0,
     ) -> tuple[OpponentRow, ...]:
         """Return a bot's newest results by opponent, at most 1000; see `arena.store.ladder.opponents.opponents`."""
 
     def matches(
-        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+        self,
+        game: str = "",
+        bot: str = "",
+        limit: int = 50,
+        before: int | None = None,
+        ladder: str = "",
+        season: int = 0,
     ) -> tuple[MatchRow, ...]:
-        """Return the newest matches, newest first, at most 1000; see `arena.store.matches.matches.list_matches`."""
+        """Return the newest matches, newest first, at most 1000: of a season of a ladder, of a game on any ladder, or
+        all.
+        """
 
-    def all_matches(self, game: str = "", bot: str = "", before: int | None = None) -> Iterator[MatchRow]:
-        """Yield the matches with numbers below `before`, newest first. They are read page by page."""
+    def all_matches(
+        self, game: str = "", bot: str = "", before: int | None = None, ladder: str = "", season: int = 0
+    ) -> Iterator[MatchRow]:
+        """Yield the matches that `matches` finds with numbers below `before`, newest first, read page by page."""
 
-    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-        """Return a page of the wanted matches, newest first; see `arena.store.matches.search.search`."""
+    def search(
+        self, wanted: MatchFilter, limit: int = 50, before: int | None = None, ladder: str = "", season: int = 0
+    ) -> MatchPage:
+        """Return a page of the wanted matches, newest first; see `matches` and `arena.store.matches.search.search`."""
 
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
         """Return a match, with its finished rounds if it is still being played."""

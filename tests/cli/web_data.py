@@ -19,6 +19,8 @@ from arena.replay.header import MatchKind
 from arena.replay.record import encode
 from arena.store.bots import bots
 from arena.store.bots.bots import BotId
+from arena.store.ladder import seasons
+from arena.store.ladder.rebuild import rebuild
 from arena.store.matches import matches
 from arena.store.opening import open_to_amend
 from arena.store.store import open_store
@@ -59,11 +61,12 @@ def finished(
     at: int,
     errs: bool = True,
     stays_away: bool = False,
+    ladder_id: str = "",
 ) -> int:
     """Store a finished match; return its number."""
     header, entries = play(len(own), game=game, chance=chance, errs=errs, stays_away=stays_away)
-    number = matches.begin(connection, game.name, dict(header.options), own, at)
-    header = replace(header, match_id=number, started=at)
+    number = matches.begin(connection, game.name, dict(header.options), own, at, ladder_id=ladder_id)
+    header = replace(header, match_id=number, started=at, ladder=ladder_id)
     [over] = [effect for _, effects in entries for effect in effects if isinstance(effect, Over)]
     made = [effect for _, effects in entries for effect in effects if isinstance(effect, Force)]
     forced = [sum(effect.seat == seat for effect in made) for seat in range(len(own))]
@@ -84,6 +87,22 @@ def finished(
         kind=MatchKind.RATED,
     )
     return number
+
+
+def with_ladders(path: Path, game: Game = SIXTH_SENSE) -> Path:
+    """Make a data directory with a match on the default ladder of the game, two in the first season of a ladder "slow",
+    and one in the second, in which the places are others; each ladder is published.
+    """
+    directory_of(path, 4, game=game)
+    with open_to_amend(path) as connection:
+        own = [bots.find(connection, name).id for name in NAMES]
+        for number in (2, 3):
+            finished(connection, own, game, number, STARTED + number * DAY, ladder_id="slow")
+        seasons.begin(connection, "slow", STARTED + 4 * DAY)
+        finished(connection, own[:3], game, 5, STARTED + 5 * DAY, ladder_id="slow/2")
+        for ladder_id in (game.name, "slow", "slow/2"):
+            rebuild(connection, ladder_id, STARTED + 6 * DAY)
+    return path
 
 
 def pages_of(path: Path, rules: RequestRules = USUAL) -> WebPages:

@@ -13,7 +13,7 @@ from arena.analysis.timeline_document import duration
 from arena.cli.ladder.table import flags_table
 from arena.cli.terminal.fitted_table import framed
 from arena.cli.terminal.tables import bot_name
-from arena.queries.figures import CONFIDENCE, is_house
+from arena.queries.figures import CONFIDENCE, is_house, ladder_in_words
 from arena.queries.profile import BotProfile, MatchPoints
 from arena.store.base.rows import OpponentRow
 
@@ -22,9 +22,9 @@ MOST_OPPONENTS: Final = 12
 
 
 def drawn_profile(profile: BotProfile) -> RenderableType:
-    """Draw a bot's results in one game: by seat, by opponent, its best and worst matches, and unusual results."""
+    """Draw a bot's results on one ladder: by seat, by opponent, its best and worst matches, and unusual results."""
     tables = (_by_seat(profile), _by_opponent(profile), _extremes(profile))
-    standing_out = [flags_table(profile.game, profile.flags)] if profile.flags else []
+    standing_out = [flags_table(_ladder(profile), profile.flags)] if profile.flags else []
     return Group(_in_words(profile), *tables, *standing_out)
 
 
@@ -32,7 +32,7 @@ def _in_words(profile: BotProfile) -> Text:
     share = profile.wins / profile.matches
     text = Text.assemble(
         (profile.bot, "bold"),
-        f" in {profile.game}: {profile.matches} match{'es' if profile.matches > 1 else ''}, {profile.wins} won",
+        f" in {_ladder(profile)}: {profile.matches} match{'es' if profile.matches > 1 else ''}, {profile.wins} won",
         (f" ({share:.0%})", "dim"),
     )
     if profile.bids:
@@ -44,6 +44,10 @@ def _in_words(profile: BotProfile) -> Text:
     if profile.spoilt:
         text.append(f"; house bots played too much of its seat in {profile.spoilt}", style="red")
     return text.append(".")
+
+
+def _ladder(profile: BotProfile) -> str:
+    return ladder_in_words(profile.game, profile.ladder, profile.season)
 
 
 def _by_seat(profile: BotProfile) -> Table:

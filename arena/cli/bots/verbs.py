@@ -13,8 +13,11 @@ from arena.cli.authorization import AuthorizedChange, takes_authorization
 from arena.cli.data_source import (
     LARGEST_MATCH,
     LARGEST_PAGE,
+    chooses_ladder,
     chosen_games,
+    chosen_ladders,
     known_bot,
+    season_option,
     takes_data,
     takes_server,
     takes_source,
@@ -87,17 +90,25 @@ def invite(owner: str, place: DataPlace, as_json: bool) -> None:
 
 @command.command(epilog="Example: arena bots show counter --game nullern --last 500")
 @click.argument("name")
-@click.option("--game", metavar="NAME", help="Only this game.  [default: every game of the server]")
+@chooses_ladder
 @click.option(
     "--last",
     type=click.IntRange(1, MOST_MATCHES),
     default=1000,
     show_default=True,
-    help="Maximum number of latest matches of a game.",
+    help="Maximum number of latest matches of a ladder.",
 )
 @takes_source
 @json_rows(BotProfile)
-def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool) -> None:
+def show(
+    name: str,
+    game: str | None,
+    ladder: str | None,
+    season: int | None,
+    last: int,
+    place: DataPlace,
+    as_json: bool,
+) -> None:
     """Show a profile of a bot from its latest matches.
 
     The profile has results by seat and against every opponent, each with a 95 % interval, faults, and the best and
@@ -106,13 +117,14 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
 
     \b
     JSON: {"games": [BotProfile]}
+    "ladder" and "season" are absent in the first season of the game's default ladder.
     """
     from arena.cli.bots.profile import drawn_profile
     from arena.queries.profile import gathered
 
     with place.open() as source:
-        games = chosen_games(source.games(), game)
-        profiles = [gathered(source, each, name, last) for each in games]
+        chosen = chosen_ladders(source.ladders(), game, ladder, season)
+        profiles = [gathered(source, each.game, name, last, each.ladder, each.season) for each in chosen]
         found = [each for each in profiles if each is not None]
         if not found:
             known_bot(source, name)
@@ -120,7 +132,8 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
         print_json({"games": found})
         return
     if not found:
-        click.echo(f"{name} has finished no match{f' of {game}' if game else ''} yet.")
+        of = f" of {chosen[0].words}" if game or ladder else ""
+        click.echo(f"{name} has finished no match{of} yet.")
         return
     for each in found:
         screen().print(drawn_profile(each))
@@ -129,7 +142,9 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
 
 @command.command(epilog="Example: arena bots opponents counter --game nullern --limit 20")
 @click.argument("name")
-@click.option("--game", metavar="NAME", required=True, help="The game.")
+@click.option("--game", metavar="NAME", help="The game, if no --ladder is named.")
+@click.option("--ladder", metavar="NAME", help="The ladder.  [default: that of the game]")
+@season_option
 @click.option(
     "--limit",
     type=click.IntRange(1, LARGEST_PAGE),
@@ -149,26 +164,39 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
 )
 @takes_source
 @json_rows(OpponentRow)
-def opponents(name: str, game: str, limit: int, after: int, last: int, place: DataPlace, as_json: bool) -> None:
+def opponents(
+    name: str,
+    game: str | None,
+    ladder: str | None,
+    season: int | None,
+    limit: int,
+    after: int,
+    last: int,
+    place: DataPlace,
+    as_json: bool,
+) -> None:
     """Show a bot's results against each other bot, most frequent opponents first.
 
     A score is a mean over matches: 1 for a better place than the opponent's, ½ for the same place, 0 for a worse place.
 
     \b
-    JSON: {"bot", "game", "opponents": [OpponentRow]}
+    JSON: {"bot", "game", "opponents": [OpponentRow]}; "ladder" and "season", too, except in
+    the first season of the game's default ladder.
     """
+    if not (game or ladder):
+        raise click.UsageError("say where: --game NAME or --ladder NAME")
     with place.open() as source:
-        [game] = chosen_games(source.games(), game)
-        rows = source.opponents(name, game, limit, after, last)
+        [chosen] = chosen_ladders(source.ladders(), game, ladder, season)
+        rows = source.opponents(name, chosen.game, limit, after, last, chosen.ladder, chosen.season)
     if as_json:
-        print_json({"bot": name, "game": game, "opponents": rows})
+        print_json({"bot": name, **chosen.named, "opponents": rows})
         return
     if not rows:
-        click.echo(f"{name} has met no {'further ' if after else ''}bot in a match of {game} that counts.")
+        click.echo(f"{name} has met no {'further ' if after else ''}bot in a match of {chosen.words} that counts.")
         return
     from arena.cli.bots.profile import opponents_table
 
-    screen().print(opponents_table(f"{name}, {game}, by opponent", rows))
+    screen().print(opponents_table(f"{name}, {chosen.words}, by opponent", rows))
     if len(rows) == limit:
         click.echo(f"The next ones: --after {after + limit}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.data_source import chosen_games, data_option
+from arena.cli.data_source import ChosenLadder, chosen_games, chosen_ladders, data_option
 from arena.cli.terminal.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: arena ladder rebuild --verify --data ./arena-data")
 @click.option("--verify", is_flag=True, help="Only compare with the published ladder, even while a server runs.")
-@click.option("--game", metavar="NAME", help="Only this game.  [default: every game]")
+@click.option("--game", metavar="NAME", help="Only the ladders of this game.  [default: every game]")
+@click.option("--ladder", metavar="NAME", help="Only this ladder.  [default: every ladder]")
+@click.option("--season", metavar="N", type=click.IntRange(1), help="Only this season.  [default: every season]")
 @data_option("The data directory of the server.", required=True)
 @json_option
-def rebuild(verify: bool, game: str | None, data: Path, as_json: bool) -> None:
-    """Recompute the ladder from the list of events and publish it.
+def rebuild(verify: bool, game: str | None, ladder: str | None, season: int | None, data: Path, as_json: bool) -> None:
+    """Recompute ladders from their lists of events and publish them.
 
     With --verify it is compared bit for bit with the published one instead: exit status 1 if a figure differs. A ladder
     that was never published cannot differ.
@@ -38,24 +40,25 @@ def rebuild(verify: bool, game: str | None, data: Path, as_json: bool) -> None:
     "differences": [{"bot", "version", "figure", "published", "recomputed"}]}]};
     "through" is the last event compared, "published" and "recomputed" are digests.
     A figure that only one of the ladders has is null in the other; "bot" is null for
-    figures of the whole ladder.
+    figures of the whole ladder. "ladder" and "season" are absent in the first season of the
+    game's default ladder.
     """
     from arena.store.ladder import rebuild as store
     from arena.store.opening import open_readonly, open_to_amend
-    from engine.registry import GAMES
 
     documents, failed = [], False
     with _errors_for_click(), open_readonly(data) if verify else open_to_amend(data) as connection:
-        for name in chosen_games(tuple(GAMES), game):
-            with _working(connection, name):
+        for each in _chosen(connection, game, ladder, season):
+            with _working(connection, each):
                 if verify:
-                    verdict = store.verify(connection, name)
+                    verdict = store.verify(connection, each.ladder_id)
                 else:
-                    verdict = store.rebuild(connection, name, time.time_ns() // 1000)
+                    verdict = store.rebuild(connection, each.ladder_id, time.time_ns() // 1000)
             failed |= bool(verdict.differences)
-            documents.append(_document(verdict))
+            documents.append(each.named | _document(verdict))
             if not as_json:
-                click.echo(_comparison(connection, verdict) if verify else _publication(connection, verdict))
+                text = _comparison(verdict) if verify else _publication(connection, verdict)
+                click.echo(f"{each.words}: {text}")
     if as_json:
         print_json({"ladders": documents})
     if verify and failed:
@@ -79,33 +82,55 @@ def _errors_for_click() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
 
 
-def _working(connection: Connection, game: str) -> AbstractContextManager[object]:
+def _chosen(connection: Connection, game: str | None, ladder: str | None, season: int | None) -> list[ChosenLadder]:
+    """Return the chosen seasons: by default every season of every ladder.
+
+    Raises: click.BadParameter and click.UsageError, as `chosen_ladders` does; NoSuchSeason.
+    """
+    from arena.queries.directory import list_ladders
+    from arena.store.ladder.seasons import find
+
+    ladders = list_ladders(connection)
+    if ladder or season:
+        [chosen] = chosen_ladders(ladders, game, ladder, season)
+        if season:
+            find(connection, chosen.ladder, season)
+            return [chosen]
+        ladders = tuple(each for each in ladders if each.name == chosen.ladder)
+    elif game:
+        chosen_games(tuple(dict.fromkeys(each.game for each in ladders)), game)
+    of_game = (each for each in ladders if game in (None, each.game))
+    return [ChosenLadder(each.game, each.name, one.number) for each in of_game for one in each.seasons]
+
+
+def _working(connection: Connection, chosen: ChosenLadder) -> AbstractContextManager[object]:
     """Show in a terminal that a ladder is being computed."""
     from arena.store.ladder import events
 
     console = screen(stderr=True)
     if not console.is_terminal:
         return nullcontext()
-    return console.status(f"The ladder of {game} from {events.newest(connection, game):,} events …")
+    newest = events.newest(connection, chosen.ladder_id)
+    return console.status(f"The ladder of {chosen.words} from {newest:,} events …")
 
 
-def _comparison(connection: Connection, verdict: LadderVerdict) -> str:
+def _comparison(verdict: LadderVerdict) -> str:
     """Return the result of a comparison as a sentence."""
     if not verdict.published:
-        return f"{verdict.game}: no ladder is published yet."
+        return "no ladder is published yet."
     if verdict.identical:
-        return f"{verdict.game}: identical up to event {verdict.through}, SHA-256 {verdict.published}."
-    return f"{verdict.game}: differs up to event {verdict.through}: {_differences(verdict)}."
+        return f"identical up to event {verdict.through}, SHA-256 {verdict.published}."
+    return f"differs up to event {verdict.through}: {_differences(verdict)}."
 
 
 def _publication(connection: Connection, verdict: LadderVerdict) -> str:
     """Return the result of publishing as a sentence."""
     from arena.store.ladder import publishing
 
-    through = publishing.through(connection, verdict.game)
+    through = publishing.through(connection, verdict.ladder_id)
     if not verdict.differences:
-        return f"{verdict.game}: published up to event {through}."
-    return f"{verdict.game}: published up to event {through}; before, {_differences(verdict)}."
+        return f"published up to event {through}."
+    return f"published up to event {through}; before, {_differences(verdict)}."
 
 
 def _differences(verdict: LadderVerdict) -> str:
@@ -123,7 +148,6 @@ def _of(difference: LadderDifference) -> str:
 
 def _document(verdict: LadderVerdict) -> dict[str, object]:
     return {
-        "game": verdict.game,
         "through": verdict.through,
         "published": verdict.published,
         "recomputed": verdict.recomputed,

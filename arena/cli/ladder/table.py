@@ -25,6 +25,7 @@ from arena.queries.figures import (
     Leaders,
     flag_in_words,
     flagged,
+    ladder_in_words,
     leaders,
     quota_in_words,
     share_in_words,
@@ -80,7 +81,8 @@ def _with_luck(ladder: LadderRows) -> bool:
 
 def ladder_table(ladder: LadderRows) -> FittedTable:
     """Draw a ladder with at least one row."""
-    title = f"Ladder of {ladder.game}" + (f" at tables of {ladder.seats}" if ladder.seats else "")
+    title = f"Ladder of {ladder_in_words(ladder.game, ladder.ladder, ladder.season)}"
+    title += f" at tables of {ladder.seats}" if ladder.seats else ""
     context, columns = _Ladder(ladder), list[TableColumn | DrawnColumn]()
     for each in COLUMNS:
         if each.shown(ladder):
@@ -293,7 +295,8 @@ def past_ladder_table(ladder: PastLadder) -> RenderableType:
         TableColumn("Opponents", [Text(str(row.opponents)) for row in rows]),
     ]
     when = f"{ladder.published.astimezone():%Y-%m-%d %H:%M:%S}"
-    title = f"Ladder of {ladder.game} as published {when}, up to event {ladder.through}"
+    name = ladder_in_words(ladder.game, ladder.ladder, ladder.season)
+    title = f"Ladder of {name} as published {when}, up to event {ladder.through}"
     table = FittedTable(title, columns, PAST_LEFT_OUT_FIRST)
     return Group(table, Text(SHARED, "dim")) if first.names else table
 

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.authorization import AuthorizedChange
-from arena.cli.data_source import LARGEST_MATCH, chooses_matches, chosen_games, known_bot, takes_data, takes_source
+from arena.cli.data_source import (
+    LARGEST_MATCH,
+    chooses_ladder,
+    chooses_matches,
+    chosen_ladders,
+    chosen_matches,
+    known_bot,
+    takes_data,
+    takes_source,
+    typed_choice,
+)
 from arena.cli.ladder.rebuild import rebuild
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.store.base.rows import LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
@@ -22,7 +32,7 @@ from arena.store.base.rows import LadderRows, MatchRow, PastLadder, RatedRow, Ve
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.cli.data_source import DataPlace
+    from arena.cli.data_source import ChosenLadder, DataPlace
 
 DEFAULT_HEIGHT = 60
 """Number of rows of the drawing if the output is not a terminal."""
@@ -53,7 +63,7 @@ def _past_instant(context: click.Context, parameter: click.Parameter, text: str 
 @click.group(
     invoke_without_command=True, epilog="Example: arena ladder --game sixth_sense --seats 4 --data ./arena-data"
 )
-@click.option("--game", metavar="NAME", help="Only this game.  [default: every game]")
+@chooses_ladder
 @click.option(
     "--seats", metavar="N", type=click.IntRange(1, 99), help="Only results at tables of this size; computed on request."
 )
@@ -74,6 +84,8 @@ def _past_instant(context: click.Context, parameter: click.Parameter, text: str 
 def command(
     context: click.Context,
     game: str | None,
+    ladder: str | None,
+    season: int | None,
     seats: int | None,
     bot: str | None,
     changed: str | None,
@@ -101,29 +113,38 @@ def command(
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
     With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
     With --flags: {"games": [{"game", "flags"}]}, as in the ladder
+    "ladder" and "season" are absent in the first season of the game's default ladder.
     With --at: {"ladders": [PastLadder]}; every published ladder is stored for a day, one per
     hour for a month, then one per day; "published" is null if no ladder that old is stored.
     """
     if context.invoked_subcommand is not None:
         return
     views = {"--seats": seats, "--history": bot, "--versions": changed, "--flags": flags or None, "--at": at}
-    if len(chosen := [name for name, value in views.items() if value is not None]) > 1:
-        raise click.UsageError(f"{' and '.join(chosen)} are different things to show: choose one of them")
+    if len(shown := [name for name, value in views.items() if value is not None]) > 1:
+        raise click.UsageError(f"{' and '.join(shown)} are different things to show: choose one of them")
     if at is not None:
-        _print_past(at, game, place, as_json)
+        with place.open() as source:
+            chosen = chosen_ladders(source.ladders(), game, ladder, season)
+            past = [source.past_ladder(each.game, at, each.ladder, each.season) for each in chosen]
+        _print_past(past, at, as_json)
         return
     with place.open() as source:
-        games = chosen_games(source.games(), game)
-        if game is None and seats is not None:
+        chosen = chosen_ladders(source.ladders(), game, ladder, season)
+        if not (game or ladder) and seats is not None:
             from engine.registry import GAMES
 
-            games = tuple(name for name in games if name not in GAMES or seats in GAMES[name].seats) or games
+            able = [each for each in chosen if each.game not in GAMES or seats in GAMES[each.game].seats]
+            chosen = tuple(able) or chosen
         if bot is not None:
-            histories = {name: source.history(bot, name) for name in games}
+            histories = {
+                each: source.history(bot, each.game, ladder=each.ladder, season=each.season) for each in chosen
+            }
         elif changed is not None:
-            versions = {name: source.versions(changed, name) for name in games}
+            versions = {
+                each: source.versions(changed, each.game, ladder=each.ladder, season=each.season) for each in chosen
+            }
         else:
-            ladders = [source.ladder(name, seats or 0) for name in games]
+            ladders = {each: source.ladder(each.game, seats or 0, each.ladder, each.season) for each in chosen}
     if bot is not None:
         _print_history(bot, histories, as_json)
     elif changed is not None:
@@ -131,7 +152,7 @@ def command(
     elif flags:
         _print_flags(ladders, as_json)
     elif as_json:
-        print_json({"ladders": ladders})
+        print_json({"ladders": [*ladders.values()]})
     else:
         _print_ladders(ladders)
 
@@ -195,77 +216,76 @@ def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_j
         click.echo(f"{results} of {bot} no longer count{'s' if len(voided) == 1 else ''}.")
 
 
-def _print_past(at: datetime, game: str | None, place: DataPlace, as_json: bool) -> None:
-    with place.open() as source:
-        ladders = [source.past_ladder(name, at) for name in chosen_games(source.games(), game)]
+def _print_past(ladders: Sequence[PastLadder], at: datetime, as_json: bool) -> None:
     if as_json:
         print_json({"ladders": ladders})
         return
     from arena.cli.ladder.table import past_ladder_table
+    from arena.queries.figures import ladder_in_words
 
     for ladder in ladders:
         if ladder.published is not None:
             screen().print(past_ladder_table(ladder))
         else:
             until = f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
-            screen().print(f"No ladder of {ladder.game} is kept that was published until {until}.", soft_wrap=True)
+            name = ladder_in_words(ladder.game, ladder.ladder, ladder.season)
+            screen().print(f"No ladder of {name} is kept that was published until {until}.", soft_wrap=True)
 
 
-def _print_ladders(ladders: Sequence[LadderRows]) -> None:
+def _print_ladders(ladders: Mapping[ChosenLadder, LadderRows]) -> None:
     from arena.cli.ladder.table import ladder_table
 
     console = screen()
-    for ladder in ladders:
+    for each, ladder in ladders.items():
         if ladder.standings:
             console.print(ladder_table(ladder))
         else:
             where = f" at a table for {ladder.seats}" if ladder.seats else ""
-            console.print(f"No match of {ladder.game}{where} is finished yet.", soft_wrap=True)
+            console.print(f"No match of {each.words}{where} is finished yet.", soft_wrap=True)
 
 
-def _print_flags(ladders: Sequence[LadderRows], as_json: bool) -> None:
+def _print_flags(ladders: Mapping[ChosenLadder, LadderRows], as_json: bool) -> None:
     if as_json:
-        print_json({"games": [{"game": ladder.game, "flags": ladder.flags} for ladder in ladders]})
+        print_json({"games": [each.named | {"flags": ladder.flags} for each, ladder in ladders.items()]})
         return
     from arena.cli.ladder.table import flags_table
 
     console = screen()
-    for ladder in ladders:
+    for each, ladder in ladders.items():
         if ladder.flags:
-            console.print(flags_table(ladder.game, ladder.flags))
+            console.print(flags_table(each.words, ladder.flags))
         else:
-            console.print(f"Nothing stands out in {ladder.game}.", soft_wrap=True)
+            console.print(f"Nothing stands out in {each.words}.", soft_wrap=True)
 
 
-def _print_versions(bot: str, versions: Mapping[str, Sequence[VersionRow]], as_json: bool) -> None:
+def _print_versions(bot: str, versions: Mapping[ChosenLadder, Sequence[VersionRow]], as_json: bool) -> None:
     if as_json:
-        print_json({"bot": bot, "games": [{"game": name, "versions": rows} for name, rows in versions.items()]})
+        print_json({"bot": bot, "games": [each.named | {"versions": rows} for each, rows in versions.items()]})
         return
     from arena.cli.ladder.history import versions_table
 
     console = screen()
-    for name, rows in versions.items():
+    for each, rows in versions.items():
         if rows:
-            console.print(versions_table(bot, name, rows))
+            console.print(versions_table(bot, each.words, rows))
         else:
-            console.print(f"{bot} has no rated match of {name} yet.", soft_wrap=True)
+            console.print(f"{bot} has no rated match of {each.words} yet.", soft_wrap=True)
 
 
-def _print_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_json: bool) -> None:
+def _print_history(bot: str, histories: Mapping[ChosenLadder, Sequence[RatedRow]], as_json: bool) -> None:
     if as_json:
-        rows = [{"game": name, "matches": matches} for name, matches in histories.items()]
+        rows = [each.named | {"matches": matches} for each, matches in histories.items()]
         print_json({"bot": bot, "histories": rows})
         return
     from arena.cli.ladder.history import history
 
     console = screen()
-    for name, matches in histories.items():
+    for each, matches in histories.items():
         if matches:
-            console.print(
-                history(bot, name, matches, console.width, console.height if console.is_terminal else DEFAULT_HEIGHT)
-            )
+            height = console.height if console.is_terminal else DEFAULT_HEIGHT
+            console.print(history(bot, each.words, matches, console.width, height))
         else:
-            console.print(f"{bot} has no rated match of {name} yet.", soft_wrap=True)
+            console.print(f"{bot} has no rated match of {each.words} yet.", soft_wrap=True)
 
 
 @click.command(epilog="Example: arena matches --bot counter --limit 5 --before 100")
@@ -274,7 +294,15 @@ def _print_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_jso
 @takes_source
 @json_rows(MatchRow)
 def matches_command(
-    game: str, bot: str, limit: int, before: int | None, only_lost: bool, place: DataPlace, as_json: bool
+    game: str,
+    ladder: str | None,
+    season: int | None,
+    bot: str,
+    limit: int,
+    before: int | None,
+    only_lost: bool,
+    place: DataPlace,
+    as_json: bool,
 ) -> None:
     """List matches, newest first.
 
@@ -282,19 +310,20 @@ def matches_command(
     JSON: {"matches": [MatchRow]}
     State is playing, finished or interrupted; the result's fields are null until there is
     a result. Kind is rated, casual or challenge. Voided is the reason why a result is void,
-    empty if it counts.
+    empty if it counts. Ladder and season are absent in the first season of the game's
+    default ladder.
     """
     if only_lost and not bot:
         raise click.UsageError("--lost needs a bot that lost: name it with --bot")
     with place.open() as source:
-        chosen_games(source.games(), game)
+        of_game, of_ladder, of_season = chosen_matches(source, game, ladder, season)
         if only_lost:
             from arena.queries.profile import lost
 
-            found = (row for row in source.all_matches(game, bot, before) if lost(row, bot))
-            rows = tuple(islice(found, limit))
+            found = source.all_matches(of_game, bot, before, of_ladder, of_season)
+            rows = tuple(islice((row for row in found if lost(row, bot)), limit))
         else:
-            rows = source.matches(game=game, bot=bot, limit=limit, before=before)
+            rows = source.matches(of_game, bot, limit, before, of_ladder, of_season)
         if bot and not rows:
             known_bot(source, bot)
     if as_json:
@@ -308,8 +337,7 @@ def matches_command(
         return
     console.print(matches_table("Matches", rows))
     if len(rows) == limit:
-        chosen = "".join(
-            [f" --game {quote(game)}" if game else "", f" --bot {quote(bot)}" if bot else "", " --lost" * only_lost]
-        )
+        chosen = typed_choice(game, ladder, season)
+        chosen += "".join([f" --bot {quote(bot)}" if bot else "", " --lost" * only_lost])
         hint = f"Older ones: arena matches{chosen} --before {rows[-1].match_id}{place.typed}"
         console.print(hint, style="dim", soft_wrap=True)

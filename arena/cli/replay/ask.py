@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.data_source import LARGEST_PAGE, takes_source
+from arena.cli.data_source import LARGEST_PAGE, chooses_ladder_of_matches, takes_source
 from arena.cli.terminal.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("asked", metavar="BOT")
 @click.option("--bot", metavar="NAME", default="", help="Only decisions of this bot; without SOURCE, of its matches.")
 @click.option("--seat", metavar="S", type=click.IntRange(0), help="Only decisions of this seat, from 0.")
-@click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
+@chooses_ladder_of_matches
 @click.option(
     "--limit",
     metavar="N",
@@ -56,6 +56,8 @@ def ask(
     bot: str,
     seat: int | None,
     game: str,
+    ladder: str | None,
+    season: int | None,
     limit: int,
     times: int,
     shown: int,
@@ -81,22 +83,23 @@ def ask(
     """
     if not sources and not bot:
         raise click.UsageError("say which matches: name replays, or a bot with --bot")
+    from arena.cli.replay.source import on_ladder
     from arena.local.ask.asking import AskingCost, asked_again, past_seats
     from arena.local.errors import LocalMatchError
     from arena.local.match.runner import versions
     from arena.replay.replay import ReplayError
 
     def past() -> Iterator[PastSeat]:
-        for replay in _replays(sources, bot, game, limit, place):
+        for replay in _replays(sources, bot, game, ladder, season, limit, place):
             seats = [number for number, each in enumerate(replay.header.bots) if bot in ("", each.name)]
-            if not game or replay.header.game.name == game:
+            if on_ladder(replay, game, ladder, season):
                 yield from past_seats(replay, [each for each in seats if seat in (None, each)])
 
     cost = AskingCost()
     try:
         found = list(asked_again(asked, past(), times, cost))
         if not found:
-            raise click.ClickException(f"there is no decision{_of(bot, seat, game)} in these matches")
+            raise click.ClickException(f"there is no decision{_of(bot, seat, game, ladder, season)} in these matches")
         found.sort(key=lambda each: (each.replay.header.match_id, each.replay.source, each.seat))
         [version] = versions(found[0].replay.header.game.name, [asked])
     except (LocalMatchError, ReplayError) as error:
@@ -109,18 +112,27 @@ def ask(
         screen().print(ask_report(asked, version, times, found, cost, shown))
 
 
-def _replays(sources: Sequence[str], bot: str, game: str, limit: int, place: DataPlace) -> Iterator[Replay]:
+def _replays(
+    sources: Sequence[str],
+    bot: str,
+    game: str,
+    ladder: str | None,
+    season: int | None,
+    limit: int,
+    place: DataPlace,
+) -> Iterator[Replay]:
     from arena.cli.replay.source import finished, named_replays
     from arena.replay.read import read
 
     if not sources:
         with place.open() as opened:
-            for row in finished(opened, game, bot, limit):
+            for row in finished(opened, game, bot, limit, None, ladder, season):
                 yield read(opened.replay(row.match_id), f"match {row.match_id}")
     yield from named_replays(sources, place)
 
 
-def _of(bot: str, seat: int | None, game: str) -> str:
-    """Describe the origin of the decisions: bot, seat and game."""
-    words: list[tuple[str, Any]] = [(" of {}", bot), (" in seat {}", seat), (" of {}", game)]
+def _of(bot: str, seat: int | None, game: str, ladder: str | None, season: int | None) -> str:
+    """Describe the origin of the decisions: bot, seat, game and ladder."""
+    words: list[tuple[str, Any]] = [(" of {}", bot), (" in seat {}", seat), (" of {}", game), (" on {}", ladder)]
+    words.append((" in season {}", season))
     return "".join(word.format(value) for word, value in words if value not in ("", None))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.data_source import chosen_games, takes_source
+from arena.cli.data_source import chooses_ladder_of_matches, chosen_matches, takes_source
 from arena.cli.terminal.screen import json_option, print_json
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1)
 @click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="Folder to create.")
 @click.option("--bot", metavar="NAME", default="", help="Only decisions of this bot.")
-@click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
+@chooses_ladder_of_matches
 @click.option(
     "--since", metavar="DATE", type=click.DateTime(["%Y-%m-%d"]), help="Only matches begun on this day (UTC) or later."
 )
@@ -35,6 +35,8 @@ def dataset(
     out: Path,
     bot: str,
     game: str,
+    ladder: str | None,
+    season: int | None,
     since: datetime | None,
     place: DataPlace,
     as_json: bool,
@@ -57,7 +59,7 @@ def dataset(
     try:
         writer = DatasetWriter(out, bot)
         with copy_progress("Matches read") as progress:
-            for replay in _replays(sources, bot, game, begun, place, progress):
+            for replay in _replays(sources, bot, (game, ladder, season), begun, place, progress):
                 writer.add(replay)
         writer.close()
         files = [str(file) for file in dataset_files(out).values()]
@@ -72,19 +74,22 @@ def dataset(
 def _replays(
     sources: Sequence[str],
     bot: str,
-    game: str,
+    ladder: tuple[str, str | None, int | None],
     since: datetime | None,
     place: DataPlace,
     progress: Callable[[int, int], None],
 ) -> Iterator[Replay]:
-    """Yield the replays one by one. Replays named as SOURCE are also filtered by game, bot and day."""
-    from arena.cli.replay.source import named_replays
+    """Yield the replays one by one. Replays named as SOURCE are also filtered by ladder, bot and day.
+
+    `ladder`: the values of --game, --ladder and --season.
+    """
+    from arena.cli.replay.source import named_replays, on_ladder
     from arena.replay.read import read
 
     if not sources:
         with place.open() as opened:
             first = None
-            for row in _finished(opened, bot, game, since):
+            for row in _finished(opened, bot, ladder, since):
                 first = first or row.match_id
                 yield read(opened.replay(row.match_id), f"match {row.match_id}")
                 progress(first - row.match_id + 1, first)
@@ -92,16 +97,18 @@ def _replays(
     micros = 0 if since is None else int(since.timestamp()) * 1_000_000
     for done, replay in enumerate(named_replays(sources, place), 1):
         header = replay.header
-        fits = game in ("", header.game.name) and bot in ("", *(each.name for each in header.bots))
+        fits = on_ladder(replay, *ladder) and bot in ("", *(each.name for each in header.bots))
         if fits and header.started >= micros:
             yield replay
         progress(done, done)
 
 
-def _finished(source: DataSource, bot: str, game: str, since: datetime | None) -> Iterator[Any]:
+def _finished(
+    source: DataSource, bot: str, ladder: tuple[str, str | None, int | None], since: datetime | None
+) -> Iterator[Any]:
     """Page through the finished matches that have a replay, newest first."""
-    chosen_games(source.games(), game)
-    for row in source.all_matches(game, bot):
+    game, name, number = chosen_matches(source, *ladder)
+    for row in source.all_matches(game, bot, ladder=name, season=number):
         if since is not None and row.started < since:
             return
         if row.state.value == "finished" and not row.pruned:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_matches, known_bot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,17 +21,25 @@ FILES: Final = "*.jsonl.gz"
 """Names of the replays in a folder."""
 
 
-def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
+def finished(
+    source: DataSource,
+    game: str,
+    bot: str,
+    limit: int,
+    before: int | None = None,
+    ladder: str | None = None,
+    season: int | None = None,
+) -> list[MatchRow]:
     """Return the newest matches with a replay that is not pruned, newest first.
 
     Raises:
-        click.BadParameter: The source does not have the named game.
+        click.BadParameter: The source does not have the named game or ladder.
         UnknownBot: The source has no match of the named bot and no such bot.
     """
-    chosen_games(source.games(), game)
+    chosen = chosen_matches(source, game, ladder, season)
     found: list[MatchRow] = []
     pruned = 0
-    for row in source.all_matches(game, bot, before):
+    for row in source.all_matches(chosen[0], bot, before, *chosen[1:]):
         if len(found) == limit or pruned == LARGEST_PAGE:  # All older replays are pruned, too.
             break
         pruned = pruned + 1 if row.pruned else 0
@@ -88,6 +96,16 @@ def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
         raise click.UsageError(f"{source!r} is neither the number of a match nor a file") from error
     except OSError as error:
         raise click.ClickException(f"{source} cannot be read: {error.strerror or error}") from error
+
+
+def on_ladder(replay: Replay, game: str, ladder: str | None, season: int | None) -> bool:
+    """Return whether a replay is of the game and ladder that --game, --ladder and --season name, as far as they do.
+
+    A replay does not tell the current season, so without --season those of all seasons are.
+    """
+    name, _, number = replay.header.ladder_id.partition("/")
+    wanted = ladder or (game if season else "")
+    return game in ("", replay.header.game.name) and wanted in ("", name) and season in (None, int(number or 1))
 
 
 def is_match(source: str) -> bool:

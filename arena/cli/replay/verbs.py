@@ -39,14 +39,23 @@ def command() -> None:
 @chooses_matches
 @takes_source
 @json_option
-def list_replays(game: str, bot: str, limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
+def list_replays(
+    game: str,
+    ladder: str | None,
+    season: int | None,
+    bot: str,
+    limit: int,
+    before: int | None,
+    place: DataPlace,
+    as_json: bool,
+) -> None:
     """List the matches with a replay that is not pruned, newest first.
 
     \b
     JSON: {"matches": [...]}, as `arena matches` has them.
     """
     with place.open() as source:
-        rows = finished(source, game, bot, limit, before)
+        rows = finished(source, game, bot, limit, before, ladder, season)
     if as_json:
         print_json({"matches": rows})
         return

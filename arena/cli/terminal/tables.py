@@ -18,7 +18,7 @@ ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 
 
 def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
-    """Draw matches, with seats in the order of their places, and a column for the game if there are several.
+    """Draw matches, with seats in the order of their places, and columns for game and ladder if there are several.
 
     If there is no room for a column per place, the seats of a match are listed one below the other.
     """
@@ -26,6 +26,8 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
     before = [TableColumn("Match", [Text(str(row.match_id)) for row in rows], style="bold")]
     if len({row.game for row in rows}) > 1:
         before.append(TableColumn("Game", [Text(row.game) for row in rows], "left"))
+    if any(row.ladder for row in rows):
+        before.append(TableColumn("Ladder", [Text(_ladder(row)) for row in rows], "left"))
     before += [
         TableColumn("Began", [Text(f"{row.started.astimezone():%d %b %H:%M:%S}") for row in rows], "left"),
         TableColumn("Took", [Text(_took(row)) for row in rows]),
@@ -46,7 +48,7 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
         for place in range(1, 1 + most)
     ]
     stack = [TableColumn("Bots, the first above", [Text("\n").join(seats) for seats in seated], "left", folds=True)]
-    left_out_first = ("Took", "Began", "Game")
+    left_out_first = ("Took", "Began", "Game", "Ladder")
     stacked = FittedTable(title, [*before, *stack, *state], left_out_first)
     return FittedTable(title, [*before, *places, *state], left_out_first, stacked)
 
@@ -108,6 +110,10 @@ def owner_name(owner: str, bot: str, house: bool) -> str:
 def _bot_event(row: BotEventRow) -> Text:
     what = Text.assemble(f"{row.kind.value} ", (row.name, "bold green"))
     return what if row.new_name is None else what.append_text(Text.assemble(" to ", (row.new_name, "bold green")))
+
+
+def _ladder(row: MatchRow) -> str:
+    return f"{row.ladder} {row.season}" if row.season > 1 else row.ladder or row.game
 
 
 def _took(row: MatchRow) -> str:

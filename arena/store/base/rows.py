@@ -33,6 +33,50 @@ class MatchState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class SeasonRow:
+    """A season of a ladder."""
+
+    number: int
+    begun: datetime | None
+    """Time at which it began; None for the first."""
+    published: datetime | None
+    """Time at which its standings were last published; None before the first fit."""
+    events: int
+    """Number of its events: each result is one, and each void another."""
+
+
+class LadderAccess(Enum):
+    """The rule by which bots may play on a ladder."""
+
+    OPEN = "open"
+    INVITED = "invited"
+    LISTED = "listed"
+    """Bots of the owners that the server's settings list may."""
+
+
+@dataclass(frozen=True, slots=True)
+class LadderEntryRow:
+    """One ladder. Its settings are None if no server answers, because a data directory does not have them."""
+
+    name: str
+    """The name of the ladder. The default ladder of a game has the game's name."""
+    game: str
+    seasons: tuple[SeasonRow, ...]
+    """The seasons in order; the last is the current one."""
+    seats: tuple[int, ...] | None = None
+    """The numbers of seats of its matches."""
+    soft_limit_ms: int | None = None
+    """Time for one decision before the bank is used, in milliseconds."""
+    bank_ms: int | None = None
+    """Time beyond the soft limit for a whole match, in milliseconds."""
+    access: LadderAccess | None = None
+    house: bool | None = None
+    """True if house bots fill its tables."""
+    matches_per_hour: int | None = None
+    """Number of rated matches that one bot can begin in an hour; 0 for no limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class LadderRow:
     """One bot on a ladder, represented by the version of its latest match."""
 

@@ -43,7 +43,7 @@ class LadderDifference(NamedTuple):
 class LadderVerdict:
     """The result of comparing a published ladder with the events."""
 
-    game: str
+    ladder_id: str
     through: int
     """The number of the last event in the published ladder."""
     published: str

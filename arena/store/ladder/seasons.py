@@ -46,6 +46,11 @@ def name_of(ladder_id: str) -> str:
     return ladder_id.partition("/")[0]
 
 
+def id_of(ladder: str, number: int) -> str:
+    """Return the ladder id of a season."""
+    return ladder if number == 1 else f"{ladder}/{number}"
+
+
 def list_seasons(connection: Connection, ladder: str) -> tuple[Season, ...]:
     """Return the seasons of the ladder with this name, in order."""
     rows = connection.execute(select(schema.seasons).where(_SEASONS.ladder == ladder).order_by(_SEASONS.number))
@@ -76,7 +81,7 @@ def begin(connection: Connection, ladder: str, at: int) -> Season:
     Running matches still count for the season they began in.
     """
     number = current(connection, ladder).number + 1
-    season = Season(ladder, number, f"{ladder}/{number}", at)
+    season = Season(ladder, number, id_of(ladder, number), at)
     connection.execute(insert(schema.seasons).values(season._asdict()))
     log.append(connection, LeafKind.SEASON, at, name=ladder, season=number, ladder=season.id)
     return season
@@ -103,14 +108,23 @@ def resolve(
 
     Raises: NoLadderNamed, NoSuchLadder, LadderOfOtherGame, NoSuchSeason.
     """
-    name = ladder or game
-    if not name:
+    if not (game or ladder):
         raise NoLadderNamed(number)
+    name = chosen(known, game, ladder)
+    return find(connection, name, number) if number else current(connection, name)
+
+
+def chosen(known: Mapping[str, str], game: str, ladder: str) -> str:
+    """Return the name of the ladder that a game and a ladder, of which one may be empty, name.
+
+    Raises: NoSuchLadder, LadderOfOtherGame.
+    """
+    name = ladder or game
     if name not in known:
         raise NoSuchLadder(name, known)
     if game and known[name] != game:
         raise LadderOfOtherGame(name, known[name], game)
-    return find(connection, name, number) if number else current(connection, name)
+    return name
 
 
 def named(ladder_id: str, game: str) -> tuple[str, int]:

@@ -131,11 +131,7 @@ class QueryServices:
                 matches_per_hour=ladder.matches_per_hour,
             )
             for each in await looked_up(self._arena.store.read(partial(seasons.summaries, ladder=ladder.name))):
-                season = entry.seasons.add(number=each.season.number, events=each.events)
-                if each.season.begun is not None:
-                    season.begun.FromMicroseconds(each.season.begun)
-                if each.published is not None:
-                    season.published.FromMicroseconds(each.published)
+                entry.seasons.append(pack(each, ladder_pb2.LadderSeason))
         return answer
 
     async def GetLadder(  # noqa: N802

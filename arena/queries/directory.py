@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from arena.queries.source import LARGEST_PAGE
 from arena.store.base import leaves as log
 from arena.store.base.errors import Refused
-from arena.store.base.rows import LadderEntryRow, SeasonRow, instant, microseconds
+from arena.store.base.rows import LadderEntryRow, microseconds
 from arena.store.bots import bots
 from arena.store.ladder import publishing, seasons, standings
 from arena.store.ladder.opponents import opponents
@@ -217,19 +217,8 @@ class Directory:
 
 def list_ladders(connection: Connection) -> tuple[LadderEntryRow, ...]:
     """Return the default ladder of each game, then the further ladders with a match, by name."""
-    found = []
-    for name, game in _ladders(connection).items():
-        rows = tuple(
-            SeasonRow(
-                each.season.number,
-                None if each.season.begun is None else instant(each.season.begun),
-                None if each.published is None else instant(each.published),
-                each.events,
-            )
-            for each in seasons.summaries(connection, name)
-        )
-        found.append(LadderEntryRow(name, game, rows))
-    return tuple(found)
+    ladders = _ladders(connection).items()
+    return tuple(LadderEntryRow(name, game, seasons.summaries(connection, name)) for name, game in ladders)
 
 
 def _ladders(connection: Connection) -> dict[str, str]:

@@ -43,6 +43,8 @@ class SeasonRow:
     """Time at which its standings were last published; None before the first fit."""
     events: int
     """Number of its events: each result is one, and each void another."""
+    bots: int
+    """Number of bots that have a rated result in it."""
 
 
 class LadderAccess(Enum):

@@ -14,6 +14,7 @@ from arena.log.leaf import LeafKind
 from arena.store import schema
 from arena.store.base import leaves as log
 from arena.store.base.errors import LadderOfOtherGame, NoLadderNamed, NoSuchLadder, NoSuchSeason
+from arena.store.base.rows import SeasonRow, instant
 
 _SEASONS: Final = schema.seasons.c
 _MATCHES: Final = schema.matches.c
@@ -29,16 +30,6 @@ class Season(NamedTuple):
     """The ladder id of the season."""
     begun: int | None
     """Time at which the season began, in microseconds since 1970; None for the first season."""
-
-
-class SeasonSummary(NamedTuple):
-    """A season with the state of its standings."""
-
-    season: Season
-    published: int | None
-    """Time at which its standings were last published, in microseconds since 1970; None before the first fit."""
-    events: int
-    """Number of its events: each result is one, and each void another."""
 
 
 def name_of(ladder_id: str) -> str:
@@ -87,15 +78,23 @@ def begin(connection: Connection, ladder: str, at: int) -> Season:
     return season
 
 
-def summaries(connection: Connection, ladder: str) -> tuple[SeasonSummary, ...]:
+def summaries(connection: Connection, ladder: str) -> tuple[SeasonRow, ...]:
     """Return the seasons of the ladder with this name and the state of their standings, in order."""
-    published, newest = schema.ladders.c.at, func.max(schema.rated_results.c.number)
-    found: list[SeasonSummary] = []
-    for season in list_seasons(connection, ladder):
-        at = connection.scalar(select(published).where(schema.ladders.c.ladder == season.id))
-        events = connection.scalar(select(newest).where(schema.rated_results.c.ladder == season.id))
-        found.append(SeasonSummary(season, at, events or 0))
-    return tuple(found)
+    return tuple(_summary(connection, season) for season in list_seasons(connection, ladder))
+
+
+def _summary(connection: Connection, season: Season) -> SeasonRow:
+    rating, result, fit = schema.ratings, schema.rated_results.c, schema.ladders.c
+    at = connection.scalar(select(fit.at).where(fit.ladder == season.id))
+    events = connection.scalar(select(func.max(result.number)).where(result.ladder == season.id))
+    rated = select(func.count(schema.versions.c.bot_id.distinct())).select_from(rating.join(schema.versions))
+    return SeasonRow(
+        season.number,
+        None if season.begun is None else instant(season.begun),
+        None if at is None else instant(at),
+        events or 0,
+        connection.scalar(rated.where(rating.c.ladder == season.id, rating.c.matches > 0)) or 0,
+    )
 
 
 def resolve(

@@ -355,7 +355,9 @@ type LadderSeason struct {
 	// The time at which its standings were last published; absent before the first fit.
 	Published *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=published,proto3" json:"published,omitempty"`
 	// The number of its events: each result is one, and each void another.
-	Events        uint64 `protobuf:"varint,4,opt,name=events,proto3" json:"events,omitempty"`
+	Events uint64 `protobuf:"varint,4,opt,name=events,proto3" json:"events,omitempty"`
+	// The number of bots that have a rated result in it.
+	Bots          uint32 `protobuf:"varint,5,opt,name=bots,proto3" json:"bots,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -414,6 +416,13 @@ func (x *LadderSeason) GetPublished() *timestamppb.Timestamp {
 func (x *LadderSeason) GetEvents() uint64 {
 	if x != nil {
 		return x.Events
+	}
+	return 0
+}
+
+func (x *LadderSeason) GetBots() uint32 {
+	if x != nil {
+		return x.Bots
 	}
 	return 0
 }
@@ -2357,12 +2366,13 @@ const file_arena_v1_ladder_proto_rawDesc = "" +
 	"\aseasons\x18\t \x03(\v2\x16.arena.v1.LadderSeasonR\aseasons\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xae\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc2\x01\n" +
 	"\fLadderSeason\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x120\n" +
 	"\x05begun\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\x128\n" +
 	"\tpublished\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tpublished\x12\x1a\n" +
-	"\x06events\x18\x04 \x01(\x04B\x020\x02R\x06events\"\xbf\x01\n" +
+	"\x06events\x18\x04 \x01(\x04B\x020\x02R\x06events\x12\x12\n" +
+	"\x04bots\x18\x05 \x01(\rR\x04bots\"\xbf\x01\n" +
 	"\x10GetLadderRequest\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x19\n" +
 	"\x05seats\x18\x02 \x01(\rH\x00R\x05seats\x88\x01\x01\x12\x19\n" +

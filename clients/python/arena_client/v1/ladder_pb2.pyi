@@ -202,10 +202,13 @@ class LadderSeason(google.protobuf.message.Message):
     BEGUN_FIELD_NUMBER: builtins.int
     PUBLISHED_FIELD_NUMBER: builtins.int
     EVENTS_FIELD_NUMBER: builtins.int
+    BOTS_FIELD_NUMBER: builtins.int
     number: builtins.int
     """The number of the season, from 1."""
     events: builtins.int
     """The number of its events: each result is one, and each void another."""
+    bots: builtins.int
+    """The number of bots that have a rated result in it."""
     @property
     def begun(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The time at which it began; absent for the first."""
@@ -221,9 +224,10 @@ class LadderSeason(google.protobuf.message.Message):
         begun: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         events: builtins.int = ...,
+        bots: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["begun", b"begun", "published", b"published"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["begun", b"begun", "events", b"events", "number", b"number", "published", b"published"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["begun", b"begun", "bots", b"bots", "events", b"events", "number", b"number", "published", b"published"]) -> None: ...
 
 global___LadderSeason = LadderSeason
 

@@ -6,29 +6,23 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import grpc
 from arena_client.v1 import bots_pb2
 
 from arena.api.list_pages import LARGEST_PAGE, cut, page_number, page_place, page_token, row_limit
-from arena.api.statuses import looked_up, refused
+from arena.api.statuses import looked_up, of_owner
 from arena.protobuf.rows import pack
 from arena.replay.header import OfferOutcome
-from arena.store.base import errors
 from arena.store.bots import bots
+from arena.store.bots.entry import NewInvitations
 from arena.store.moderation import moderation
 from trio_grpc.grpc.call import bearer
 from trio_grpc.limits.connection_limits import origin_of_peer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from typing import TypeVar
-
     from arena.server.arena import Arena
     from arena.server.sessions.player import BotPlayer
     from arena.store.base.rows import BotRow
     from trio_grpc.grpc.call import Call
-
-    T = TypeVar("T")
 
 
 class BotService:
@@ -52,7 +46,7 @@ class BotService:
             request.token,
             origin=origin_of_peer(call.peer),
         )
-        registered = await looked_up(_of_owner(request.owner if request.owner != request.name else "", registering))
+        registered = await looked_up(of_owner(request.owner if request.owner != request.name else "", registering))
         return bots_pb2.RegisterBotResponse(name=registered.bot.name, token=registered.token)
 
     async def CreateInvitation(  # noqa: N802
@@ -61,7 +55,8 @@ class BotService:
         """Create an invitation. Only the operator may do this."""
         await looked_up(self._authorization.require_operator(bearer(call), "only the operator invites"))
         call.trust()
-        code = await looked_up(_of_owner(request.owner, self._accounts.invite(request.owner)))
+        creating = self._accounts.invite(NewInvitations(request.owner))
+        ((_, code),) = await looked_up(of_owner(request.owner, creating))
         return bots_pb2.CreateInvitationResponse(invitation=code)
 
     async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
@@ -101,6 +96,13 @@ class BotService:
         challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game)
         return bots_pb2.ChallengeBotsResponse(match_id=await looked_up(challenge))
 
+    async def JoinLadder(self, request: bots_pb2.JoinLadderRequest, call: Call) -> bots_pb2.JoinLadderResponse:  # noqa: N802
+        """Let the caller's bot enter a ladder."""
+        bot = await looked_up(self._authorization.bot(bearer(call)))
+        call.trust()
+        await looked_up(self._accounts.join(bot, request.ladder, request.invitation))
+        return bots_pb2.JoinLadderResponse()
+
     async def ListBotEvents(  # noqa: N802
         self, request: bots_pb2.ListBotEventsRequest, _: Call
     ) -> bots_pb2.ListBotEventsResponse:
@@ -117,17 +119,6 @@ class BotService:
         """Trust a call if its token is that of this bot or of the operator. Raises CallRefused for any other token."""
         await looked_up(self._authorization.require_control(bearer(call), name))
         call.trust()
-
-
-async def _of_owner(owner: str, answer: Awaitable[T]) -> T:
-    """Await an answer. If it refuses a name and that name is the owner's, the refusal says so."""
-    try:
-        return await answer
-    except errors.NameNotAllowed as error:
-        if not owner or error.name != owner:
-            raise
-        text = f"the owner's {str(error).removeprefix('the ')}"
-        raise refused(grpc.StatusCode.INVALID_ARGUMENT, "NAME_NOT_ALLOWED", text) from error
 
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:

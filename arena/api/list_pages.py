@@ -23,7 +23,7 @@ from trio_grpc.grpc.call import CallRefused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena_client.v1 import bots_pb2, ladder_pb2, matches_pb2
+    from arena_client.v1 import bots_pb2, ladder_pb2, matches_pb2, operator_pb2
 
     from arena.store.base.rows import LadderRows
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         | ladder_pb2.GetPastLadderRequest
         | ladder_pb2.ListVersionsRequest
         | matches_pb2.ListMatchesRequest
+        | operator_pb2.ListInvitationsRequest
     )
     """A request for a page of a list."""
 

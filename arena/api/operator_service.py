@@ -1,16 +1,23 @@
-"""`OperatorService`: draining the server for a planned stop, voiding results, moderation."""
+"""`OperatorService`: draining the server for a planned stop, voiding results, moderation, invitations, seasons."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import trio
 from arena_client.v1 import operator_pb2
 
-from arena.api.statuses import LARGEST_NUMBER, looked_up
+from arena.api.list_pages import LARGEST_PAGE, cut, page_number, page_token, row_limit
+from arena.api.statuses import LARGEST_NUMBER, looked_up, of_owner
+from arena.protobuf.rows import pack
+from arena.store.bots import entry
+from arena.store.bots.entry import NewInvitations
 from trio_grpc.grpc.call import bearer, send_within
 
 if TYPE_CHECKING:
+    from google.protobuf.timestamp_pb2 import Timestamp
+
     from arena.server.arena import Arena
     from trio_grpc.grpc.call import Call, Stream
 
@@ -56,9 +63,8 @@ class OperatorService:
     ) -> operator_pb2.VoidResultsResponse:
         """Void the next results of a bot."""
         await self._require_operator(call, "takes results back")
-        since = request.since.seconds * 1_000_000 + request.since.nanos // 1000
         after = min(request.after, LARGEST_NUMBER)
-        since = min(max(0, since), LARGEST_NUMBER)
+        since = min(max(0, _microseconds(request.since)), LARGEST_NUMBER)
         voided = await looked_up(self._arena.void_results(request.bot, since, request.reason, after))
         return operator_pb2.VoidResultsResponse(match_ids=voided)
 
@@ -106,8 +112,54 @@ class OperatorService:
         await looked_up(self._arena.accounts.rename(request.name, request.new_name, request.reason))
         return operator_pb2.RenameBotResponse()
 
+    async def CreateInvitations(  # noqa: N802
+        self, request: operator_pb2.CreateInvitationsRequest, call: Call
+    ) -> operator_pb2.CreateInvitationsResponse:
+        """Create invitations."""
+        await self._require_operator(call, "invites")
+        expires = _microseconds(request.expires) if request.HasField("expires") else None
+        new = NewInvitations(request.owner, request.owner_prefix, request.count, request.ladder, expires)
+        creating = self._arena.accounts.invite(new)
+        made = await looked_up(of_owner(request.owner or f"{request.owner_prefix}{request.count}", creating))
+        rows = [operator_pb2.NewInvitation(owner=owner, invitation=code) for owner, code in made]
+        return operator_pb2.CreateInvitationsResponse(invitations=rows)
+
+    async def ListInvitations(  # noqa: N802
+        self, request: operator_pb2.ListInvitationsRequest, call: Call
+    ) -> operator_pb2.ListInvitationsResponse:
+        """List invitations."""
+        await self._require_operator(call, "lists invitations")
+        limit, after = row_limit(request, default=LARGEST_PAGE), page_number(request) or 0
+        job = partial(entry.list_invitations, limit=limit + 1, after=after)
+        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        return operator_pb2.ListInvitationsResponse(
+            invitations=[pack(row, operator_pb2.InvitationEntry) for row in rows],
+            next_page_token=page_token(request, rows[-1].number) if more else "",
+        )
+
+    async def RevokeInvitation(  # noqa: N802
+        self, request: operator_pb2.RevokeInvitationRequest, call: Call
+    ) -> operator_pb2.RevokeInvitationResponse:
+        """Revoke an invitation."""
+        await self._require_operator(call, "revokes invitations")
+        await looked_up(self._arena.accounts.revoke_invitation(min(request.number, LARGEST_NUMBER)))
+        return operator_pb2.RevokeInvitationResponse()
+
+    async def BeginSeason(  # noqa: N802
+        self, request: operator_pb2.BeginSeasonRequest, call: Call
+    ) -> operator_pb2.BeginSeasonResponse:
+        """Begin a season of a ladder."""
+        await self._require_operator(call, "begins seasons")
+        season = await looked_up(self._arena.begin_season(request.ladder))
+        return operator_pb2.BeginSeasonResponse(season=season.number)
+
     async def _require_operator(self, call: Call, does: str) -> None:
         """Check that the call has the operator's token; `does`: the action to name in a refusal. Raises:
         CallRefused."""
         await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))
         call.trust()
+
+
+def _microseconds(instant: Timestamp) -> int:
+    """Return an instant in microseconds since 1970, even if the message is not valid."""
+    return instant.seconds * 1_000_000 + instant.nanos // 1000

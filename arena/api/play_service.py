@@ -30,6 +30,7 @@ STATUS: Final = {
     Reason.BAD_MESSAGE: grpc.StatusCode.INVALID_ARGUMENT,
     Reason.NO_SUCH_GAME: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.NO_SUCH_LADDER: grpc.StatusCode.FAILED_PRECONDITION,
+    Reason.ENTRY_REFUSED: grpc.StatusCode.PERMISSION_DENIED,
     Reason.NO_CASUAL: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.FLOODING: grpc.StatusCode.RESOURCE_EXHAUSTED,
     Reason.NO_HELLO: grpc.StatusCode.DEADLINE_EXCEEDED,

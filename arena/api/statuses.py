@@ -27,6 +27,10 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.NameNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
     errors.TokenNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
     errors.InvitationRefused: grpc.StatusCode.PERMISSION_DENIED,
+    errors.InvitationNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
+    errors.NoSuchInvitation: grpc.StatusCode.NOT_FOUND,
+    errors.NoSuchLadder: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.EntryRefused: grpc.StatusCode.PERMISSION_DENIED,
     errors.OwnerBanned: grpc.StatusCode.PERMISSION_DENIED,
     errors.TooManyBots: grpc.StatusCode.FAILED_PRECONDITION,
     TooManyRegistrations: grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -90,6 +94,17 @@ async def looked_up(answer: Awaitable[T]) -> T:
         raise refused(STATUS[type(error)], _reason(type(error)), str(error), error.wait) from error
     except errors.StoreError as error:
         raise refused(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", str(error)) from error
+
+
+async def of_owner(owner: str, answer: Awaitable[T]) -> T:
+    """Await an answer. If it refuses a name and that name is the owner's, the refusal says so."""
+    try:
+        return await answer
+    except errors.NameNotAllowed as error:
+        if not owner or error.name != owner:
+            raise
+        text = f"the owner's {str(error).removeprefix('the ')}"
+        raise refused(grpc.StatusCode.INVALID_ARGUMENT, "NAME_NOT_ALLOWED", text) from error
 
 
 def _reason(error: type[errors.Refused]) -> str:

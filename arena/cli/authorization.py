@@ -66,6 +66,12 @@ def _errors_for_click() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
 
 
+def takes_own_token(words: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the required option --token-file with this help text, for verbs of a bot's author only."""
+    file = click.Path(path_type=Path, exists=True, dir_okay=False)
+    return click.option("--token-file", metavar="FILE", type=file, required=True, help=words)
+
+
 def takes_authorization(verb: Callable[..., None]) -> Callable[..., None]:
     """Add --data, --token-file and the server options to a verb.
 

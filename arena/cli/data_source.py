@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from arena.store.base.rows import LadderEntryRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
+_SECONDS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,16 @@ def suggested(word: str, known: Iterable[str]) -> str:
     by_case = {each.lower(): each for each in known}
     found = [by_case[each] for each in get_close_matches(word.lower(), by_case)]
     return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def time_span(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return a positive number of hours, days or weeks, such as 30d, in microseconds."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([hdw])", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no number of hours, days or weeks, such as 12h, 30d or 8w")
+    return int(found[1]) * _SECONDS[found[2]] * 1_000_000
 
 
 def takes_source(verb: Callable[..., None]) -> Callable[..., None]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
@@ -44,6 +45,7 @@ from arena.store.base.rows import (
     BotEventRow,
     BotRow,
     DrainRow,
+    InvitationRow,
     LadderEntryRow,
     LadderRows,
     MatchRow,
@@ -52,6 +54,7 @@ from arena.store.base.rows import (
     RatedRow,
     VersionRow,
 )
+from arena.store.bots.entry import NewInvitations
 from arena.store.matches.search import MatchFilter, MatchPage
 
 CALL_TIMEOUT: Final = 10.0
@@ -290,12 +293,42 @@ class Client:
             older = (event for event in listed if before is None or event.number < before)
             return tuple(unpack(event, BotEventRow) for event in islice(older, limit))
 
-    def invite(self, owner: str, operator_token: str) -> str:
-        """Return the code of a new invitation for one bot of this owner."""
-        request = bots_pb2.CreateInvitationRequest(owner=owner)
+    def invite(self, new: NewInvitations, operator_token: str) -> tuple[tuple[str, str], ...]:
+        """Create invitations; return each owner with the code."""
+        request = operator_pb2.CreateInvitationsRequest(
+            owner=new.owner, owner_prefix=new.prefix, count=new.count, ladder=new.ladder
+        )
+        if new.expires is not None:
+            request.expires.seconds = new.expires // 1_000_000  # The server refuses a time that is not valid.
         with self._translated_errors():
             authorization = _authorization(operator_token)
-            return self._bots.CreateInvitation(request, timeout=CALL_TIMEOUT, metadata=authorization).invitation
+            answer = self._operator.CreateInvitations(request, timeout=CALL_TIMEOUT, metadata=authorization)
+        return tuple((each.owner, each.invitation) for each in answer.invitations)
+
+    def invitations(self, operator_token: str) -> tuple[InvitationRow, ...]:
+        """Return all invitations, in the order of their numbers."""
+        call = partial(self._operator.ListInvitations, metadata=_authorization(operator_token))
+        with self._translated_errors():
+            pages = _pages(call, operator_pb2.ListInvitationsRequest(limit=PAGE))
+            return tuple(unpack(each, InvitationRow) for page in pages for each in page.invitations)
+
+    def revoke_invitation(self, number: int, operator_token: str) -> None:
+        """Revoke an invitation that no bot has used."""
+        request = operator_pb2.RevokeInvitationRequest(number=number)
+        self._moderate(self._operator.RevokeInvitation, request, operator_token)
+
+    def join(self, ladder: str, invitation: str, token: str) -> None:
+        """Let the bot with this token enter a ladder with an invitation."""
+        request = bots_pb2.JoinLadderRequest(ladder=ladder, invitation=invitation)
+        with self._translated_errors():
+            self._bots.JoinLadder(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+
+    def begin_season(self, ladder: str, operator_token: str) -> int:
+        """Begin the next season of a ladder; return its number."""
+        request = operator_pb2.BeginSeasonRequest(ladder=ladder)
+        with self._translated_errors():
+            authorization = _authorization(operator_token)
+            return self._operator.BeginSeason(request, timeout=CALL_TIMEOUT, metadata=authorization).season
 
     def challenge(self, opponents: Sequence[str], game: str, token: str) -> int:
         """Let the bot with this token challenge other bots; return the number of the match when it begins."""

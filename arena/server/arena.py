@@ -93,7 +93,7 @@ async def open_arena(
         search_seats = SearchSeats(config.house_search, house.searchers, pool.search)
         matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch, search_seats, ladder_ids)
         post = _webhook(config, store, nursery)
-        accounts = Accounts(store, players, config.limits, post)
+        accounts = Accounts(store, players, config, post)
         publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids)
         baselines = Baselines(config, store, pool, publisher.replayed)
 
@@ -281,6 +281,7 @@ class Arena:
         if hello.casual and not self.matchmaker.gives_casual(hello.ladders or hello.games):
             text = "this server gives no casual matches: it has no house bots for them, or casual_per_owner is 0"
             raise Closed(Reason.NO_CASUAL, text)
+        await self.accounts.require_entry(authorize, hello.ladders or tuple(game.name for game in games))
         bot, found = await past(self.store, self.players, authorize, hello.reports_after)
         if isinstance(link, RemoteCall) and link.over:
             raise trio.BrokenResourceError  # the bot has left, or the process with its connection has ended

@@ -21,6 +21,7 @@ from arena.server.sessions.messages import Closed, Reason
 from arena.store.base.errors import NameNotAllowed, ReasonNotAllowed
 from arena.store.base.leaves import HASH
 from arena.store.bots.bots import check_name
+from arena.store.bots.entry import MOST_AT_ONCE
 from arena.store.ladder.events import LONGEST_REASON, check_reason
 from arena.store.ladder.opponents import LAST, LOOKED_AT
 from arena.store.ladder.publishing import DAY, HOUR, MONTH
@@ -99,6 +100,10 @@ NUMBERS: Final[dict[str, tuple[str, ...]]] = {
         f"{name}Request.reason": (f"at most {LONGEST_REASON} printable",)
         for name in ("BanOwner", "UnbanOwner", "HideBot", "ShowBot", "DeleteBot", "RenameBot")
     },
+    "OperatorService.CreateInvitations": (f"a count that is not 1 to {MOST_AT_ONCE}",),
+    "CreateInvitationsRequest.count": (f"1 to {MOST_AT_ONCE}",),
+    "OperatorService.ListInvitations": (LIMIT_OF_A_PAGE,),
+    "ListInvitationsRequest.limit": (f"{LARGEST_PAGE} where absent",),
     "GameStatus.ended": (f"in the last {'minute' if RATE_PERIOD == 60 else RATE_PERIOD}",),
     "PlayRequest": (f"at most {codec.MOST_AT_ONCE:,} items of ready, answers, declined and resumed together",),
     "Hello": (f"at most {codec.LARGEST_HELLO:,} bytes",),

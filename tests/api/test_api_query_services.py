@@ -288,10 +288,8 @@ async def test_a_match_without_a_replay_says_why(rig: Rig, autojump_clock: MockC
 def test_every_refusal_of_the_store_that_a_peer_can_cause_has_a_status() -> None:
     here = {refusal for refusal in vars(errors).values() if isinstance(refusal, type)}
     refusals = {refusal for refusal in here if issubclass(refusal, errors.Refused) and refusal is not errors.Refused}
-    # A token is looked up before any service is asked; a match is finished by the server alone; the services refuse an
-    # unknown ladder as they refuse an unknown game. No service asks for entry.
-    nobody_asks = {errors.EntryRefused, errors.NoSuchInvitation, errors.NoSuchLadder}
-    assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying, *nobody_asks}
+    # A token is looked up before any service is asked; a match is finished by the server alone.
+    assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying}
 
 
 async def test_a_ladder_says_everything_it_knows(rig: Rig, autojump_clock: MockClock) -> None:

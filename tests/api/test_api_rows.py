@@ -25,6 +25,7 @@ from arena.store.base.rows import (
     BotRow,
     DrainRow,
     FlagRow,
+    InvitationRow,
     LadderRow,
     LadderRows,
     LuckRow,
@@ -53,6 +54,7 @@ MESSAGES: Final[dict[type, type[Message]]] = {
     BotRow: bots_pb2.BotEntry,
     BotEventRow: bots_pb2.BotEvent,
     DrainRow: operator_pb2.DrainResponse,
+    InvitationRow: operator_pb2.InvitationEntry,
 }
 LIVE: Final = {(BotRow, "connected"), (BotRow, "playing")}
 """What a server always knows, and None only where there is none."""

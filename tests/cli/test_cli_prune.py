@@ -55,7 +55,7 @@ def test_an_age_that_is_none_and_no_limit_at_all_are_refused_by_name(tmp_path: P
     for value in ("30", "0d", "-1d", "1.5d", "30 d", "9999999d", "1m"):
         refused = arena("prune", f"--older-than={value}", "--data", tmp_path)
         assert refused.exit_code == 2
-        assert f"{value!r} is no age; write a number of hours, days or weeks, such as 12h, 30d or 8w" in refused.output
+        assert f"{value!r} is no number of hours, days or weeks, such as 12h, 30d or 8w" in refused.output
     refused = arena("prune", "--data", tmp_path)
     assert refused.exit_code == 2
     assert "name the replays to remove: --keep N, --older-than 30d, or both" in refused.output

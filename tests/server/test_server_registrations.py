@@ -1,13 +1,19 @@
-"""Registrations: a limit per hour and address, and no line in the log about them."""
+"""Registrations: a limit per hour and address, no line in the log about them, and entry to ladders."""
 
 from __future__ import annotations
 
 import pytest
 import structlog
+import trio
+from trio.testing import MockClock
 
+from arena.server.config import LadderTable
 from arena.server.sessions.hourly import HOUR, MOST_REMEMBERED, Registrations, TooManyRegistrations
 from arena.server.sessions.limits import Limits
-from tests.server.server_rig import MemoryStore, running
+from arena.server.sessions.messages import Closed, Reason
+from arena.store.bots import bots
+from arena.store.bots.entry import NewInvitations
+from tests.server.server_rig import GAME, Bot, MemoryStore, running
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -35,7 +41,7 @@ def test_of_many_addresses_only_those_that_registered_lately_are_remembered() ->
 async def test_invited_registrations_are_not_counted() -> None:
     async with running(MemoryStore(), limits=Limits(registrations_per_address=1)) as arena:
         for number in range(3):
-            code = await arena.accounts.invite("anna")
+            ((_, code),) = await arena.accounts.invite(NewInvitations("anna"))
             await arena.accounts.register(f"bot-{number}", "", code, by_invitation=True, origin="192.0.2.1")
         await arena.accounts.register("last", "", "", by_invitation=False, origin="192.0.2.1")
         with pytest.raises(TooManyRegistrations):
@@ -47,3 +53,56 @@ async def test_a_stranger_writes_no_line_into_the_log() -> None:
         with structlog.testing.capture_logs() as logs:
             await arena.accounts.register("ann", "", "", by_invitation=False, origin="192.0.2.1")
     assert [line["log_level"] for line in logs if "ann" in line.values()] == ["debug"]
+
+
+CLASS = LadderTable(GAME, (2,), name="class", entry="invited")
+LISTED = LadderTable(GAME, (2,), name="listed", entry=("Anna", "carl"))
+
+
+async def test_a_bot_plays_on_a_closed_ladder_only_with_a_right(autojump_clock: MockClock) -> None:
+    store = MemoryStore()
+    async with trio.open_nursery() as nursery, running(store, ladders=(CLASS, LISTED)) as arena:
+
+        async def come(row: bots.Bot, *ladders: str) -> Bot:
+            bot = Bot(row)
+            bot.hello = bot.hello._replace(ladders=ladders)
+            nursery.start_soon(bot.attend, arena)
+            await bot.until(lambda: bot.welcome or bot.end)
+            return bot
+
+        ann, bob = store.register("ann", "anna"), store.register("bob")
+        for row, ladders, why in (
+            (ann, ("class",), "ann may not enter the ladder class: it is by invitation; ask the server's operator"),
+            (ann, ("listed", "class"), "ann may not enter the ladder class: it is by invitation"),
+            (bob, (GAME.name, "listed"), "bob may not enter the ladder listed: its owner, bob, is not listed there"),
+        ):
+            bot = await come(row, *ladders)
+            assert isinstance(bot.end, Closed)
+            assert (bot.end.reason, why in str(bot.end)) == (Reason.ENTRY_REFUSED, True)
+        assert "`arena bots join class CODE`" in str((await come(bob, "class")).end)
+        [(_, code), (_, other)] = await arena.accounts.invite(NewInvitations(prefix="class-", count=2, ladder="class"))
+        await arena.accounts.join(bob, "class", code)
+        new = (await arena.accounts.register("new", "", other, by_invitation=False)).bot
+        for row, named in ((ann, "listed"), (ann, ""), (bob, f"class {GAME.name}"), (new, "class")):
+            bot = await come(row, *named.split())
+            assert (bot.end, bot.welcome is not None) == (None, True)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_default_ladder_may_be_closed(autojump_clock: MockClock) -> None:
+    store = MemoryStore()
+    bot = Bot(store.register("ann"))
+    async with running(store, games=(), ladders=(LadderTable(GAME, (2,), entry="invited"),)) as arena:
+        await bot.attend(arena)
+        assert isinstance(bot.end, Closed)
+        assert f"ann may not enter the ladder {GAME.name}: it is by invitation" in str(bot.end)
+
+
+async def test_open_ladders_read_nothing_when_a_bot_comes() -> None:
+    store = MemoryStore()
+    async with running(store, ladders=(CLASS,)) as arena:
+
+        async def authorize() -> bots.Bot:
+            raise AssertionError
+
+        await arena.accounts.require_entry(authorize, (GAME.name,))

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from arena.log.leaf import LeafKind, decode_leaf
+from arena.log.leaf import decode_leaf
 from arena.store.backup import back_up, restore
 from arena.store.base import leaves as log
 from arena.store.bots.bots import BotId
+from arena.store.ladder import seasons
 from arena.store.log.audit import AT_ONCE, audit
 from arena.store.log.audit_tables import LogAudit, TablesAudit
 from arena.store.log.key import replace_key, rotate
@@ -106,9 +107,7 @@ async def test_leaves_of_a_further_ladder_name_it_and_are_in_order(
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
         for ladder_id in ("", "slow/2", f"{GAME}/2"):
             await store.write(partial(played, players=players, ladder_id=ladder_id))
-        await store.write(
-            lambda connection: log.append(connection, LeafKind.SEASON, NOW, name="slow", season=2, ladder="slow/2")
-        )
+        await store.write(partial(seasons.begin, ladder="slow", at=NOW))
     with open_readonly(directory) as connection:
         found = [decode_leaf(row.leaf.encode()) for row in connection.execute(text("SELECT leaf FROM log"))]
     assert [(leaf["log"], leaf["kind"], leaf.get("ladder")) for leaf in found[1:]] == [

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, update
 
 from arena.ladder.ladder import Quota
+from arena.log.leaf import decode_leaf
 from arena.store import schema
 from arena.store.base.errors import (
     EntryRefused,
+    InvitationNotAllowed,
     InvitationRefused,
     LadderOfOtherGame,
+    NameNotAllowed,
     NoLadderNamed,
     NoSuchInvitation,
     NoSuchLadder,
@@ -23,8 +26,10 @@ from arena.store.base.errors import (
     NothingToChange,
     NotParked,
 )
+from arena.store.base.rows import InvitationRow, instant
 from arena.store.bots import bots, entry, paces
 from arena.store.bots.bots import BotId
+from arena.store.bots.entry import NewInvitations
 from arena.store.ladder import baselines, events, seasons
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.opponents import opponents
@@ -32,6 +37,7 @@ from arena.store.ladder.publishing import publish
 from arena.store.ladder.rebuild import verify
 from arena.store.ladder.standings import history, standings
 from arena.store.ladder.version_standings import version_standings
+from arena.store.log.audit import audit
 from arena.store.matches import matches
 from arena.store.matches.search import MatchFilter, search
 from arena.store.moderation import parking
@@ -148,6 +154,54 @@ def test_game_ladder_and_season_name_one_season(data: Path) -> None:
         ]
 
 
+def test_a_season_is_a_leaf_that_the_audit_compares(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        seasons.begin(connection, "slow", NOW)
+        number, leaf = connection.execute(select(schema.log.c.number, schema.log.c.leaf)).all()[-1]
+        fields = {"name": "slow", "season": 2, "ladder": "slow/2"}
+        assert decode_leaf(leaf.encode()) == {"log": 2, "number": number, "kind": "season", "at": NOW, **fields}
+        before = audit(connection).faults
+        assert not [fault for fault in before if "season" in fault.text]
+        begun = update(schema.seasons)
+        for column, value, fault in (("begun", 7, "at"), ("ladder", "fast", "name"), ("number", 3, "season")):
+            with connection.begin_nested() as changed:
+                connection.execute(begun.values({column: value}))
+                [found] = [each for each in audit(connection).faults if each not in before]
+                assert found.number == number
+                assert f'for "{fault}", and the tables say {value!r}' in found.text
+                changed.rollback()
+        with connection.begin_nested() as changed:
+            connection.execute(begun.values(id="slow/3"))
+            unknown, missing = [each.text for each in audit(connection).faults if each not in before]
+            assert unknown == "there is no season 'slow/2' that no other leaf tells of"
+            assert missing == "no leaf tells of the beginning of the seasons slow/3"
+            changed.rollback()
+
+
+@pytest.mark.parametrize(
+    ("new", "refusal", "why"),
+    [
+        (NewInvitations(), InvitationNotAllowed, "name one owner, or the beginning"),
+        (NewInvitations("ann", "class-", 2), InvitationNotAllowed, "name one owner, or the beginning"),
+        (NewInvitations("ann", count=2), InvitationNotAllowed, "name one owner, or the beginning"),
+        (NewInvitations(prefix="class-"), InvitationNotAllowed, "0 invitations are not made at once; 1 to 1000 are"),
+        (NewInvitations(prefix="class-", count=10**6), InvitationNotAllowed, "1000000 invitations are not made"),
+        (NewInvitations("ann", expires=NOW), InvitationNotAllowed, "expires in the future"),
+        (NewInvitations("ann", expires=10**18), InvitationNotAllowed, "before the year 10000"),
+        (NewInvitations(prefix="a class ", count=2), NameNotAllowed, "'a class 2' is not allowed"),
+        (NewInvitations(prefix="house-", count=2), NameNotAllowed, "the server's own"),
+        (NewInvitations(prefix="c" * 39, count=10), NameNotAllowed, "1 to 40 letters"),
+    ],
+)
+def test_invitations_that_cannot_be_made_are_refused(
+    data: Path, new: NewInvitations, refusal: type[Exception], why: str
+) -> None:
+    with open_to_amend(data) as connection:
+        with pytest.raises(refusal, match=why):
+            entry.create(connection, new, NOW)
+        assert entry.list_invitations(connection) == ()
+
+
 def test_parking_and_paces_of_a_ladder_leave_the_others_alone(data: Path) -> None:
     with open_to_amend(data) as connection:
         ann, bob = add_bots(connection, "ann", "bob")
@@ -183,7 +237,7 @@ def test_parking_and_paces_of_a_ladder_leave_the_others_alone(data: Path) -> Non
 def test_invitations_of_a_class_are_listed_revoked_and_expire(data: Path) -> None:
     with open_to_amend(data) as connection:
         single = bots.invite(connection, "Class-2", NOW)
-        made = entry.invite_many(connection, "class-", 3, NOW, "slow", expires=NOW + 9)
+        made = entry.create(connection, NewInvitations("", "class-", 3, "slow", NOW + 9), NOW)
         assert [owner for owner, _ in made] == ["class-1", "class-3", "class-4"]
         (_, first), (_, second), (_, third) = made
         ann = bots.register(connection, "ann", "", NOW, first).bot
@@ -202,11 +256,12 @@ def test_invitations_of_a_class_are_listed_revoked_and_expire(data: Path) -> Non
             entry.revoke(connection, 2, NOW)
         with pytest.raises(NothingToChange, match="invitation 3 is revoked"):
             entry.revoke(connection, 3, NOW)
+        now, end = instant(NOW), instant(NOW + 9)
         assert entry.list_invitations(connection) == (
-            (1, "Class-2", "", NOW, None, None, ""),
-            (2, "class-1", "slow", NOW, NOW + 9, None, "ann"),
-            (3, "class-3", "slow", NOW, NOW + 9, NOW + 5, ""),
-            (4, "class-4", "slow", NOW, NOW + 9, None, ""),
+            InvitationRow(1, "Class-2", "", now, None, None, ""),
+            InvitationRow(2, "class-1", "slow", now, end, None, "ann"),
+            InvitationRow(3, "class-3", "slow", now, end, instant(NOW + 5), ""),
+            InvitationRow(4, "class-4", "slow", now, end, None, ""),
         )
         assert [each.number for each in entry.list_invitations(connection, limit=2, after=1)] == [2, 3]
         assert ann.owner == "class-1"
@@ -232,6 +287,11 @@ def test_entry_is_open_by_invitation_or_for_listed_owners(data: Path) -> None:
         for code, why in ((other, "for the ladder closed"), (plain, "for registration"), ("x", "no such invitation")):
             with pytest.raises(InvitationRefused, match=why):
                 entry.join(connection, "ann", "slow", code, NOW)
+        with pytest.raises(EntryRefused, match="ann, is not listed"):
+            entry.join(connection, "ann", "closed", other, NOW, ["bob"])
+        for rule in (entry.OPEN, ["ann"]):
+            with pytest.raises(NothingToChange, match="ann is free to play on the ladder closed, without"):
+                entry.join(connection, "ann", "closed", other, NOW, rule)
         entry.join(connection, "ann", "closed", other, NOW)
         with pytest.raises(NothingToChange, match="ann is on the ladder closed"):
             entry.join(connection, "ann", "closed", bots.invite(connection, "bob", NOW, "closed"), NOW)

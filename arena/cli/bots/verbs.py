@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from arena.cli.authorization import AuthorizedChange, takes_authorization
+from arena.cli.authorization import AuthorizedChange, takes_authorization, takes_own_token
 from arena.cli.data_source import (
     LARGEST_MATCH,
     LARGEST_PAGE,
@@ -21,12 +21,17 @@ from arena.cli.data_source import (
     takes_data,
     takes_server,
     takes_source,
+    time_span,
 )
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.queries.profile import BotProfile
-from arena.store.base.rows import BotEventRow, BotRow, OpponentRow
+from arena.store.base.rows import BotEventRow, BotRow, InvitationRow, OpponentRow
+from arena.store.bots import entry
+from arena.store.bots.entry import MOST_AT_ONCE, NewInvitations
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from arena.cli.data_source import DataPlace
 
 
@@ -62,30 +67,119 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
 
 
 @command.command(epilog="Example: arena bots invite --owner alice --data ./arena-data")
-@click.option("--owner", metavar="NAME", required=True, help="The bot's owner; bots of one owner never meet.")
+@click.option("--owner", metavar="NAME", default="", help="The bot's owner; bots of one owner never meet.")
+@click.option("--owner-prefix", metavar="TEXT", default="", help="Instead, new owners: TEXT1, TEXT2, …")
+@click.option(
+    "--count", metavar="N", type=click.IntRange(1, MOST_AT_ONCE), help="The number of new owners, one invitation each."
+)
+@click.option("--ladder", metavar="NAME", default="", help="The ladder that the bot can enter with it.")
+@click.option("--expires", metavar="TIME", callback=time_span, help="Its validity, such as 12h, 14d or 8w.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print a line OWNER,CODE for each, below a header.")
 @takes_data
 @json_option
-def invite(owner: str, place: DataPlace, as_json: bool) -> None:
-    """Make an invitation, which registers one bot.
+def invite(
+    owner: str,
+    owner_prefix: str,
+    count: int | None,
+    ladder: str,
+    expires: int | None,
+    as_csv: bool,
+    place: DataPlace,
+    as_json: bool,
+) -> None:
+    """Make invitations; each registers one bot, and lets it enter a ladder.
 
-    For servers with --registration invited. Only the operator can do this, with write access to the data directory. The
-    code is shown only once.
+    For servers with --registration invited, and for ladders with invitations. A registered bot enters a ladder with
+    `arena bots join`. Only the operator can do this, with write access to the data directory. A code is shown only
+    once.
 
     \b
-    JSON: {"owner", "invitation"}
+    JSON: {"owner", "invitation"}; with --count: {"invitations": [{"owner", "invitation"}]}
     """
-    from arena.store.bots import bots
+    if bool(owner) == bool(owner_prefix) or bool(owner_prefix) != (count is not None):
+        raise click.UsageError("say for whom: --owner NAME, or --owner-prefix TEXT with --count N")
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json are different forms: choose one")
+    now = _now()
+    new = NewInvitations(owner, owner_prefix, count or 0, ladder, None if expires is None else now + expires)
+    asked = True
 
-    code = AuthorizedChange(place).change(
-        lambda connection: bots.invite(connection, owner, _now()),
-        lambda server, token: server.invite(owner, token),
-    )
+    def here(connection: Connection) -> tuple[tuple[str, str], ...]:
+        nonlocal asked
+        asked = False
+        return entry.create(connection, new, now)
+
+    made = AuthorizedChange(place).change(here, lambda server, token: server.invite(new, token))
+    named = [{"owner": name, "invitation": code} for name, code in made]
     if as_json:
-        print_json({"owner": owner, "invitation": code})
+        print_json(named[0] if owner else {"invitations": named})
+    elif as_csv:
+        click.echo("\n".join(["owner,invitation", *map(",".join, made)]))
+    else:
+        click.echo("\n".join([code if owner else f"{name} {code}" for name, code in made]))
+    if ladder and not asked:
+        click.echo(f"No server works on {place.data}: whether it has the ladder {ladder} was not checked.", err=True)
+    if owner and not (as_csv or as_json):
+        typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {made[0][1]}"
+        click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{made[0][1]}')", err=True)
+
+
+@command.command(epilog="Example: arena bots invitations --data ./arena-data")
+@takes_data
+@json_rows(InvitationRow)
+def invitations(place: DataPlace, as_json: bool) -> None:
+    """List invitations, without their codes.
+
+    Only the operator can do this, with write access to the data directory.
+
+    \b
+    JSON: {"invitations": [InvitationRow]}
+    """
+    rows = AuthorizedChange(place).change(entry.list_invitations, lambda server, token: server.invitations(token))
+    if as_json:
+        print_json({"invitations": rows})
         return
-    click.echo(code)
-    typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {code}"
-    click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{code}')", err=True)
+    from arena.cli.terminal.tables import invitations_table
+
+    screen().print(invitations_table("Invitations", rows, datetime.now(UTC)) if rows else "No invitation was made yet.")
+
+
+@command.command("revoke-invitation", epilog="Example: arena bots revoke-invitation 7 --data ./arena-data")
+@click.argument("number", type=click.IntRange(1, LARGEST_MATCH))
+@takes_data
+@json_option
+def revoke_invitation(number: int, place: DataPlace, as_json: bool) -> None:
+    """Revoke an invitation that no bot has used.
+
+    `arena bots invitations` has the numbers. Only the operator can do this, with write access to the data directory.
+
+    \b
+    JSON: {"number"}
+    """
+    AuthorizedChange(place).change(
+        lambda connection: entry.revoke(connection, number, _now()),
+        lambda server, token: server.revoke_invitation(number, token),
+    )
+    _print_done({"number": number}, f"Invitation {number} is no longer valid.", as_json)
+
+
+@command.command(epilog="Example: arena bots join nullern-slow CODE --token-file ./my-bot.token")
+@click.argument("ladder")
+@click.argument("code")
+@takes_own_token("The file with the token of the bot that enters the ladder.")
+@takes_server
+@json_option
+def join(ladder: str, code: str, token_file: Path, place: DataPlace, as_json: bool) -> None:
+    """Let a registered bot enter a ladder with the code of an invitation.
+
+    After that the bot names the ladder when it connects (--ladder, or ladders=[…]).
+
+    \b
+    JSON: {"ladder"}
+    """
+    with place.reached_server() as server:
+        server.join(ladder, code, token_file.read_text().strip())
+    _print_done({"ladder": ladder}, f"The bot may play on {ladder} now.", as_json)
 
 
 @command.command(epilog="Example: arena bots show counter --game nullern --last 500")
@@ -466,13 +560,7 @@ def _print_done(document: dict[str, object], words: str, as_json: bool) -> None:
 @command.command(epilog="Example: arena bots challenge bert --game nullern --token-file ./anna.token")
 @click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True)
 @click.option("--game", metavar="NAME", required=True, help="The game to play.")
-@click.option(
-    "--token-file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    required=True,
-    help="The file with the token of the bot that challenges.",
-)
+@takes_own_token("The file with the token of the bot that challenges.")
 @takes_server
 @json_option
 def challenge(opponents: tuple[str, ...], game: str, token_file: Path, place: DataPlace, as_json: bool) -> None:

@@ -32,6 +32,8 @@ from arena.store.base.rows import LadderRows, MatchRow, PastLadder, RatedRow, Ve
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sqlalchemy import Connection
+
     from arena.cli.data_source import ChosenLadder, DataPlace
 
 DEFAULT_HEIGHT = 60
@@ -196,6 +198,34 @@ def void(
         print_json({"match": match_id, "reason": reason})
     else:
         click.echo(f"The result of match {match_id} no longer counts.")
+
+
+@command.command(epilog="Example: arena ladder reset nullern --data ./arena-data")
+@click.argument("ladder")
+@takes_data
+@json_option
+def reset(ladder: str, place: DataPlace, as_json: bool) -> None:
+    """Begin the next season of a ladder: its ratings begin anew.
+
+    Earlier seasons stay as they are. Running matches count for the season in which they began. The log of results gets
+    a leaf about it. Only the operator can do this, with write access to the data directory.
+
+    \b
+    JSON: {"ladder", "season"}
+    """
+    from arena.store.base.errors import NoSuchLadder
+    from arena.store.ladder import seasons
+
+    def here(connection: Connection) -> int:
+        if ladder not in (known := seasons.games_of(connection)):
+            raise NoSuchLadder(ladder, known)
+        return seasons.begin(connection, ladder, time.time_ns() // 1000).number
+
+    season = AuthorizedChange(place).change(here, lambda server, token: server.begin_season(ladder, token))
+    if as_json:
+        print_json({"ladder": ladder, "season": season})
+    else:
+        click.echo(f"Season {season} of {ladder} begins.")
 
 
 command.add_command(rebuild)

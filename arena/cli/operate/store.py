@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
 
 import click
 
-from arena.cli.data_source import data_option
+from arena.cli.data_source import data_option, time_span
 from arena.cli.terminal.screen import json_option, print_json, screen
-
-_SECONDS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
 @click.command(epilog="Example: arena store --data ./arena-data")
@@ -59,20 +55,10 @@ def command(data: Path, as_json: bool) -> None:
     screen().print(f"The journal begins a new file at {JOURNAL_FILE >> 20} MiB.", style="dim")
 
 
-def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Return a positive number of hours, days or weeks, such as 30d, in microseconds."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"([1-9][0-9]{0,5})([hdw])", value)
-    if found is None:
-        raise click.BadParameter(f"{value!r} is no age; write a number of hours, days or weeks, such as 12h, 30d or 8w")
-    return int(found[1]) * _SECONDS[found[2]] * 1_000_000
-
-
 @click.command(epilog="Example: arena prune --keep 100000 --data ./arena-data")
 @click.option("--keep", metavar="N", type=click.IntRange(0), help="Number of newest replays to keep.")
 @click.option(
-    "--older-than", metavar="AGE", callback=_age, help="Keep replays of matches that ended since, such as 30d."
+    "--older-than", metavar="AGE", callback=time_span, help="Keep replays of matches that ended since, such as 30d."
 )
 @data_option("The data directory; no server may work on it.", required=True)
 @json_option

@@ -12,7 +12,7 @@ from rich.text import Text
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.queries.figures import is_house
 from arena.replay.header import MatchKind
-from arena.store.base.rows import BotEventRow, BotRow, LadderRow, MatchRow, MatchState, SeatRow
+from arena.store.base.rows import BotEventRow, BotRow, InvitationRow, LadderRow, MatchRow, MatchState, SeatRow
 
 ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 
@@ -92,6 +92,21 @@ def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> RenderableType:
     return FittedTable(title, columns, ("When",))
 
 
+def invitations_table(title: str, rows: Sequence[InvitationRow], now: datetime) -> RenderableType:
+    """Draw invitations. `now`: the time at which an invitation counts as expired or not."""
+    columns = [
+        TableColumn("No", [Text(str(row.number)) for row in rows], style="bold"),
+        TableColumn("Owner", [Text(row.owner) for row in rows], "left", folds=True),
+    ]
+    if any(row.ladder for row in rows):
+        columns.append(TableColumn("Ladder", [Text(row.ladder) for row in rows], "left", folds=True))
+    columns.append(TableColumn("State", [_invitation_state(row, now) for row in rows], "left", folds=True))
+    if any(row.expires is not None for row in rows):
+        ends = ["" if row.expires is None else f"{row.expires.astimezone():%Y-%m-%d %H:%M}" for row in rows]
+        columns.append(TableColumn("Expires", [Text(each) for each in ends], "left"))
+    return FittedTable(title, columns, ("Expires",))
+
+
 def bot_name(name: str, house: bool) -> Text:
     """Return a bot's name; a house symbol follows the name of a house bot."""
     return Text(f"{name} ⌂", style="blue") if house else Text(name, style="bold green")
@@ -105,6 +120,14 @@ def unlisted(row: SeatRow | LadderRow) -> str:
 def owner_name(owner: str, bot: str, house: bool) -> str:
     """Return a bot's owner; empty for house bots and bots that are their own owner."""
     return "" if house or owner == bot else owner
+
+
+def _invitation_state(row: InvitationRow, now: datetime) -> Text:
+    if row.used_by:
+        return Text.assemble("used by ", (row.used_by, "bold green"))
+    if row.revoked is not None:
+        return Text("revoked", style="red")
+    return Text("expired", style="red") if row.expires is not None and row.expires <= now else Text("unused")
 
 
 def _bot_event(row: BotEventRow) -> Text:

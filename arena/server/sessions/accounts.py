@@ -11,18 +11,19 @@ import trio
 
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.hourly import Registrations
-from arena.server.sessions.messages import Notice, NoticeKind, Reason
+from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
 from arena.stderr import decisions_log
-from arena.store.base.errors import UnknownToken
-from arena.store.bots import bots
+from arena.store.base.errors import EntryRefused, NoSuchLadder, UnknownToken
+from arena.store.bots import bots, entry
 from arena.store.moderation import moderation, parking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
     from arena.log.head import LogEntry
-    from arena.server.sessions.limits import Limits
+    from arena.server.config import Config, LadderSettings
     from arena.server.sessions.players import Players
+    from arena.store.bots.entry import NewInvitations
     from arena.store.store import Store
 
 REMEMBERED: Final = 10_000
@@ -36,12 +37,13 @@ class Accounts:
     """The accounts of a server's bots, connected or not."""
 
     def __init__(
-        self, store: Store, players: Players, limits: Limits, post: Callable[[str, Mapping[str, Any]], None]
+        self, store: Store, players: Players, config: Config, post: Callable[[str, Mapping[str, Any]], None]
     ) -> None:
         """`post` sends messages to the webhook."""
         self._store = store
         self._players = players
-        self._limits = limits
+        self._limits = limits = config.limits
+        self._ladders = {ladder.name: ladder for ladder in config.ladders}
         self._post = post
         self._registrations = Registrations(limits.registrations_per_address)
         self._parked: dict[str, dict[int, bots.Bot]] = {}
@@ -105,11 +107,43 @@ class Accounts:
             log.debug("bot registered", bot=name, owner=registered.bot.owner)
         return registered
 
-    async def invite(self, owner: str) -> str:
-        """Create an invitation to register; return its code. Raises what `bots.invite` raises."""
-        code = await self._store.write(partial(bots.invite, owner=owner, at=now_us()))
-        decided.info("invitation made", owner=owner)
-        return code
+    async def invite(self, new: NewInvitations) -> tuple[tuple[str, str], ...]:
+        """Create invitations; return each owner with the code. Raises NoSuchLadder and what `entry.create` raises."""
+        if new.ladder:
+            self.ladder(new.ladder)
+        made = await self._store.write(partial(entry.create, new=new, at=now_us()))
+        for owner, _ in made:
+            decided.info("invitation made", owner=owner, **({"ladder": new.ladder} if new.ladder else {}))
+        return made
+
+    async def revoke_invitation(self, number: int) -> None:
+        """Revoke an unused invitation. Raises what `entry.revoke` raises."""
+        await self._store.write(partial(entry.revoke, number=number, at=now_us()))
+        decided.info("invitation revoked", number=number)
+
+    async def join(self, bot: bots.Bot, ladder: str, code: str) -> None:
+        """Let a bot enter a ladder with an invitation. Raises NoSuchLadder and what `entry.join` raises."""
+        rule = self.ladder(ladder).entry
+        await self._store.write(partial(entry.join, name=bot.name, ladder=ladder, code=code, at=now_us(), entry=rule))
+        log.info("bot entered ladder", bot=bot.name, ladder=ladder)
+
+    async def require_entry(self, authorize: Callable[[], Awaitable[bots.Bot]], names: Collection[str]) -> None:
+        """Check that a bot may play on each of these ladders. Raises: Closed and what `authorize` raises."""
+        closed = [ladder for name, ladder in self._ladders.items() if name in names and ladder.entry != entry.OPEN]
+        if not closed:
+            return
+        bot = await authorize()
+        for ladder in closed:
+            try:
+                await self._store.read(partial(entry.may_enter, bot=bot, ladder=ladder.name, entry=ladder.entry))
+            except EntryRefused as error:
+                raise Closed(Reason.ENTRY_REFUSED, str(error)) from error
+
+    def ladder(self, name: str) -> LadderSettings:
+        """Return the settings of a ladder. Raises: NoSuchLadder."""
+        if name not in self._ladders:
+            raise NoSuchLadder(name, self._ladders)
+        return self._ladders[name]
 
     async def rotate(self, name: str) -> bots.Registered:
         """Replace a bot's token and close the stream of the old one. Raises what `bots.rotate` raises."""

@@ -421,6 +421,8 @@ class Reason(Enum):
     """The server plays none of the bot's games."""
     NO_SUCH_LADDER = auto()
     """The bot named a ladder that its games do not have on this server."""
+    ENTRY_REFUSED = auto()
+    """The bot may not play on one of its ladders."""
     FLOODING = auto()
     """The bot sent too much or connected too often, or its owner's bots have too many streams."""
     NO_CASUAL = auto()

@@ -267,11 +267,15 @@ class InvitationRefused(Refused):
     """The invitation is missing, unknown, already used, expired or revoked, or for something else."""
 
 
+class InvitationNotAllowed(Refused):
+    """No invitations like these can be made."""
+
+
 class NoSuchInvitation(Refused):
     """No invitation has this number."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"there is no invitation {number}; list the invitations for their numbers")
+        super().__init__(f"there is no invitation {number}; `arena bots invitations` has their numbers")
         self.number = number
 
 

@@ -477,6 +477,25 @@ class BotEventRow:
 
 
 @dataclass(frozen=True, slots=True)
+class InvitationRow:
+    """An invitation, without its code."""
+
+    number: int
+    """Number of the invitation: 1, 2, … in order."""
+    owner: str
+    """The owner of the bot that it registers; empty once that bot is deleted."""
+    ladder: str
+    """The name of the ladder that it opens; empty if it is only for registration."""
+    created: datetime
+    expires: datetime | None
+    """Time from which it is refused; None if it does not expire."""
+    revoked: datetime | None
+    """Time at which the operator revoked it; None if it is not revoked."""
+    used_by: str
+    """The name of the bot that used it; empty if none has."""
+
+
+@dataclass(frozen=True, slots=True)
 class DrainRow:
     """The progress of a drain of the server."""
 

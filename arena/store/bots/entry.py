@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Final
 
 from sqlalchemy import Connection, func, select, union, update
 
 from arena.store import schema
-from arena.store.base.errors import EntryRefused, InvitationRefused, NoSuchInvitation, NothingToChange
+from arena.store.base.errors import (
+    EntryRefused,
+    InvitationNotAllowed,
+    InvitationRefused,
+    NoSuchInvitation,
+    NothingToChange,
+)
+from arena.store.base.rows import InvitationRow, instant
 from arena.store.bots import bots
 from arena.store.bots.bots import Bot
 
@@ -16,51 +25,73 @@ OPEN: Final = "open"
 """The entry of a ladder on which every bot may play."""
 INVITED: Final = "invited"
 """The entry of a ladder on which only bots with an invitation may play."""
+MOST_AT_ONCE: Final = 1000
+"""Maximum number of invitations that are created in one transaction."""
+_REMEDY: Final = (
+    "it is by invitation; ask the server's operator for a code, then use it: `arena bots join {ladder} CODE`"
+)
+_LATEST: Final = 253_402_300_799_000_000
+"""The last second of the year 9999, in microseconds since 1970."""
 _INVITATIONS: Final = schema.invitations.c
 _ENTRIES: Final = schema.bot_ladders.c
 
 
-class InvitationRow(NamedTuple):
-    """An invitation as it is listed; times are in microseconds since 1970."""
+@dataclass(frozen=True, slots=True)
+class NewInvitations:
+    """Invitations to create: one for an owner, or several for new owners with the names PREFIX1, PREFIX2, …"""
 
-    number: int
-    owner: str
-    """The owner of the bot that may use it; empty once that bot is deleted."""
-    ladder: str
-    """The name of the ladder that it opens; empty if it is only for registration."""
-    created: int
-    expires: int | None
-    revoked: int | None
-    used_by: str
-    """The name of the bot that used it; empty if none has."""
+    owner: str = ""
+    prefix: str = ""
+    count: int = 0
+    """Their number; only with `prefix`."""
+    ladder: str = ""
+    """The name of the ladder that they open; empty if they are only for registration."""
+    expires: int | None = None
+    """Time from which they are refused, in microseconds since 1970; None if they do not expire."""
 
 
-def invite_many(
-    connection: Connection, prefix: str, count: int, at: int, ladder: str = "", expires: int | None = None
-) -> tuple[tuple[str, str], ...]:
-    """Create invitations for as many new owners, PREFIX1, PREFIX2, …; return each owner with the code.
+def create(connection: Connection, new: NewInvitations, at: int) -> tuple[tuple[str, str], ...]:
+    """Create invitations; return each owner with the code.
 
-    Numbers of owners that have a bot or an invitation are left out. Raises: NameNotAllowed, OwnerBanned.
+    With `prefix`, numbers of owners that have a bot or an invitation are left out.
+
+    Raises: InvitationNotAllowed, NameNotAllowed, OwnerBanned.
     """
+    if bool(new.owner) == bool(new.prefix) or (new.owner and new.count):
+        raise InvitationNotAllowed("name one owner, or the beginning of the owners' names and the number of owners")
+    if new.prefix and not 1 <= new.count <= MOST_AT_ONCE:
+        raise InvitationNotAllowed(f"{new.count} invitations are not made at once; 1 to {MOST_AT_ONCE} are")
+    if new.expires is not None and not at < new.expires <= _LATEST:
+        raise InvitationNotAllowed("an invitation expires in the future, before the year 10000; choose another time")
+    if new.owner:
+        return ((new.owner, bots.invite(connection, new.owner, at, new.ladder, new.expires)),)
+    bots.check_name(f"{new.prefix}{new.count}")
     owners = union(select(func.lower(schema.bots.c.owner)), select(func.lower(_INVITATIONS.owner)))
     taken = {*connection.scalars(owners)}
-    made: list[tuple[str, str]] = []
-    number = 0
-    while len(made) < count:
-        number += 1
-        owner = f"{prefix}{number}"
-        if owner.lower() not in taken:
-            made.append((owner, bots.invite(connection, owner, at, ladder, expires)))
-    return tuple(made)
+    free = (f"{new.prefix}{number}" for number in count(1) if f"{new.prefix}{number}".lower() not in taken)
+    return tuple(
+        (owner, bots.invite(connection, owner, at, new.ladder, new.expires)) for owner in islice(free, new.count)
+    )
 
 
-def list_invitations(connection: Connection, limit: int = 1000, after: int = 0) -> tuple[InvitationRow, ...]:
-    """Return the invitations with numbers above `after`, in order, at most `limit`."""
+def list_invitations(connection: Connection, limit: int | None = None, after: int = 0) -> tuple[InvitationRow, ...]:
+    """Return the invitations with numbers above `after`, in order. `limit`: the maximum number of invitations."""
     query = select(_INVITATIONS.number, _INVITATIONS.owner, _INVITATIONS.ladder, _INVITATIONS.created)
-    query = query.add_columns(_INVITATIONS.expires, _INVITATIONS.revoked, func.coalesce(schema.bots.c.name, ""))
+    query = query.add_columns(_INVITATIONS.expires, _INVITATIONS.revoked)
+    query = query.add_columns(func.coalesce(schema.bots.c.name, "").label("used_by"))
     query = query.select_from(schema.invitations.outerjoin(schema.bots)).where(_INVITATIONS.number > after)
-    rows: Sequence[Any] = connection.execute(query.order_by(_INVITATIONS.number).limit(limit)).all()
-    return tuple(InvitationRow(*row) for row in rows)
+    return tuple(
+        InvitationRow(
+            number=row.number,
+            owner=row.owner,
+            ladder=row.ladder,
+            created=instant(row.created),
+            expires=None if row.expires is None else instant(row.expires),
+            revoked=None if row.revoked is None else instant(row.revoked),
+            used_by=row.used_by,
+        )
+        for row in connection.execute(query.order_by(_INVITATIONS.number).limit(limit))
+    )
 
 
 def revoke(connection: Connection, number: int, at: int) -> None:
@@ -76,12 +107,17 @@ def revoke(connection: Connection, number: int, at: int) -> None:
     connection.execute(update(schema.invitations).where(own).values(revoked=at))
 
 
-def join(connection: Connection, name: str, ladder: str, code: str, at: int) -> Bot:
-    """Let a registered bot enter a ladder with an invitation, whoever it was made for.
+def join(
+    connection: Connection, name: str, ladder: str, code: str, at: int, entry: str | Collection[str] = INVITED
+) -> Bot:
+    """Let a registered bot enter a ladder with an invitation, whoever it was made for. `entry`: as in `may_enter`.
 
-    Raises: UnknownBot, OfTheHouse, BotDeleted, InvitationRefused, NothingToChange.
+    Raises: UnknownBot, OfTheHouse, BotDeleted, EntryRefused, InvitationRefused, NothingToChange.
     """
     bot = bots.find(connection, name)
+    if entry != INVITED:
+        may_enter(connection, bot, ladder, entry)
+        raise NothingToChange(bot.name, f"free to play on the ladder {ladder}, without an invitation")
     opens = bots.invited(connection, code, at).ladder
     if opens != ladder:
         what = f"the ladder {opens}" if opens else "registration"
@@ -101,7 +137,7 @@ def may_enter(connection: Connection, bot: Bot, ladder: str, entry: str | Collec
         return
     if entry == INVITED:
         if not _entered(connection, bot, ladder):
-            raise EntryRefused(bot.name, ladder, "it is by invitation; ask the server's operator for a code")
+            raise EntryRefused(bot.name, ladder, _REMEDY.format(ladder=ladder))
     elif bot.owner.lower() not in {owner.lower() for owner in entry}:
         raise EntryRefused(bot.name, ladder, f"its owner, {bot.owner}, is not listed there")
 

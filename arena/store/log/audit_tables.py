@@ -35,7 +35,7 @@ MOST_FAULTS: Final = 20
 
 
 class TablesAudit:
-    """The results, voids, events and pruned replays in the tables."""
+    """The results, voids, events, seasons and pruned replays in the tables."""
 
     def __init__(self, connection: Connection, made: LogAudit) -> None:
         self._connection = connection
@@ -49,6 +49,7 @@ class TablesAudit:
         self._bot_events = iter(
             connection.execute(select(schema.bot_events).order_by(schema.bot_events.c.number)).all()
         )
+        self._seasons = {row.id: row for row in connection.execute(select(schema.seasons))}
         self._versions = {
             row.id: row.version for row in connection.execute(select(schema.versions.c.id, schema.versions.c.version))
         }
@@ -137,6 +138,8 @@ class TablesAudit:
                 self._expect(number, leaf, expected)
         elif kind is LeafKind.PRUNE:
             self._pruned += leaf["replays"]
+        elif kind is LeafKind.SEASON:
+            self._compare_season(number, leaf)
 
     def finish(self) -> None:
         """Find events in the tables that no leaf records."""
@@ -155,6 +158,8 @@ class TablesAudit:
             made.fault(None, f"no leaf tells of the last {left} things that the operator did to bots or owners")
         for kind, name, _ in self._events:
             made.fault(None, f"no leaf tells of the {kind} of the event {name}")
+        if self._seasons:
+            made.fault(None, f"no leaf tells of the beginning of the seasons {', '.join(sorted(self._seasons))}")
         pruned = self._connection.scalar(count.select_from(schema.replays).where(kept.segment.is_(None))) or 0
         if pruned > self._pruned:
             made.fault(None, f"{pruned} replays are pruned, and leaves tell of {self._pruned}")
@@ -226,6 +231,13 @@ class TablesAudit:
             bot = self._holders.get(event.name.lower(), 0)
             self._names[bot], self._said_names[bot] = event.new_name, text_of(event.new_name)
         self._expect(number, leaf, expected)
+
+    def _compare_season(self, number: int, leaf: Mapping[str, Any]) -> None:
+        season = self._seasons.pop(leaf["ladder"], None) if isinstance(leaf["ladder"], str) else None
+        if season is None:
+            self._made.fault(number, f"there is no season {leaf['ladder']!r} that no other leaf tells of")
+            return
+        self._expect(number, leaf, {"at": season.begun, "name": season.ladder, "season": season.number})
 
     def _expect(self, number: int, leaf: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         for name, value in expected.items():

@@ -149,7 +149,7 @@ type RegisterBotRequest struct {
 	// The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
 	// takes precedence.
 	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
-	// The code of an invitation, where the server requires one.
+	// The code of an invitation, where the server requires one. With an invitation to a ladder, the bot enters it at once.
 	Invitation string `protobuf:"bytes,3,opt,name=invitation,proto3" json:"invitation,omitempty"`
 	// The bot's token: "arena_" and 32 random bytes as 43 characters of base64url. Empty: the server chooses one, and a bot whose registration
 	// was not answered is lost.
@@ -1023,6 +1023,98 @@ func (x *ChallengeBotsResponse) GetMatchId() uint64 {
 	return 0
 }
 
+// The ladder that a bot enters.
+type JoinLadderRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ladder, by name.
+	Ladder string `protobuf:"bytes,1,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The code of an invitation to it.
+	Invitation    string `protobuf:"bytes,2,opt,name=invitation,proto3" json:"invitation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinLadderRequest) Reset() {
+	*x = JoinLadderRequest{}
+	mi := &file_arena_v1_bots_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinLadderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinLadderRequest) ProtoMessage() {}
+
+func (x *JoinLadderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_bots_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinLadderRequest.ProtoReflect.Descriptor instead.
+func (*JoinLadderRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *JoinLadderRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *JoinLadderRequest) GetInvitation() string {
+	if x != nil {
+		return x.Invitation
+	}
+	return ""
+}
+
+// The bot may play on the ladder.
+type JoinLadderResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinLadderResponse) Reset() {
+	*x = JoinLadderResponse{}
+	mi := &file_arena_v1_bots_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinLadderResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinLadderResponse) ProtoMessage() {}
+
+func (x *JoinLadderResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_bots_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinLadderResponse.ProtoReflect.Descriptor instead.
+func (*JoinLadderResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{16}
+}
+
 // A page of the list of the operator's decisions.
 type ListBotEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1036,7 +1128,7 @@ type ListBotEventsRequest struct {
 
 func (x *ListBotEventsRequest) Reset() {
 	*x = ListBotEventsRequest{}
-	mi := &file_arena_v1_bots_proto_msgTypes[15]
+	mi := &file_arena_v1_bots_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1140,7 @@ func (x *ListBotEventsRequest) String() string {
 func (*ListBotEventsRequest) ProtoMessage() {}
 
 func (x *ListBotEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_bots_proto_msgTypes[15]
+	mi := &file_arena_v1_bots_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1153,7 @@ func (x *ListBotEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBotEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListBotEventsRequest) Descriptor() ([]byte, []int) {
-	return file_arena_v1_bots_proto_rawDescGZIP(), []int{15}
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListBotEventsRequest) GetLimit() uint32 {
@@ -1091,7 +1183,7 @@ type ListBotEventsResponse struct {
 
 func (x *ListBotEventsResponse) Reset() {
 	*x = ListBotEventsResponse{}
-	mi := &file_arena_v1_bots_proto_msgTypes[16]
+	mi := &file_arena_v1_bots_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1195,7 @@ func (x *ListBotEventsResponse) String() string {
 func (*ListBotEventsResponse) ProtoMessage() {}
 
 func (x *ListBotEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_bots_proto_msgTypes[16]
+	mi := &file_arena_v1_bots_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1208,7 @@ func (x *ListBotEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBotEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListBotEventsResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_bots_proto_rawDescGZIP(), []int{16}
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListBotEventsResponse) GetEvents() []*BotEvent {
@@ -1154,7 +1246,7 @@ type BotEvent struct {
 
 func (x *BotEvent) Reset() {
 	*x = BotEvent{}
-	mi := &file_arena_v1_bots_proto_msgTypes[17]
+	mi := &file_arena_v1_bots_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1258,7 @@ func (x *BotEvent) String() string {
 func (*BotEvent) ProtoMessage() {}
 
 func (x *BotEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_bots_proto_msgTypes[17]
+	mi := &file_arena_v1_bots_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1271,7 @@ func (x *BotEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BotEvent.ProtoReflect.Descriptor instead.
 func (*BotEvent) Descriptor() ([]byte, []int) {
-	return file_arena_v1_bots_proto_rawDescGZIP(), []int{17}
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *BotEvent) GetNumber() uint64 {
@@ -1294,7 +1386,13 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12\x16\n" +
 	"\x06ladder\x18\x03 \x01(\tR\x06ladder\"6\n" +
 	"\x15ChallengeBotsResponse\x12\x1d\n" +
-	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\"Z\n" +
+	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\"K\n" +
+	"\x11JoinLadderRequest\x12\x16\n" +
+	"\x06ladder\x18\x01 \x01(\tR\x06ladder\x12\x1e\n" +
+	"\n" +
+	"invitation\x18\x02 \x01(\tR\n" +
+	"invitation\"\x14\n" +
+	"\x12JoinLadderResponse\"Z\n" +
 	"\x14ListBotEventsRequest\x12\x19\n" +
 	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\n" +
@@ -1321,7 +1419,7 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\x15BOT_EVENT_KIND_HIDDEN\x10\x03\x12\x18\n" +
 	"\x14BOT_EVENT_KIND_SHOWN\x10\x04\x12\x1a\n" +
 	"\x16BOT_EVENT_KIND_DELETED\x10\x05\x12\x1a\n" +
-	"\x16BOT_EVENT_KIND_RENAMED\x10\x062\xf8\x04\n" +
+	"\x16BOT_EVENT_KIND_RENAMED\x10\x062\xc1\x05\n" +
 	"\n" +
 	"BotService\x12J\n" +
 	"\vRegisterBot\x12\x1c.arena.v1.RegisterBotRequest\x1a\x1d.arena.v1.RegisterBotResponse\x12Y\n" +
@@ -1330,7 +1428,9 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\tUnparkBot\x12\x1a.arena.v1.UnparkBotRequest\x1a\x1b.arena.v1.UnparkBotResponse\x12J\n" +
 	"\vRotateToken\x12\x1c.arena.v1.RotateTokenRequest\x1a\x1d.arena.v1.RotateTokenResponse\x12J\n" +
 	"\vRevokeToken\x12\x1c.arena.v1.RevokeTokenRequest\x1a\x1d.arena.v1.RevokeTokenResponse\x12P\n" +
-	"\rChallengeBots\x12\x1e.arena.v1.ChallengeBotsRequest\x1a\x1f.arena.v1.ChallengeBotsResponse\x12P\n" +
+	"\rChallengeBots\x12\x1e.arena.v1.ChallengeBotsRequest\x1a\x1f.arena.v1.ChallengeBotsResponse\x12G\n" +
+	"\n" +
+	"JoinLadder\x12\x1b.arena.v1.JoinLadderRequest\x1a\x1c.arena.v1.JoinLadderResponse\x12P\n" +
 	"\rListBotEvents\x12\x1e.arena.v1.ListBotEventsRequest\x1a\x1f.arena.v1.ListBotEventsResponseB-\n" +
 	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
@@ -1347,7 +1447,7 @@ func file_arena_v1_bots_proto_rawDescGZIP() []byte {
 }
 
 var file_arena_v1_bots_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_arena_v1_bots_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_arena_v1_bots_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_arena_v1_bots_proto_goTypes = []any{
 	(ParkCause)(0),                   // 0: arena.v1.ParkCause
 	(BotEventKind)(0),                // 1: arena.v1.BotEventKind
@@ -1366,17 +1466,19 @@ var file_arena_v1_bots_proto_goTypes = []any{
 	(*RevokeTokenResponse)(nil),      // 14: arena.v1.RevokeTokenResponse
 	(*ChallengeBotsRequest)(nil),     // 15: arena.v1.ChallengeBotsRequest
 	(*ChallengeBotsResponse)(nil),    // 16: arena.v1.ChallengeBotsResponse
-	(*ListBotEventsRequest)(nil),     // 17: arena.v1.ListBotEventsRequest
-	(*ListBotEventsResponse)(nil),    // 18: arena.v1.ListBotEventsResponse
-	(*BotEvent)(nil),                 // 19: arena.v1.BotEvent
-	(*timestamppb.Timestamp)(nil),    // 20: google.protobuf.Timestamp
+	(*JoinLadderRequest)(nil),        // 17: arena.v1.JoinLadderRequest
+	(*JoinLadderResponse)(nil),       // 18: arena.v1.JoinLadderResponse
+	(*ListBotEventsRequest)(nil),     // 19: arena.v1.ListBotEventsRequest
+	(*ListBotEventsResponse)(nil),    // 20: arena.v1.ListBotEventsResponse
+	(*BotEvent)(nil),                 // 21: arena.v1.BotEvent
+	(*timestamppb.Timestamp)(nil),    // 22: google.protobuf.Timestamp
 }
 var file_arena_v1_bots_proto_depIdxs = []int32{
 	8,  // 0: arena.v1.ListBotsResponse.bots:type_name -> arena.v1.BotEntry
-	20, // 1: arena.v1.BotEntry.registered:type_name -> google.protobuf.Timestamp
+	22, // 1: arena.v1.BotEntry.registered:type_name -> google.protobuf.Timestamp
 	0,  // 2: arena.v1.BotEntry.park_cause:type_name -> arena.v1.ParkCause
-	19, // 3: arena.v1.ListBotEventsResponse.events:type_name -> arena.v1.BotEvent
-	20, // 4: arena.v1.BotEvent.at:type_name -> google.protobuf.Timestamp
+	21, // 3: arena.v1.ListBotEventsResponse.events:type_name -> arena.v1.BotEvent
+	22, // 4: arena.v1.BotEvent.at:type_name -> google.protobuf.Timestamp
 	1,  // 5: arena.v1.BotEvent.kind:type_name -> arena.v1.BotEventKind
 	2,  // 6: arena.v1.BotService.RegisterBot:input_type -> arena.v1.RegisterBotRequest
 	4,  // 7: arena.v1.BotService.CreateInvitation:input_type -> arena.v1.CreateInvitationRequest
@@ -1385,17 +1487,19 @@ var file_arena_v1_bots_proto_depIdxs = []int32{
 	11, // 10: arena.v1.BotService.RotateToken:input_type -> arena.v1.RotateTokenRequest
 	13, // 11: arena.v1.BotService.RevokeToken:input_type -> arena.v1.RevokeTokenRequest
 	15, // 12: arena.v1.BotService.ChallengeBots:input_type -> arena.v1.ChallengeBotsRequest
-	17, // 13: arena.v1.BotService.ListBotEvents:input_type -> arena.v1.ListBotEventsRequest
-	3,  // 14: arena.v1.BotService.RegisterBot:output_type -> arena.v1.RegisterBotResponse
-	5,  // 15: arena.v1.BotService.CreateInvitation:output_type -> arena.v1.CreateInvitationResponse
-	7,  // 16: arena.v1.BotService.ListBots:output_type -> arena.v1.ListBotsResponse
-	10, // 17: arena.v1.BotService.UnparkBot:output_type -> arena.v1.UnparkBotResponse
-	12, // 18: arena.v1.BotService.RotateToken:output_type -> arena.v1.RotateTokenResponse
-	14, // 19: arena.v1.BotService.RevokeToken:output_type -> arena.v1.RevokeTokenResponse
-	16, // 20: arena.v1.BotService.ChallengeBots:output_type -> arena.v1.ChallengeBotsResponse
-	18, // 21: arena.v1.BotService.ListBotEvents:output_type -> arena.v1.ListBotEventsResponse
-	14, // [14:22] is the sub-list for method output_type
-	6,  // [6:14] is the sub-list for method input_type
+	17, // 13: arena.v1.BotService.JoinLadder:input_type -> arena.v1.JoinLadderRequest
+	19, // 14: arena.v1.BotService.ListBotEvents:input_type -> arena.v1.ListBotEventsRequest
+	3,  // 15: arena.v1.BotService.RegisterBot:output_type -> arena.v1.RegisterBotResponse
+	5,  // 16: arena.v1.BotService.CreateInvitation:output_type -> arena.v1.CreateInvitationResponse
+	7,  // 17: arena.v1.BotService.ListBots:output_type -> arena.v1.ListBotsResponse
+	10, // 18: arena.v1.BotService.UnparkBot:output_type -> arena.v1.UnparkBotResponse
+	12, // 19: arena.v1.BotService.RotateToken:output_type -> arena.v1.RotateTokenResponse
+	14, // 20: arena.v1.BotService.RevokeToken:output_type -> arena.v1.RevokeTokenResponse
+	16, // 21: arena.v1.BotService.ChallengeBots:output_type -> arena.v1.ChallengeBotsResponse
+	18, // 22: arena.v1.BotService.JoinLadder:output_type -> arena.v1.JoinLadderResponse
+	20, // 23: arena.v1.BotService.ListBotEvents:output_type -> arena.v1.ListBotEventsResponse
+	15, // [15:24] is the sub-list for method output_type
+	6,  // [6:15] is the sub-list for method input_type
 	6,  // [6:6] is the sub-list for extension type_name
 	6,  // [6:6] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
@@ -1408,15 +1512,15 @@ func file_arena_v1_bots_proto_init() {
 	}
 	file_arena_v1_bots_proto_msgTypes[4].OneofWrappers = []any{}
 	file_arena_v1_bots_proto_msgTypes[6].OneofWrappers = []any{}
-	file_arena_v1_bots_proto_msgTypes[15].OneofWrappers = []any{}
 	file_arena_v1_bots_proto_msgTypes[17].OneofWrappers = []any{}
+	file_arena_v1_bots_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_bots_proto_rawDesc), len(file_arena_v1_bots_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

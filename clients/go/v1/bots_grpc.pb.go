@@ -26,6 +26,7 @@ const (
 	BotService_RotateToken_FullMethodName      = "/arena.v1.BotService/RotateToken"
 	BotService_RevokeToken_FullMethodName      = "/arena.v1.BotService/RevokeToken"
 	BotService_ChallengeBots_FullMethodName    = "/arena.v1.BotService/ChallengeBots"
+	BotService_JoinLadder_FullMethodName       = "/arena.v1.BotService/JoinLadder"
 	BotService_ListBotEvents_FullMethodName    = "/arena.v1.BotService/ListBotEvents"
 )
 
@@ -42,7 +43,7 @@ type BotServiceClient interface {
 	// server allows. RESOURCE_EXHAUSTED: the caller's address registered too many bots lately.
 	RegisterBot(ctx context.Context, in *RegisterBotRequest, opts ...grpc.CallOption) (*RegisterBotResponse, error)
 	// Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
-	// operator's token, a file in the server's data directory.
+	// operator's token, a file in the server's data directory. OperatorService.CreateInvitations can do more.
 	// PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
 	CreateInvitation(ctx context.Context, in *CreateInvitationRequest, opts ...grpc.CallOption) (*CreateInvitationResponse, error)
 	// Lists all registered bots except those that the operator has hidden or deleted.
@@ -67,6 +68,10 @@ type BotServiceClient interface {
 	// parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
 	// the bots of one owner may send, or than one bot may get.
 	ChallengeBots(ctx context.Context, in *ChallengeBotsRequest, opts ...grpc.CallOption) (*ChallengeBotsResponse, error)
+	// Lets a bot, whose token the call carries, enter a ladder with an invitation.
+	// UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
+	// the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+	JoinLadder(ctx context.Context, in *JoinLadderRequest, opts ...grpc.CallOption) (*JoinLadderResponse, error)
 	// Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
 	// INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
 	ListBotEvents(ctx context.Context, in *ListBotEventsRequest, opts ...grpc.CallOption) (*ListBotEventsResponse, error)
@@ -150,6 +155,16 @@ func (c *botServiceClient) ChallengeBots(ctx context.Context, in *ChallengeBotsR
 	return out, nil
 }
 
+func (c *botServiceClient) JoinLadder(ctx context.Context, in *JoinLadderRequest, opts ...grpc.CallOption) (*JoinLadderResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(JoinLadderResponse)
+	err := c.cc.Invoke(ctx, BotService_JoinLadder_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *botServiceClient) ListBotEvents(ctx context.Context, in *ListBotEventsRequest, opts ...grpc.CallOption) (*ListBotEventsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListBotEventsResponse)
@@ -173,7 +188,7 @@ type BotServiceServer interface {
 	// server allows. RESOURCE_EXHAUSTED: the caller's address registered too many bots lately.
 	RegisterBot(context.Context, *RegisterBotRequest) (*RegisterBotResponse, error)
 	// Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
-	// operator's token, a file in the server's data directory.
+	// operator's token, a file in the server's data directory. OperatorService.CreateInvitations can do more.
 	// PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
 	CreateInvitation(context.Context, *CreateInvitationRequest) (*CreateInvitationResponse, error)
 	// Lists all registered bots except those that the operator has hidden or deleted.
@@ -198,6 +213,10 @@ type BotServiceServer interface {
 	// parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
 	// the bots of one owner may send, or than one bot may get.
 	ChallengeBots(context.Context, *ChallengeBotsRequest) (*ChallengeBotsResponse, error)
+	// Lets a bot, whose token the call carries, enter a ladder with an invitation.
+	// UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
+	// the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+	JoinLadder(context.Context, *JoinLadderRequest) (*JoinLadderResponse, error)
 	// Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
 	// INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
 	ListBotEvents(context.Context, *ListBotEventsRequest) (*ListBotEventsResponse, error)
@@ -231,6 +250,9 @@ func (UnimplementedBotServiceServer) RevokeToken(context.Context, *RevokeTokenRe
 }
 func (UnimplementedBotServiceServer) ChallengeBots(context.Context, *ChallengeBotsRequest) (*ChallengeBotsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ChallengeBots not implemented")
+}
+func (UnimplementedBotServiceServer) JoinLadder(context.Context, *JoinLadderRequest) (*JoinLadderResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method JoinLadder not implemented")
 }
 func (UnimplementedBotServiceServer) ListBotEvents(context.Context, *ListBotEventsRequest) (*ListBotEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListBotEvents not implemented")
@@ -382,6 +404,24 @@ func _BotService_ChallengeBots_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _BotService_JoinLadder_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(JoinLadderRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BotServiceServer).JoinLadder(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BotService_JoinLadder_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BotServiceServer).JoinLadder(ctx, req.(*JoinLadderRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _BotService_ListBotEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListBotEventsRequest)
 	if err := dec(in); err != nil {
@@ -434,6 +474,10 @@ var BotService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ChallengeBots",
 			Handler:    _BotService_ChallengeBots_Handler,
+		},
+		{
+			MethodName: "JoinLadder",
+			Handler:    _BotService_JoinLadder_Handler,
 		},
 		{
 			MethodName: "ListBotEvents",

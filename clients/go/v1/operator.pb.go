@@ -896,6 +896,574 @@ func (x *DrainResponse) GetDone() bool {
 	return false
 }
 
+// The invitations to create.
+type CreateInvitationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The owner of the bot to be registered, under the rules of RegisterBotRequest.name. One invitation is created.
+	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// The beginning of the names of new owners. A number follows it: 1, 2, …, without those of owners that have a bot or an invitation.
+	OwnerPrefix string `protobuf:"bytes,2,opt,name=owner_prefix,json=ownerPrefix,proto3" json:"owner_prefix,omitempty"`
+	// The number of invitations with `owner_prefix`: 1 to 1000.
+	Count uint32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// The ladder, by name, that the bot can enter; empty if the invitation is only for registration.
+	Ladder string `protobuf:"bytes,4,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The time from which the invitation is refused; absent if it does not expire.
+	Expires       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires,proto3" json:"expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateInvitationsRequest) Reset() {
+	*x = CreateInvitationsRequest{}
+	mi := &file_arena_v1_operator_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateInvitationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateInvitationsRequest) ProtoMessage() {}
+
+func (x *CreateInvitationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateInvitationsRequest.ProtoReflect.Descriptor instead.
+func (*CreateInvitationsRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CreateInvitationsRequest) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *CreateInvitationsRequest) GetOwnerPrefix() string {
+	if x != nil {
+		return x.OwnerPrefix
+	}
+	return ""
+}
+
+func (x *CreateInvitationsRequest) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *CreateInvitationsRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *CreateInvitationsRequest) GetExpires() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Expires
+	}
+	return nil
+}
+
+// The new invitations.
+type CreateInvitationsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The invitations, in the order of their numbers.
+	Invitations   []*NewInvitation `protobuf:"bytes,1,rep,name=invitations,proto3" json:"invitations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateInvitationsResponse) Reset() {
+	*x = CreateInvitationsResponse{}
+	mi := &file_arena_v1_operator_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateInvitationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateInvitationsResponse) ProtoMessage() {}
+
+func (x *CreateInvitationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateInvitationsResponse.ProtoReflect.Descriptor instead.
+func (*CreateInvitationsResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CreateInvitationsResponse) GetInvitations() []*NewInvitation {
+	if x != nil {
+		return x.Invitations
+	}
+	return nil
+}
+
+// A new invitation.
+type NewInvitation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The owner of the bot to be registered.
+	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// The invitation's code. The server does not show it again.
+	Invitation    string `protobuf:"bytes,2,opt,name=invitation,proto3" json:"invitation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NewInvitation) Reset() {
+	*x = NewInvitation{}
+	mi := &file_arena_v1_operator_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NewInvitation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NewInvitation) ProtoMessage() {}
+
+func (x *NewInvitation) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NewInvitation.ProtoReflect.Descriptor instead.
+func (*NewInvitation) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *NewInvitation) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *NewInvitation) GetInvitation() string {
+	if x != nil {
+		return x.Invitation
+	}
+	return ""
+}
+
+// A page of the list of invitations.
+type ListInvitationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The largest number of invitations on the page; 1000 where absent.
+	Limit *uint32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInvitationsRequest) Reset() {
+	*x = ListInvitationsRequest{}
+	mi := &file_arena_v1_operator_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInvitationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInvitationsRequest) ProtoMessage() {}
+
+func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
+func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListInvitationsRequest) GetLimit() uint32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListInvitationsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// A page of the list of invitations.
+type ListInvitationsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The invitations, in the order of their numbers.
+	Invitations []*InvitationEntry `protobuf:"bytes,1,rep,name=invitations,proto3" json:"invitations,omitempty"`
+	// The token of the next page; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInvitationsResponse) Reset() {
+	*x = ListInvitationsResponse{}
+	mi := &file_arena_v1_operator_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInvitationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInvitationsResponse) ProtoMessage() {}
+
+func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
+func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListInvitationsResponse) GetInvitations() []*InvitationEntry {
+	if x != nil {
+		return x.Invitations
+	}
+	return nil
+}
+
+func (x *ListInvitationsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// An invitation.
+type InvitationEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the invitation: 1, 2, … in order.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// The owner of the bot that it registers; empty once that bot is deleted.
+	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
+	// The ladder, by name, that it opens; empty if it is only for registration.
+	Ladder string `protobuf:"bytes,3,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The time of its creation.
+	Created *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created,proto3" json:"created,omitempty"`
+	// The time from which it is refused; absent if it does not expire.
+	Expires *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires,proto3" json:"expires,omitempty"`
+	// The time at which it was revoked; absent if it was not.
+	Revoked *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=revoked,proto3" json:"revoked,omitempty"`
+	// The name of the bot that used it; empty if none has.
+	UsedBy        string `protobuf:"bytes,7,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InvitationEntry) Reset() {
+	*x = InvitationEntry{}
+	mi := &file_arena_v1_operator_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InvitationEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InvitationEntry) ProtoMessage() {}
+
+func (x *InvitationEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InvitationEntry.ProtoReflect.Descriptor instead.
+func (*InvitationEntry) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *InvitationEntry) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *InvitationEntry) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *InvitationEntry) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *InvitationEntry) GetCreated() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Created
+	}
+	return nil
+}
+
+func (x *InvitationEntry) GetExpires() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Expires
+	}
+	return nil
+}
+
+func (x *InvitationEntry) GetRevoked() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Revoked
+	}
+	return nil
+}
+
+func (x *InvitationEntry) GetUsedBy() string {
+	if x != nil {
+		return x.UsedBy
+	}
+	return ""
+}
+
+// The invitation to revoke.
+type RevokeInvitationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the invitation.
+	Number        uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeInvitationRequest) Reset() {
+	*x = RevokeInvitationRequest{}
+	mi := &file_arena_v1_operator_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeInvitationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeInvitationRequest) ProtoMessage() {}
+
+func (x *RevokeInvitationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeInvitationRequest.ProtoReflect.Descriptor instead.
+func (*RevokeInvitationRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *RevokeInvitationRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+// The invitation is revoked.
+type RevokeInvitationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeInvitationResponse) Reset() {
+	*x = RevokeInvitationResponse{}
+	mi := &file_arena_v1_operator_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeInvitationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeInvitationResponse) ProtoMessage() {}
+
+func (x *RevokeInvitationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeInvitationResponse.ProtoReflect.Descriptor instead.
+func (*RevokeInvitationResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{25}
+}
+
+// The ladder that begins a season.
+type BeginSeasonRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ladder, by name. The default ladder of a game has the game's name.
+	Ladder        string `protobuf:"bytes,1,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginSeasonRequest) Reset() {
+	*x = BeginSeasonRequest{}
+	mi := &file_arena_v1_operator_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginSeasonRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginSeasonRequest) ProtoMessage() {}
+
+func (x *BeginSeasonRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginSeasonRequest.ProtoReflect.Descriptor instead.
+func (*BeginSeasonRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *BeginSeasonRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+// The new season.
+type BeginSeasonResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the season, from 2.
+	Season        uint32 `protobuf:"varint,1,opt,name=season,proto3" json:"season,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginSeasonResponse) Reset() {
+	*x = BeginSeasonResponse{}
+	mi := &file_arena_v1_operator_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginSeasonResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginSeasonResponse) ProtoMessage() {}
+
+func (x *BeginSeasonResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginSeasonResponse.ProtoReflect.Descriptor instead.
+func (*BeginSeasonResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *BeginSeasonResponse) GetSeason() uint32 {
+	if x != nil {
+		return x.Season
+	}
+	return 0
+}
+
 var File_arena_v1_operator_proto protoreflect.FileDescriptor
 
 const file_arena_v1_operator_proto_rawDesc = "" +
@@ -943,7 +1511,43 @@ const file_arena_v1_operator_proto_rawDesc = "" +
 	"\x11RenameBotResponse\"=\n" +
 	"\rDrainResponse\x12\x18\n" +
 	"\aplaying\x18\x01 \x01(\rR\aplaying\x12\x12\n" +
-	"\x04done\x18\x02 \x01(\bR\x04done2\xfa\x04\n" +
+	"\x04done\x18\x02 \x01(\bR\x04done\"\xb7\x01\n" +
+	"\x18CreateInvitationsRequest\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
+	"\fowner_prefix\x18\x02 \x01(\tR\vownerPrefix\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\rR\x05count\x12\x16\n" +
+	"\x06ladder\x18\x04 \x01(\tR\x06ladder\x124\n" +
+	"\aexpires\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"V\n" +
+	"\x19CreateInvitationsResponse\x129\n" +
+	"\vinvitations\x18\x01 \x03(\v2\x17.arena.v1.NewInvitationR\vinvitations\"E\n" +
+	"\rNewInvitation\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x1e\n" +
+	"\n" +
+	"invitation\x18\x02 \x01(\tR\n" +
+	"invitation\"\\\n" +
+	"\x16ListInvitationsRequest\x12\x19\n" +
+	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageTokenB\b\n" +
+	"\x06_limit\"~\n" +
+	"\x17ListInvitationsResponse\x12;\n" +
+	"\vinvitations\x18\x01 \x03(\v2\x19.arena.v1.InvitationEntryR\vinvitations\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x96\x02\n" +
+	"\x0fInvitationEntry\x12\x1a\n" +
+	"\x06number\x18\x01 \x01(\x04B\x020\x02R\x06number\x12\x14\n" +
+	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x16\n" +
+	"\x06ladder\x18\x03 \x01(\tR\x06ladder\x124\n" +
+	"\acreated\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\acreated\x124\n" +
+	"\aexpires\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\x124\n" +
+	"\arevoked\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\arevoked\x12\x17\n" +
+	"\aused_by\x18\a \x01(\tR\x06usedBy\"5\n" +
+	"\x17RevokeInvitationRequest\x12\x1a\n" +
+	"\x06number\x18\x01 \x01(\x04B\x020\x02R\x06number\"\x1a\n" +
+	"\x18RevokeInvitationResponse\",\n" +
+	"\x12BeginSeasonRequest\x12\x16\n" +
+	"\x06ladder\x18\x01 \x01(\tR\x06ladder\"-\n" +
+	"\x13BeginSeasonResponse\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\rR\x06season2\xd7\a\n" +
 	"\x0fOperatorService\x12:\n" +
 	"\x05Drain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n" +
 	"\n" +
@@ -955,7 +1559,11 @@ const file_arena_v1_operator_proto_rawDesc = "" +
 	"\aHideBot\x12\x18.arena.v1.HideBotRequest\x1a\x19.arena.v1.HideBotResponse\x12>\n" +
 	"\aShowBot\x12\x18.arena.v1.ShowBotRequest\x1a\x19.arena.v1.ShowBotResponse\x12D\n" +
 	"\tDeleteBot\x12\x1a.arena.v1.DeleteBotRequest\x1a\x1b.arena.v1.DeleteBotResponse\x12D\n" +
-	"\tRenameBot\x12\x1a.arena.v1.RenameBotRequest\x1a\x1b.arena.v1.RenameBotResponseB-\n" +
+	"\tRenameBot\x12\x1a.arena.v1.RenameBotRequest\x1a\x1b.arena.v1.RenameBotResponse\x12\\\n" +
+	"\x11CreateInvitations\x12\".arena.v1.CreateInvitationsRequest\x1a#.arena.v1.CreateInvitationsResponse\x12V\n" +
+	"\x0fListInvitations\x12 .arena.v1.ListInvitationsRequest\x1a!.arena.v1.ListInvitationsResponse\x12Y\n" +
+	"\x10RevokeInvitation\x12!.arena.v1.RevokeInvitationRequest\x1a\".arena.v1.RevokeInvitationResponse\x12J\n" +
+	"\vBeginSeason\x12\x1c.arena.v1.BeginSeasonRequest\x1a\x1d.arena.v1.BeginSeasonResponseB-\n" +
 	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
 var (
@@ -970,53 +1578,77 @@ func file_arena_v1_operator_proto_rawDescGZIP() []byte {
 	return file_arena_v1_operator_proto_rawDescData
 }
 
-var file_arena_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_arena_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_arena_v1_operator_proto_goTypes = []any{
-	(*DrainRequest)(nil),          // 0: arena.v1.DrainRequest
-	(*VoidResultRequest)(nil),     // 1: arena.v1.VoidResultRequest
-	(*VoidResultResponse)(nil),    // 2: arena.v1.VoidResultResponse
-	(*VoidResultsRequest)(nil),    // 3: arena.v1.VoidResultsRequest
-	(*VoidResultsResponse)(nil),   // 4: arena.v1.VoidResultsResponse
-	(*BanOwnerRequest)(nil),       // 5: arena.v1.BanOwnerRequest
-	(*BanOwnerResponse)(nil),      // 6: arena.v1.BanOwnerResponse
-	(*UnbanOwnerRequest)(nil),     // 7: arena.v1.UnbanOwnerRequest
-	(*UnbanOwnerResponse)(nil),    // 8: arena.v1.UnbanOwnerResponse
-	(*HideBotRequest)(nil),        // 9: arena.v1.HideBotRequest
-	(*HideBotResponse)(nil),       // 10: arena.v1.HideBotResponse
-	(*ShowBotRequest)(nil),        // 11: arena.v1.ShowBotRequest
-	(*ShowBotResponse)(nil),       // 12: arena.v1.ShowBotResponse
-	(*DeleteBotRequest)(nil),      // 13: arena.v1.DeleteBotRequest
-	(*DeleteBotResponse)(nil),     // 14: arena.v1.DeleteBotResponse
-	(*RenameBotRequest)(nil),      // 15: arena.v1.RenameBotRequest
-	(*RenameBotResponse)(nil),     // 16: arena.v1.RenameBotResponse
-	(*DrainResponse)(nil),         // 17: arena.v1.DrainResponse
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*DrainRequest)(nil),              // 0: arena.v1.DrainRequest
+	(*VoidResultRequest)(nil),         // 1: arena.v1.VoidResultRequest
+	(*VoidResultResponse)(nil),        // 2: arena.v1.VoidResultResponse
+	(*VoidResultsRequest)(nil),        // 3: arena.v1.VoidResultsRequest
+	(*VoidResultsResponse)(nil),       // 4: arena.v1.VoidResultsResponse
+	(*BanOwnerRequest)(nil),           // 5: arena.v1.BanOwnerRequest
+	(*BanOwnerResponse)(nil),          // 6: arena.v1.BanOwnerResponse
+	(*UnbanOwnerRequest)(nil),         // 7: arena.v1.UnbanOwnerRequest
+	(*UnbanOwnerResponse)(nil),        // 8: arena.v1.UnbanOwnerResponse
+	(*HideBotRequest)(nil),            // 9: arena.v1.HideBotRequest
+	(*HideBotResponse)(nil),           // 10: arena.v1.HideBotResponse
+	(*ShowBotRequest)(nil),            // 11: arena.v1.ShowBotRequest
+	(*ShowBotResponse)(nil),           // 12: arena.v1.ShowBotResponse
+	(*DeleteBotRequest)(nil),          // 13: arena.v1.DeleteBotRequest
+	(*DeleteBotResponse)(nil),         // 14: arena.v1.DeleteBotResponse
+	(*RenameBotRequest)(nil),          // 15: arena.v1.RenameBotRequest
+	(*RenameBotResponse)(nil),         // 16: arena.v1.RenameBotResponse
+	(*DrainResponse)(nil),             // 17: arena.v1.DrainResponse
+	(*CreateInvitationsRequest)(nil),  // 18: arena.v1.CreateInvitationsRequest
+	(*CreateInvitationsResponse)(nil), // 19: arena.v1.CreateInvitationsResponse
+	(*NewInvitation)(nil),             // 20: arena.v1.NewInvitation
+	(*ListInvitationsRequest)(nil),    // 21: arena.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 22: arena.v1.ListInvitationsResponse
+	(*InvitationEntry)(nil),           // 23: arena.v1.InvitationEntry
+	(*RevokeInvitationRequest)(nil),   // 24: arena.v1.RevokeInvitationRequest
+	(*RevokeInvitationResponse)(nil),  // 25: arena.v1.RevokeInvitationResponse
+	(*BeginSeasonRequest)(nil),        // 26: arena.v1.BeginSeasonRequest
+	(*BeginSeasonResponse)(nil),       // 27: arena.v1.BeginSeasonResponse
+	(*timestamppb.Timestamp)(nil),     // 28: google.protobuf.Timestamp
 }
 var file_arena_v1_operator_proto_depIdxs = []int32{
-	18, // 0: arena.v1.VoidResultsRequest.since:type_name -> google.protobuf.Timestamp
-	0,  // 1: arena.v1.OperatorService.Drain:input_type -> arena.v1.DrainRequest
-	1,  // 2: arena.v1.OperatorService.VoidResult:input_type -> arena.v1.VoidResultRequest
-	3,  // 3: arena.v1.OperatorService.VoidResults:input_type -> arena.v1.VoidResultsRequest
-	5,  // 4: arena.v1.OperatorService.BanOwner:input_type -> arena.v1.BanOwnerRequest
-	7,  // 5: arena.v1.OperatorService.UnbanOwner:input_type -> arena.v1.UnbanOwnerRequest
-	9,  // 6: arena.v1.OperatorService.HideBot:input_type -> arena.v1.HideBotRequest
-	11, // 7: arena.v1.OperatorService.ShowBot:input_type -> arena.v1.ShowBotRequest
-	13, // 8: arena.v1.OperatorService.DeleteBot:input_type -> arena.v1.DeleteBotRequest
-	15, // 9: arena.v1.OperatorService.RenameBot:input_type -> arena.v1.RenameBotRequest
-	17, // 10: arena.v1.OperatorService.Drain:output_type -> arena.v1.DrainResponse
-	2,  // 11: arena.v1.OperatorService.VoidResult:output_type -> arena.v1.VoidResultResponse
-	4,  // 12: arena.v1.OperatorService.VoidResults:output_type -> arena.v1.VoidResultsResponse
-	6,  // 13: arena.v1.OperatorService.BanOwner:output_type -> arena.v1.BanOwnerResponse
-	8,  // 14: arena.v1.OperatorService.UnbanOwner:output_type -> arena.v1.UnbanOwnerResponse
-	10, // 15: arena.v1.OperatorService.HideBot:output_type -> arena.v1.HideBotResponse
-	12, // 16: arena.v1.OperatorService.ShowBot:output_type -> arena.v1.ShowBotResponse
-	14, // 17: arena.v1.OperatorService.DeleteBot:output_type -> arena.v1.DeleteBotResponse
-	16, // 18: arena.v1.OperatorService.RenameBot:output_type -> arena.v1.RenameBotResponse
-	10, // [10:19] is the sub-list for method output_type
-	1,  // [1:10] is the sub-list for method input_type
-	1,  // [1:1] is the sub-list for extension type_name
-	1,  // [1:1] is the sub-list for extension extendee
-	0,  // [0:1] is the sub-list for field type_name
+	28, // 0: arena.v1.VoidResultsRequest.since:type_name -> google.protobuf.Timestamp
+	28, // 1: arena.v1.CreateInvitationsRequest.expires:type_name -> google.protobuf.Timestamp
+	20, // 2: arena.v1.CreateInvitationsResponse.invitations:type_name -> arena.v1.NewInvitation
+	23, // 3: arena.v1.ListInvitationsResponse.invitations:type_name -> arena.v1.InvitationEntry
+	28, // 4: arena.v1.InvitationEntry.created:type_name -> google.protobuf.Timestamp
+	28, // 5: arena.v1.InvitationEntry.expires:type_name -> google.protobuf.Timestamp
+	28, // 6: arena.v1.InvitationEntry.revoked:type_name -> google.protobuf.Timestamp
+	0,  // 7: arena.v1.OperatorService.Drain:input_type -> arena.v1.DrainRequest
+	1,  // 8: arena.v1.OperatorService.VoidResult:input_type -> arena.v1.VoidResultRequest
+	3,  // 9: arena.v1.OperatorService.VoidResults:input_type -> arena.v1.VoidResultsRequest
+	5,  // 10: arena.v1.OperatorService.BanOwner:input_type -> arena.v1.BanOwnerRequest
+	7,  // 11: arena.v1.OperatorService.UnbanOwner:input_type -> arena.v1.UnbanOwnerRequest
+	9,  // 12: arena.v1.OperatorService.HideBot:input_type -> arena.v1.HideBotRequest
+	11, // 13: arena.v1.OperatorService.ShowBot:input_type -> arena.v1.ShowBotRequest
+	13, // 14: arena.v1.OperatorService.DeleteBot:input_type -> arena.v1.DeleteBotRequest
+	15, // 15: arena.v1.OperatorService.RenameBot:input_type -> arena.v1.RenameBotRequest
+	18, // 16: arena.v1.OperatorService.CreateInvitations:input_type -> arena.v1.CreateInvitationsRequest
+	21, // 17: arena.v1.OperatorService.ListInvitations:input_type -> arena.v1.ListInvitationsRequest
+	24, // 18: arena.v1.OperatorService.RevokeInvitation:input_type -> arena.v1.RevokeInvitationRequest
+	26, // 19: arena.v1.OperatorService.BeginSeason:input_type -> arena.v1.BeginSeasonRequest
+	17, // 20: arena.v1.OperatorService.Drain:output_type -> arena.v1.DrainResponse
+	2,  // 21: arena.v1.OperatorService.VoidResult:output_type -> arena.v1.VoidResultResponse
+	4,  // 22: arena.v1.OperatorService.VoidResults:output_type -> arena.v1.VoidResultsResponse
+	6,  // 23: arena.v1.OperatorService.BanOwner:output_type -> arena.v1.BanOwnerResponse
+	8,  // 24: arena.v1.OperatorService.UnbanOwner:output_type -> arena.v1.UnbanOwnerResponse
+	10, // 25: arena.v1.OperatorService.HideBot:output_type -> arena.v1.HideBotResponse
+	12, // 26: arena.v1.OperatorService.ShowBot:output_type -> arena.v1.ShowBotResponse
+	14, // 27: arena.v1.OperatorService.DeleteBot:output_type -> arena.v1.DeleteBotResponse
+	16, // 28: arena.v1.OperatorService.RenameBot:output_type -> arena.v1.RenameBotResponse
+	19, // 29: arena.v1.OperatorService.CreateInvitations:output_type -> arena.v1.CreateInvitationsResponse
+	22, // 30: arena.v1.OperatorService.ListInvitations:output_type -> arena.v1.ListInvitationsResponse
+	25, // 31: arena.v1.OperatorService.RevokeInvitation:output_type -> arena.v1.RevokeInvitationResponse
+	27, // 32: arena.v1.OperatorService.BeginSeason:output_type -> arena.v1.BeginSeasonResponse
+	20, // [20:33] is the sub-list for method output_type
+	7,  // [7:20] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_operator_proto_init() }
@@ -1026,13 +1658,14 @@ func file_arena_v1_operator_proto_init() {
 	}
 	file_arena_v1_operator_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arena_v1_operator_proto_msgTypes[3].OneofWrappers = []any{}
+	file_arena_v1_operator_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_operator_proto_rawDesc), len(file_arena_v1_operator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

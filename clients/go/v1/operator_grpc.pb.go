@@ -19,15 +19,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	OperatorService_Drain_FullMethodName       = "/arena.v1.OperatorService/Drain"
-	OperatorService_VoidResult_FullMethodName  = "/arena.v1.OperatorService/VoidResult"
-	OperatorService_VoidResults_FullMethodName = "/arena.v1.OperatorService/VoidResults"
-	OperatorService_BanOwner_FullMethodName    = "/arena.v1.OperatorService/BanOwner"
-	OperatorService_UnbanOwner_FullMethodName  = "/arena.v1.OperatorService/UnbanOwner"
-	OperatorService_HideBot_FullMethodName     = "/arena.v1.OperatorService/HideBot"
-	OperatorService_ShowBot_FullMethodName     = "/arena.v1.OperatorService/ShowBot"
-	OperatorService_DeleteBot_FullMethodName   = "/arena.v1.OperatorService/DeleteBot"
-	OperatorService_RenameBot_FullMethodName   = "/arena.v1.OperatorService/RenameBot"
+	OperatorService_Drain_FullMethodName             = "/arena.v1.OperatorService/Drain"
+	OperatorService_VoidResult_FullMethodName        = "/arena.v1.OperatorService/VoidResult"
+	OperatorService_VoidResults_FullMethodName       = "/arena.v1.OperatorService/VoidResults"
+	OperatorService_BanOwner_FullMethodName          = "/arena.v1.OperatorService/BanOwner"
+	OperatorService_UnbanOwner_FullMethodName        = "/arena.v1.OperatorService/UnbanOwner"
+	OperatorService_HideBot_FullMethodName           = "/arena.v1.OperatorService/HideBot"
+	OperatorService_ShowBot_FullMethodName           = "/arena.v1.OperatorService/ShowBot"
+	OperatorService_DeleteBot_FullMethodName         = "/arena.v1.OperatorService/DeleteBot"
+	OperatorService_RenameBot_FullMethodName         = "/arena.v1.OperatorService/RenameBot"
+	OperatorService_CreateInvitations_FullMethodName = "/arena.v1.OperatorService/CreateInvitations"
+	OperatorService_ListInvitations_FullMethodName   = "/arena.v1.OperatorService/ListInvitations"
+	OperatorService_RevokeInvitation_FullMethodName  = "/arena.v1.OperatorService/RevokeInvitation"
+	OperatorService_BeginSeason_FullMethodName       = "/arena.v1.OperatorService/BeginSeason"
 )
 
 // OperatorServiceClient is the client API for OperatorService service.
@@ -69,6 +73,21 @@ type OperatorServiceClient interface {
 	// NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, was
 	// deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
 	RenameBot(ctx context.Context, in *RenameBotRequest, opts ...grpc.CallOption) (*RenameBotResponse, error)
+	// Creates invitations: one for an owner, or many for new owners. With each, one bot can be registered, and can enter a ladder. This call
+	// and those below create no events.
+	// FAILED_PRECONDITION: the server has no such ladder. INVALID_ARGUMENT: not exactly one of `owner` and `owner_prefix`, a count that is not
+	// 1 to 1000, a time that is not in the future, or a name that is not allowed. PERMISSION_DENIED: an owner is banned.
+	CreateInvitations(ctx context.Context, in *CreateInvitationsRequest, opts ...grpc.CallOption) (*CreateInvitationsResponse, error)
+	// Lists the invitations, in order, without their codes.
+	// INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
+	ListInvitations(ctx context.Context, in *ListInvitationsRequest, opts ...grpc.CallOption) (*ListInvitationsResponse, error)
+	// Revokes an invitation that no bot has used.
+	// NOT_FOUND: there is no such invitation. PERMISSION_DENIED: a bot has used it. FAILED_PRECONDITION: it was revoked already.
+	RevokeInvitation(ctx context.Context, in *RevokeInvitationRequest, opts ...grpc.CallOption) (*RevokeInvitationResponse, error)
+	// Begins the next season of a ladder: ratings begin anew, and earlier seasons remain as they are. Running matches count for the season in
+	// which they began. The log of results gets a leaf.
+	// FAILED_PRECONDITION: the server has no such ladder.
+	BeginSeason(ctx context.Context, in *BeginSeasonRequest, opts ...grpc.CallOption) (*BeginSeasonResponse, error)
 }
 
 type operatorServiceClient struct {
@@ -178,6 +197,46 @@ func (c *operatorServiceClient) RenameBot(ctx context.Context, in *RenameBotRequ
 	return out, nil
 }
 
+func (c *operatorServiceClient) CreateInvitations(ctx context.Context, in *CreateInvitationsRequest, opts ...grpc.CallOption) (*CreateInvitationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateInvitationsResponse)
+	err := c.cc.Invoke(ctx, OperatorService_CreateInvitations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) ListInvitations(ctx context.Context, in *ListInvitationsRequest, opts ...grpc.CallOption) (*ListInvitationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListInvitationsResponse)
+	err := c.cc.Invoke(ctx, OperatorService_ListInvitations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) RevokeInvitation(ctx context.Context, in *RevokeInvitationRequest, opts ...grpc.CallOption) (*RevokeInvitationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevokeInvitationResponse)
+	err := c.cc.Invoke(ctx, OperatorService_RevokeInvitation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) BeginSeason(ctx context.Context, in *BeginSeasonRequest, opts ...grpc.CallOption) (*BeginSeasonResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BeginSeasonResponse)
+	err := c.cc.Invoke(ctx, OperatorService_BeginSeason_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OperatorServiceServer is the server API for OperatorService service.
 // All implementations must embed UnimplementedOperatorServiceServer
 // for forward compatibility.
@@ -217,6 +276,21 @@ type OperatorServiceServer interface {
 	// NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, was
 	// deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
 	RenameBot(context.Context, *RenameBotRequest) (*RenameBotResponse, error)
+	// Creates invitations: one for an owner, or many for new owners. With each, one bot can be registered, and can enter a ladder. This call
+	// and those below create no events.
+	// FAILED_PRECONDITION: the server has no such ladder. INVALID_ARGUMENT: not exactly one of `owner` and `owner_prefix`, a count that is not
+	// 1 to 1000, a time that is not in the future, or a name that is not allowed. PERMISSION_DENIED: an owner is banned.
+	CreateInvitations(context.Context, *CreateInvitationsRequest) (*CreateInvitationsResponse, error)
+	// Lists the invitations, in order, without their codes.
+	// INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
+	ListInvitations(context.Context, *ListInvitationsRequest) (*ListInvitationsResponse, error)
+	// Revokes an invitation that no bot has used.
+	// NOT_FOUND: there is no such invitation. PERMISSION_DENIED: a bot has used it. FAILED_PRECONDITION: it was revoked already.
+	RevokeInvitation(context.Context, *RevokeInvitationRequest) (*RevokeInvitationResponse, error)
+	// Begins the next season of a ladder: ratings begin anew, and earlier seasons remain as they are. Running matches count for the season in
+	// which they began. The log of results gets a leaf.
+	// FAILED_PRECONDITION: the server has no such ladder.
+	BeginSeason(context.Context, *BeginSeasonRequest) (*BeginSeasonResponse, error)
 	mustEmbedUnimplementedOperatorServiceServer()
 }
 
@@ -253,6 +327,18 @@ func (UnimplementedOperatorServiceServer) DeleteBot(context.Context, *DeleteBotR
 }
 func (UnimplementedOperatorServiceServer) RenameBot(context.Context, *RenameBotRequest) (*RenameBotResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RenameBot not implemented")
+}
+func (UnimplementedOperatorServiceServer) CreateInvitations(context.Context, *CreateInvitationsRequest) (*CreateInvitationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateInvitations not implemented")
+}
+func (UnimplementedOperatorServiceServer) ListInvitations(context.Context, *ListInvitationsRequest) (*ListInvitationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListInvitations not implemented")
+}
+func (UnimplementedOperatorServiceServer) RevokeInvitation(context.Context, *RevokeInvitationRequest) (*RevokeInvitationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokeInvitation not implemented")
+}
+func (UnimplementedOperatorServiceServer) BeginSeason(context.Context, *BeginSeasonRequest) (*BeginSeasonResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BeginSeason not implemented")
 }
 func (UnimplementedOperatorServiceServer) mustEmbedUnimplementedOperatorServiceServer() {}
 func (UnimplementedOperatorServiceServer) testEmbeddedByValue()                         {}
@@ -430,6 +516,78 @@ func _OperatorService_RenameBot_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_CreateInvitations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateInvitationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).CreateInvitations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_CreateInvitations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).CreateInvitations(ctx, req.(*CreateInvitationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_ListInvitations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListInvitationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).ListInvitations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_ListInvitations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).ListInvitations(ctx, req.(*ListInvitationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_RevokeInvitation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeInvitationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).RevokeInvitation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_RevokeInvitation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).RevokeInvitation(ctx, req.(*RevokeInvitationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_BeginSeason_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BeginSeasonRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).BeginSeason(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_BeginSeason_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).BeginSeason(ctx, req.(*BeginSeasonRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // OperatorService_ServiceDesc is the grpc.ServiceDesc for OperatorService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -468,6 +626,22 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RenameBot",
 			Handler:    _OperatorService_RenameBot_Handler,
+		},
+		{
+			MethodName: "CreateInvitations",
+			Handler:    _OperatorService_CreateInvitations_Handler,
+		},
+		{
+			MethodName: "ListInvitations",
+			Handler:    _OperatorService_ListInvitations_Handler,
+		},
+		{
+			MethodName: "RevokeInvitation",
+			Handler:    _OperatorService_RevokeInvitation_Handler,
+		},
+		{
+			MethodName: "BeginSeason",
+			Handler:    _OperatorService_BeginSeason_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

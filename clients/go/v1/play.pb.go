@@ -107,7 +107,7 @@ const (
 	Reason_REASON_PAGE_TOKEN_NOT_VALID Reason = 38
 	// NOT_FOUND: the game has no rules in the language.
 	Reason_REASON_NO_RULES Reason = 39
-	// FAILED_PRECONDITION: the server has no such ladder for the bot's games.
+	// FAILED_PRECONDITION: the server has no such ladder, or not for the bot's games.
 	Reason_REASON_NO_SUCH_LADDER Reason = 40
 	// NOT_FOUND: the ladder has no such season.
 	Reason_REASON_NO_SUCH_SEASON Reason = 41
@@ -115,6 +115,12 @@ const (
 	Reason_REASON_LADDER_OF_OTHER_GAME Reason = 42
 	// INVALID_ARGUMENT: the request names a season, and neither ladder nor game.
 	Reason_REASON_NO_LADDER_NAMED Reason = 43
+	// PERMISSION_DENIED: the bot may not play on one of its ladders.
+	Reason_REASON_ENTRY_REFUSED Reason = 44
+	// NOT_FOUND: there is no such invitation.
+	Reason_REASON_NO_SUCH_INVITATION Reason = 45
+	// INVALID_ARGUMENT: no such invitations can be made.
+	Reason_REASON_INVITATION_NOT_ALLOWED Reason = 46
 )
 
 // Enum value maps for Reason.
@@ -164,6 +170,9 @@ var (
 		41: "REASON_NO_SUCH_SEASON",
 		42: "REASON_LADDER_OF_OTHER_GAME",
 		43: "REASON_NO_LADDER_NAMED",
+		44: "REASON_ENTRY_REFUSED",
+		45: "REASON_NO_SUCH_INVITATION",
+		46: "REASON_INVITATION_NOT_ALLOWED",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":            0,
@@ -210,6 +219,9 @@ var (
 		"REASON_NO_SUCH_SEASON":         41,
 		"REASON_LADDER_OF_OTHER_GAME":   42,
 		"REASON_NO_LADDER_NAMED":        43,
+		"REASON_ENTRY_REFUSED":          44,
+		"REASON_NO_SUCH_INVITATION":     45,
+		"REASON_INVITATION_NOT_ALLOWED": 46,
 	}
 )
 
@@ -2521,7 +2533,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\finterruption\x18\v \x01(\x0e2\x16.arena.v1.InterruptionR\finterruption\"<\n" +
 	"\fRatingChange\x12\x16\n" +
 	"\x06before\x18\x01 \x01(\x01R\x06before\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x01R\x05after*\x83\t\n" +
+	"\x05after\x18\x02 \x01(\x01R\x05after*\xdf\t\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REASON_TOKEN_UNKNOWN\x10\x01\x12\x18\n" +
@@ -2567,7 +2579,10 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x15REASON_NO_SUCH_LADDER\x10(\x12\x19\n" +
 	"\x15REASON_NO_SUCH_SEASON\x10)\x12\x1f\n" +
 	"\x1bREASON_LADDER_OF_OTHER_GAME\x10*\x12\x1a\n" +
-	"\x16REASON_NO_LADDER_NAMED\x10+*\x84\x01\n" +
+	"\x16REASON_NO_LADDER_NAMED\x10+\x12\x18\n" +
+	"\x14REASON_ENTRY_REFUSED\x10,\x12\x1d\n" +
+	"\x19REASON_NO_SUCH_INVITATION\x10-\x12!\n" +
+	"\x1dREASON_INVITATION_NOT_ALLOWED\x10.*\x84\x01\n" +
 	"\tMatchKind\x12\x1a\n" +
 	"\x16MATCH_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MATCH_KIND_RATED\x10\x01\x12\x15\n" +

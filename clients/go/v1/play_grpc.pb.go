@@ -34,7 +34,7 @@ type PlayServiceClient interface {
 	// over from an older one. A stream that the server ends has a status and a google.rpc.ErrorInfo with domain "arena" and a reason. After
 	// UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, and wait longer each time; a google.rpc.RetryInfo
 	// beside the reason has the shortest wait. Any other status with a reason is final.
-	// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
+	// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED, ENTRY_REFUSED. INVALID_ARGUMENT: BAD_MESSAGE.
 	// FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_SUCH_LADDER, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO.
 	// UNAVAILABLE: STOPPING, STORE_UNAVAILABLE. RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
 	Play(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[PlayRequest, PlayResponse], error)
@@ -73,7 +73,7 @@ type PlayServiceServer interface {
 	// over from an older one. A stream that the server ends has a status and a google.rpc.ErrorInfo with domain "arena" and a reason. After
 	// UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, and wait longer each time; a google.rpc.RetryInfo
 	// beside the reason has the shortest wait. Any other status with a reason is final.
-	// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
+	// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED, ENTRY_REFUSED. INVALID_ARGUMENT: BAD_MESSAGE.
 	// FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_SUCH_LADDER, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO.
 	// UNAVAILABLE: STOPPING, STORE_UNAVAILABLE. RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
 	Play(grpc.BidiStreamingServer[PlayRequest, PlayResponse]) error

@@ -35,7 +35,7 @@ def main() -> None:
 
         pipe.main(sys.argv[2:])
         return
-    if sys.argv[1:2] and sys.argv[1] in ("unpark", "rotate"):
+    if sys.argv[1:2] and sys.argv[1] in ("unpark", "rotate", "join"):
         from arena_client import managing
 
         managing.main(sys.argv[1], sys.argv[2:])
@@ -44,8 +44,8 @@ def main() -> None:
         prog="arena-bot",
         description=__doc__,
         epilog="example: arena-bot my_bot:MyBot localhost:50051 --owner me; "
-        "a command that speaks JSON lines: arena-bot pipe --help; to un-park a bot or replace its token: arena-bot "
-        "unpark --help, arena-bot rotate --help",
+        "a command that speaks JSON lines: arena-bot pipe --help; to un-park a bot, replace its token or enter a "
+        "ladder: arena-bot unpark --help, arena-bot rotate --help, arena-bot join --help",
     )
     parser.add_argument("bot", metavar="MODULE:CLASS", help="the bot's class, found from the current directory")
     parser.add_argument(

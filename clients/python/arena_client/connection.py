@@ -40,7 +40,7 @@ from arena_client.probe import obstacle
 from arena_client.receipts import Receipts
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.tokens import NewToken, default_token_file, read_token, write_token
-from arena_client.v1.bots_pb2 import RegisterBotRequest, RotateTokenRequest, UnparkBotRequest
+from arena_client.v1.bots_pb2 import JoinLadderRequest, RegisterBotRequest, RotateTokenRequest, UnparkBotRequest
 from arena_client.v1.bots_pb2_grpc import BotServiceStub
 from arena_client.v1.log_pb2 import GetConsistencyRequest
 from arena_client.v1.log_pb2_grpc import LogServiceStub
@@ -276,6 +276,11 @@ class Connection:
             where = f"the file {self._token_file} cannot be written ({error.strerror})"
             raise ArgumentError(f"{where}; the bot's new token is {token}: write it there yourself") from error
         return token, self._token_file
+
+    async def join(self, ladder: str, code: str) -> None:
+        """Let the bot enter a ladder with the code of an invitation. Raises `ArenaError`."""
+        async with self._managing() as (bots, call):
+            await bots.JoinLadder(JoinLadderRequest(ladder=ladder, invitation=code), **call)
 
     @contextlib.asynccontextmanager
     async def _managing(self) -> AsyncIterator[tuple[BotServiceAsyncStub, _Call]]:

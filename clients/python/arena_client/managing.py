@@ -1,4 +1,4 @@
-"""`arena-bot unpark` and `arena-bot rotate`, commands for the author of a registered bot, who has its token."""
+"""`arena-bot unpark`, `rotate` and `join`: commands for the author of a registered bot, who has its token."""
 
 from __future__ import annotations
 
@@ -22,19 +22,24 @@ VERBS = {
     "which it was suspended or gone.",
     "rotate": "Replace a bot's token. The old one is invalid at once, and the bot's connection ends. The new token is "
     "written to the token file; with --token it is printed instead.",
+    "join": "Let a bot enter a ladder with the code of an invitation.",
 }
 """The verbs with their descriptions."""
 
 
 def main(verb: str, arguments: Sequence[str]) -> None:
     """Run one of `VERBS`."""
+    words = " slow CODE" if verb == "join" else ""
     parser = argparse.ArgumentParser(
         prog=f"arena-bot {verb}",
         description=VERBS[verb],
-        epilog=f"example: arena-bot {verb} my-bot --server localhost:50051; exit status: 0 when it is done; 2 for a "
-        "wrong command line or a missing token; 3 if the server refuses it; 4 if no server was reached",
+        epilog=f"example: arena-bot {verb} my-bot{words} --server localhost:50051; exit status: 0 when it is done; "
+        "2 for a wrong command line or a missing token; 3 if the server refuses it; 4 if no server was reached",
     )
     parser.add_argument("name", metavar="NAME", help="the bot's name on the server")
+    if verb == "join":
+        parser.add_argument("ladder", metavar="LADDER", help="the ladder")
+        parser.add_argument("code", metavar="CODE", help="the invitation's code, from the server's operator")
     parser.add_argument("--server", metavar="HOST:PORT", help=SERVER_HELP)
     add_token_options(parser)
     parsed = parser.parse_args(arguments)
@@ -46,18 +51,20 @@ def main(verb: str, arguments: Sequence[str]) -> None:
             "receipts": False,
         }
         connection = new_connection(Bot(name=parsed.name), parsed.server, options)
-        done = asyncio.run(_unpark(connection, parsed.name) if verb == "unpark" else _rotate(connection, parsed.name))
+        done = asyncio.run(_done(verb, connection, parsed))
     except ArenaError as error:
         sys.stderr.write(error.told(parsed.name))
         sys.exit(error.status)
     sys.stdout.write(f"{done}\n")
 
 
-async def _unpark(connection: Connection, name: str) -> str:
-    await connection.unpark()
-    return f"{name} is given seats again."
-
-
-async def _rotate(connection: Connection, name: str) -> str:
+async def _done(verb: str, connection: Connection, parsed: argparse.Namespace) -> str:
+    """Execute a verb; return the message about its success."""
+    if verb == "unpark":
+        await connection.unpark()
+        return f"{parsed.name} is given seats again."
+    if verb == "join":
+        await connection.join(parsed.ladder, parsed.code)
+        return f"{parsed.name} may play on {parsed.ladder} now: start it with --ladder {parsed.ladder}"
     token, file = await connection.rotate()
-    return token if file is None else f"The old token of {name} is no longer valid; the new one is in {file}."
+    return token if file is None else f"The old token of {parsed.name} is no longer valid; the new one is in {file}."

@@ -184,6 +184,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     options: tuple[tuple[str, int], ...] = ()
     credentials: grpc.ServerCredentials | None = None
     registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
+    joined: list[tuple[str, str]] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
     """Names of the bots that were un-parked."""
     unanswered: int = 0
@@ -259,6 +260,12 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
 
     def ChallengeBots(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
+
+    def JoinLadder(self, request: bots_pb2.JoinLadderRequest, context: Any) -> bots_pb2.JoinLadderResponse:
+        if request.invitation != "CODE":
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, "there is no such invitation")
+        self.joined.append((request.ladder, request.invitation))
+        return bots_pb2.JoinLadderResponse()
 
     def ListBotEvents(self, request: Any, context: Any) -> Any:
         raise NotImplementedError

@@ -162,6 +162,11 @@ def test_an_author_un_parks_a_bot_and_replaces_its_token(
         call(monkeypatch, "rotate", *here, "--token", "new-mine")
         assert (file.read_text(), capsys.readouterr().out) == ("new-mine\n", "new-new-mine\n")
 
+        joining = ("slow", "CODE", "--server", peer.address, "--token", "new-new-mine")
+        call(monkeypatch, "join", "bot", *joining)
+        assert peer.joined == [("slow", "CODE")]
+        assert capsys.readouterr().out == "bot may play on slow now: start it with --ladder slow\n"
+
         for words, status, text in (
             ((*here, "--token", "mine"), 3, "bot: the server refuses the bot: this token is not that of bot"),
             (

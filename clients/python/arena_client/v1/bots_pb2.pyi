@@ -99,7 +99,7 @@ class RegisterBotRequest(google.protobuf.message.Message):
     takes precedence.
     """
     invitation: builtins.str
-    """The code of an invitation, where the server requires one."""
+    """The code of an invitation, where the server requires one. With an invitation to a ladder, the bot enters it at once."""
     token: builtins.str
     """The bot's token: "arena_" and 32 random bytes as 43 characters of base64url. Empty: the server chooses one, and a bot whose registration
     was not answered is lost.
@@ -454,6 +454,40 @@ class ChallengeBotsResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["match_id", b"match_id"]) -> None: ...
 
 global___ChallengeBotsResponse = ChallengeBotsResponse
+
+@typing.final
+class JoinLadderRequest(google.protobuf.message.Message):
+    """The ladder that a bot enters."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LADDER_FIELD_NUMBER: builtins.int
+    INVITATION_FIELD_NUMBER: builtins.int
+    ladder: builtins.str
+    """The ladder, by name."""
+    invitation: builtins.str
+    """The code of an invitation to it."""
+    def __init__(
+        self,
+        *,
+        ladder: builtins.str = ...,
+        invitation: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["invitation", b"invitation", "ladder", b"ladder"]) -> None: ...
+
+global___JoinLadderRequest = JoinLadderRequest
+
+@typing.final
+class JoinLadderResponse(google.protobuf.message.Message):
+    """The bot may play on the ladder."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___JoinLadderResponse = JoinLadderResponse
 
 @typing.final
 class ListBotEventsRequest(google.protobuf.message.Message):

@@ -70,6 +70,11 @@ class BotServiceStub(object):
                 request_serializer=arena_dot_v1_dot_bots__pb2.ChallengeBotsRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_bots__pb2.ChallengeBotsResponse.FromString,
                 _registered_method=True)
+        self.JoinLadder = channel.unary_unary(
+                '/arena.v1.BotService/JoinLadder',
+                request_serializer=arena_dot_v1_dot_bots__pb2.JoinLadderRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.JoinLadderResponse.FromString,
+                _registered_method=True)
         self.ListBotEvents = channel.unary_unary(
                 '/arena.v1.BotService/ListBotEvents',
                 request_serializer=arena_dot_v1_dot_bots__pb2.ListBotEventsRequest.SerializeToString,
@@ -94,7 +99,7 @@ class BotServiceServicer(object):
 
     def CreateInvitation(self, request, context):
         """Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
-        operator's token, a file in the server's data directory.
+        operator's token, a file in the server's data directory. OperatorService.CreateInvitations can do more.
         PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -148,6 +153,15 @@ class BotServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def JoinLadder(self, request, context):
+        """Lets a bot, whose token the call carries, enter a ladder with an invitation.
+        UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
+        the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListBotEvents(self, request, context):
         """Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
         INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
@@ -193,6 +207,11 @@ def add_BotServiceServicer_to_server(servicer, server):
                     servicer.ChallengeBots,
                     request_deserializer=arena_dot_v1_dot_bots__pb2.ChallengeBotsRequest.FromString,
                     response_serializer=arena_dot_v1_dot_bots__pb2.ChallengeBotsResponse.SerializeToString,
+            ),
+            'JoinLadder': grpc.unary_unary_rpc_method_handler(
+                    servicer.JoinLadder,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.JoinLadderRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.JoinLadderResponse.SerializeToString,
             ),
             'ListBotEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListBotEvents,
@@ -390,6 +409,33 @@ class BotService(object):
             '/arena.v1.BotService/ChallengeBots',
             arena_dot_v1_dot_bots__pb2.ChallengeBotsRequest.SerializeToString,
             arena_dot_v1_dot_bots__pb2.ChallengeBotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def JoinLadder(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.BotService/JoinLadder',
+            arena_dot_v1_dot_bots__pb2.JoinLadderRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.JoinLadderResponse.FromString,
             options,
             channel_credentials,
             insecure,

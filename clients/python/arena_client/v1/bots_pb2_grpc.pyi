@@ -37,7 +37,7 @@ class BotServiceStub:
         arena_client.v1.bots_pb2.CreateInvitationResponse,
     ]
     """Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
-    operator's token, a file in the server's data directory.
+    operator's token, a file in the server's data directory. OperatorService.CreateInvitations can do more.
     PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
@@ -88,6 +88,15 @@ class BotServiceStub:
     the bots of one owner may send, or than one bot may get.
     """
 
+    JoinLadder: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.bots_pb2.JoinLadderRequest,
+        arena_client.v1.bots_pb2.JoinLadderResponse,
+    ]
+    """Lets a bot, whose token the call carries, enter a ladder with an invitation.
+    UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
+    the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+    """
+
     ListBotEvents: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotEventsRequest,
         arena_client.v1.bots_pb2.ListBotEventsResponse,
@@ -115,7 +124,7 @@ class BotServiceAsyncStub:
         arena_client.v1.bots_pb2.CreateInvitationResponse,
     ]
     """Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
-    operator's token, a file in the server's data directory.
+    operator's token, a file in the server's data directory. OperatorService.CreateInvitations can do more.
     PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
@@ -166,6 +175,15 @@ class BotServiceAsyncStub:
     the bots of one owner may send, or than one bot may get.
     """
 
+    JoinLadder: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.bots_pb2.JoinLadderRequest,
+        arena_client.v1.bots_pb2.JoinLadderResponse,
+    ]
+    """Lets a bot, whose token the call carries, enter a ladder with an invitation.
+    UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
+    the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+    """
+
     ListBotEvents: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotEventsRequest,
         arena_client.v1.bots_pb2.ListBotEventsResponse,
@@ -197,7 +215,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.CreateInvitationResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.CreateInvitationResponse]]:
         """Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
-        operator's token, a file in the server's data directory.
+        operator's token, a file in the server's data directory. OperatorService.CreateInvitations can do more.
         PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         """
 
@@ -256,6 +274,17 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         of this size, or a bot is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
         parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
         the bots of one owner may send, or than one bot may get.
+        """
+
+    @abc.abstractmethod
+    def JoinLadder(
+        self,
+        request: arena_client.v1.bots_pb2.JoinLadderRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.bots_pb2.JoinLadderResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.JoinLadderResponse]]:
+        """Lets a bot, whose token the call carries, enter a ladder with an invitation.
+        UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
+        the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
         """
 
     @abc.abstractmethod

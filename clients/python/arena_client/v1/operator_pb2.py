@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rena/v1/operator.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"2\n\x0c\x44rainRequest\x12\x15\n\x08limit_ms\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x0b\n\t_limit_ms\"9\n\x11VoidResultRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12VoidResultResponse\"~\n\x12VoidResultsRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x16\n\x05\x61\x66ter\x18\x04 \x01(\x04\x42\x02\x30\x02H\x00\x88\x01\x01\x42\x08\n\x06_after\",\n\x13VoidResultsResponse\x12\x15\n\tmatch_ids\x18\x01 \x03(\x04\x42\x02\x30\x02\"0\n\x0f\x42\x61nOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x12\n\x10\x42\x61nOwnerResponse\"2\n\x11UnbanOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12UnbanOwnerResponse\".\n\x0eHideBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fHideBotResponse\".\n\x0eShowBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fShowBotResponse\"0\n\x10\x44\x65leteBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x13\n\x11\x44\x65leteBotResponse\"B\n\x10RenameBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08new_name\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\x13\n\x11RenameBotResponse\".\n\rDrainResponse\x12\x0f\n\x07playing\x18\x01 \x01(\r\x12\x0c\n\x04\x64one\x18\x02 \x01(\x08\x32\xfa\x04\n\x0fOperatorService\x12:\n\x05\x44rain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n\nVoidResult\x12\x1b.arena.v1.VoidResultRequest\x1a\x1c.arena.v1.VoidResultResponse\x12J\n\x0bVoidResults\x12\x1c.arena.v1.VoidResultsRequest\x1a\x1d.arena.v1.VoidResultsResponse\x12\x41\n\x08\x42\x61nOwner\x12\x19.arena.v1.BanOwnerRequest\x1a\x1a.arena.v1.BanOwnerResponse\x12G\n\nUnbanOwner\x12\x1b.arena.v1.UnbanOwnerRequest\x1a\x1c.arena.v1.UnbanOwnerResponse\x12>\n\x07HideBot\x12\x18.arena.v1.HideBotRequest\x1a\x19.arena.v1.HideBotResponse\x12>\n\x07ShowBot\x12\x18.arena.v1.ShowBotRequest\x1a\x19.arena.v1.ShowBotResponse\x12\x44\n\tDeleteBot\x12\x1a.arena.v1.DeleteBotRequest\x1a\x1b.arena.v1.DeleteBotResponse\x12\x44\n\tRenameBot\x12\x1a.arena.v1.RenameBotRequest\x1a\x1b.arena.v1.RenameBotResponseB-\n\x08\x61rena.v1P\x01Z\x1f\x61rena.example/client/v1;arenav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rena/v1/operator.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"2\n\x0c\x44rainRequest\x12\x15\n\x08limit_ms\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x0b\n\t_limit_ms\"9\n\x11VoidResultRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12VoidResultResponse\"~\n\x12VoidResultsRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x16\n\x05\x61\x66ter\x18\x04 \x01(\x04\x42\x02\x30\x02H\x00\x88\x01\x01\x42\x08\n\x06_after\",\n\x13VoidResultsResponse\x12\x15\n\tmatch_ids\x18\x01 \x03(\x04\x42\x02\x30\x02\"0\n\x0f\x42\x61nOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x12\n\x10\x42\x61nOwnerResponse\"2\n\x11UnbanOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12UnbanOwnerResponse\".\n\x0eHideBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fHideBotResponse\".\n\x0eShowBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fShowBotResponse\"0\n\x10\x44\x65leteBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x13\n\x11\x44\x65leteBotResponse\"B\n\x10RenameBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08new_name\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\x13\n\x11RenameBotResponse\".\n\rDrainResponse\x12\x0f\n\x07playing\x18\x01 \x01(\r\x12\x0c\n\x04\x64one\x18\x02 \x01(\x08\"\x8b\x01\n\x18\x43reateInvitationsRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x14\n\x0cowner_prefix\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\r\x12\x0e\n\x06ladder\x18\x04 \x01(\t\x12+\n\x07\x65xpires\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"I\n\x19\x43reateInvitationsResponse\x12,\n\x0binvitations\x18\x01 \x03(\x0b\x32\x17.arena.v1.NewInvitation\"2\n\rNewInvitation\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x12\n\ninvitation\x18\x02 \x01(\t\"J\n\x16ListInvitationsRequest\x12\x12\n\x05limit\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x02 \x01(\tB\x08\n\x06_limit\"b\n\x17ListInvitationsResponse\x12.\n\x0binvitations\x18\x01 \x03(\x0b\x32\x19.arena.v1.InvitationEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xdc\x01\n\x0fInvitationEntry\x12\x12\n\x06number\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x0e\n\x06ladder\x18\x03 \x01(\t\x12+\n\x07\x63reated\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07\x65xpires\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07revoked\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07used_by\x18\x07 \x01(\t\"-\n\x17RevokeInvitationRequest\x12\x12\n\x06number\x18\x01 \x01(\x04\x42\x02\x30\x02\"\x1a\n\x18RevokeInvitationResponse\"$\n\x12\x42\x65ginSeasonRequest\x12\x0e\n\x06ladder\x18\x01 \x01(\t\"%\n\x13\x42\x65ginSeasonResponse\x12\x0e\n\x06season\x18\x01 \x01(\r2\xd7\x07\n\x0fOperatorService\x12:\n\x05\x44rain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n\nVoidResult\x12\x1b.arena.v1.VoidResultRequest\x1a\x1c.arena.v1.VoidResultResponse\x12J\n\x0bVoidResults\x12\x1c.arena.v1.VoidResultsRequest\x1a\x1d.arena.v1.VoidResultsResponse\x12\x41\n\x08\x42\x61nOwner\x12\x19.arena.v1.BanOwnerRequest\x1a\x1a.arena.v1.BanOwnerResponse\x12G\n\nUnbanOwner\x12\x1b.arena.v1.UnbanOwnerRequest\x1a\x1c.arena.v1.UnbanOwnerResponse\x12>\n\x07HideBot\x12\x18.arena.v1.HideBotRequest\x1a\x19.arena.v1.HideBotResponse\x12>\n\x07ShowBot\x12\x18.arena.v1.ShowBotRequest\x1a\x19.arena.v1.ShowBotResponse\x12\x44\n\tDeleteBot\x12\x1a.arena.v1.DeleteBotRequest\x1a\x1b.arena.v1.DeleteBotResponse\x12\x44\n\tRenameBot\x12\x1a.arena.v1.RenameBotRequest\x1a\x1b.arena.v1.RenameBotResponse\x12\\\n\x11\x43reateInvitations\x12\".arena.v1.CreateInvitationsRequest\x1a#.arena.v1.CreateInvitationsResponse\x12V\n\x0fListInvitations\x12 .arena.v1.ListInvitationsRequest\x1a!.arena.v1.ListInvitationsResponse\x12Y\n\x10RevokeInvitation\x12!.arena.v1.RevokeInvitationRequest\x1a\".arena.v1.RevokeInvitationResponse\x12J\n\x0b\x42\x65ginSeason\x12\x1c.arena.v1.BeginSeasonRequest\x1a\x1d.arena.v1.BeginSeasonResponseB-\n\x08\x61rena.v1P\x01Z\x1f\x61rena.example/client/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,6 +39,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_VOIDRESULTSREQUEST'].fields_by_name['after']._serialized_options = b'0\002'
   _globals['_VOIDRESULTSRESPONSE'].fields_by_name['match_ids']._loaded_options = None
   _globals['_VOIDRESULTSRESPONSE'].fields_by_name['match_ids']._serialized_options = b'0\002'
+  _globals['_INVITATIONENTRY'].fields_by_name['number']._loaded_options = None
+  _globals['_INVITATIONENTRY'].fields_by_name['number']._serialized_options = b'0\002'
+  _globals['_REVOKEINVITATIONREQUEST'].fields_by_name['number']._loaded_options = None
+  _globals['_REVOKEINVITATIONREQUEST'].fields_by_name['number']._serialized_options = b'0\002'
   _globals['_DRAINREQUEST']._serialized_start=70
   _globals['_DRAINREQUEST']._serialized_end=120
   _globals['_VOIDRESULTREQUEST']._serialized_start=122
@@ -75,6 +79,26 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RENAMEBOTRESPONSE']._serialized_end=813
   _globals['_DRAINRESPONSE']._serialized_start=815
   _globals['_DRAINRESPONSE']._serialized_end=861
-  _globals['_OPERATORSERVICE']._serialized_start=864
-  _globals['_OPERATORSERVICE']._serialized_end=1498
+  _globals['_CREATEINVITATIONSREQUEST']._serialized_start=864
+  _globals['_CREATEINVITATIONSREQUEST']._serialized_end=1003
+  _globals['_CREATEINVITATIONSRESPONSE']._serialized_start=1005
+  _globals['_CREATEINVITATIONSRESPONSE']._serialized_end=1078
+  _globals['_NEWINVITATION']._serialized_start=1080
+  _globals['_NEWINVITATION']._serialized_end=1130
+  _globals['_LISTINVITATIONSREQUEST']._serialized_start=1132
+  _globals['_LISTINVITATIONSREQUEST']._serialized_end=1206
+  _globals['_LISTINVITATIONSRESPONSE']._serialized_start=1208
+  _globals['_LISTINVITATIONSRESPONSE']._serialized_end=1306
+  _globals['_INVITATIONENTRY']._serialized_start=1309
+  _globals['_INVITATIONENTRY']._serialized_end=1529
+  _globals['_REVOKEINVITATIONREQUEST']._serialized_start=1531
+  _globals['_REVOKEINVITATIONREQUEST']._serialized_end=1576
+  _globals['_REVOKEINVITATIONRESPONSE']._serialized_start=1578
+  _globals['_REVOKEINVITATIONRESPONSE']._serialized_end=1604
+  _globals['_BEGINSEASONREQUEST']._serialized_start=1606
+  _globals['_BEGINSEASONREQUEST']._serialized_end=1642
+  _globals['_BEGINSEASONRESPONSE']._serialized_start=1644
+  _globals['_BEGINSEASONRESPONSE']._serialized_end=1681
+  _globals['_OPERATORSERVICE']._serialized_start=1684
+  _globals['_OPERATORSERVICE']._serialized_end=2667
 # @@protoc_insertion_point(module_scope)

@@ -352,3 +352,245 @@ class DrainResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["done", b"done", "playing", b"playing"]) -> None: ...
 
 global___DrainResponse = DrainResponse
+
+@typing.final
+class CreateInvitationsRequest(google.protobuf.message.Message):
+    """The invitations to create."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: builtins.int
+    OWNER_PREFIX_FIELD_NUMBER: builtins.int
+    COUNT_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    EXPIRES_FIELD_NUMBER: builtins.int
+    owner: builtins.str
+    """The owner of the bot to be registered, under the rules of RegisterBotRequest.name. One invitation is created."""
+    owner_prefix: builtins.str
+    """The beginning of the names of new owners. A number follows it: 1, 2, …, without those of owners that have a bot or an invitation."""
+    count: builtins.int
+    """The number of invitations with `owner_prefix`: 1 to 1000."""
+    ladder: builtins.str
+    """The ladder, by name, that the bot can enter; empty if the invitation is only for registration."""
+    @property
+    def expires(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The time from which the invitation is refused; absent if it does not expire."""
+
+    def __init__(
+        self,
+        *,
+        owner: builtins.str = ...,
+        owner_prefix: builtins.str = ...,
+        count: builtins.int = ...,
+        ladder: builtins.str = ...,
+        expires: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["expires", b"expires"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["count", b"count", "expires", b"expires", "ladder", b"ladder", "owner", b"owner", "owner_prefix", b"owner_prefix"]) -> None: ...
+
+global___CreateInvitationsRequest = CreateInvitationsRequest
+
+@typing.final
+class CreateInvitationsResponse(google.protobuf.message.Message):
+    """The new invitations."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    INVITATIONS_FIELD_NUMBER: builtins.int
+    @property
+    def invitations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NewInvitation]:
+        """The invitations, in the order of their numbers."""
+
+    def __init__(
+        self,
+        *,
+        invitations: collections.abc.Iterable[global___NewInvitation] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["invitations", b"invitations"]) -> None: ...
+
+global___CreateInvitationsResponse = CreateInvitationsResponse
+
+@typing.final
+class NewInvitation(google.protobuf.message.Message):
+    """A new invitation."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: builtins.int
+    INVITATION_FIELD_NUMBER: builtins.int
+    owner: builtins.str
+    """The owner of the bot to be registered."""
+    invitation: builtins.str
+    """The invitation's code. The server does not show it again."""
+    def __init__(
+        self,
+        *,
+        owner: builtins.str = ...,
+        invitation: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["invitation", b"invitation", "owner", b"owner"]) -> None: ...
+
+global___NewInvitation = NewInvitation
+
+@typing.final
+class ListInvitationsRequest(google.protobuf.message.Message):
+    """A page of the list of invitations."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LIMIT_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    limit: builtins.int
+    """The largest number of invitations on the page; 1000 where absent."""
+    page_token: builtins.str
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
+    def __init__(
+        self,
+        *,
+        limit: builtins.int | None = ...,
+        page_token: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
+
+global___ListInvitationsRequest = ListInvitationsRequest
+
+@typing.final
+class ListInvitationsResponse(google.protobuf.message.Message):
+    """A page of the list of invitations."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    INVITATIONS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """The token of the next page; empty on the last page."""
+    @property
+    def invitations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___InvitationEntry]:
+        """The invitations, in the order of their numbers."""
+
+    def __init__(
+        self,
+        *,
+        invitations: collections.abc.Iterable[global___InvitationEntry] | None = ...,
+        next_page_token: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["invitations", b"invitations", "next_page_token", b"next_page_token"]) -> None: ...
+
+global___ListInvitationsResponse = ListInvitationsResponse
+
+@typing.final
+class InvitationEntry(google.protobuf.message.Message):
+    """An invitation."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: builtins.int
+    OWNER_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    CREATED_FIELD_NUMBER: builtins.int
+    EXPIRES_FIELD_NUMBER: builtins.int
+    REVOKED_FIELD_NUMBER: builtins.int
+    USED_BY_FIELD_NUMBER: builtins.int
+    number: builtins.int
+    """The number of the invitation: 1, 2, … in order."""
+    owner: builtins.str
+    """The owner of the bot that it registers; empty once that bot is deleted."""
+    ladder: builtins.str
+    """The ladder, by name, that it opens; empty if it is only for registration."""
+    used_by: builtins.str
+    """The name of the bot that used it; empty if none has."""
+    @property
+    def created(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The time of its creation."""
+
+    @property
+    def expires(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The time from which it is refused; absent if it does not expire."""
+
+    @property
+    def revoked(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The time at which it was revoked; absent if it was not."""
+
+    def __init__(
+        self,
+        *,
+        number: builtins.int = ...,
+        owner: builtins.str = ...,
+        ladder: builtins.str = ...,
+        created: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        expires: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        revoked: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        used_by: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["created", b"created", "expires", b"expires", "revoked", b"revoked"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["created", b"created", "expires", b"expires", "ladder", b"ladder", "number", b"number", "owner", b"owner", "revoked", b"revoked", "used_by", b"used_by"]) -> None: ...
+
+global___InvitationEntry = InvitationEntry
+
+@typing.final
+class RevokeInvitationRequest(google.protobuf.message.Message):
+    """The invitation to revoke."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: builtins.int
+    number: builtins.int
+    """The number of the invitation."""
+    def __init__(
+        self,
+        *,
+        number: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["number", b"number"]) -> None: ...
+
+global___RevokeInvitationRequest = RevokeInvitationRequest
+
+@typing.final
+class RevokeInvitationResponse(google.protobuf.message.Message):
+    """The invitation is revoked."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___RevokeInvitationResponse = RevokeInvitationResponse
+
+@typing.final
+class BeginSeasonRequest(google.protobuf.message.Message):
+    """The ladder that begins a season."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LADDER_FIELD_NUMBER: builtins.int
+    ladder: builtins.str
+    """The ladder, by name. The default ladder of a game has the game's name."""
+    def __init__(
+        self,
+        *,
+        ladder: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ladder", b"ladder"]) -> None: ...
+
+global___BeginSeasonRequest = BeginSeasonRequest
+
+@typing.final
+class BeginSeasonResponse(google.protobuf.message.Message):
+    """The new season."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SEASON_FIELD_NUMBER: builtins.int
+    season: builtins.int
+    """The number of the season, from 2."""
+    def __init__(
+        self,
+        *,
+        season: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["season", b"season"]) -> None: ...
+
+global___BeginSeasonResponse = BeginSeasonResponse

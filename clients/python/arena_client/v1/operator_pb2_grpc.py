@@ -81,6 +81,26 @@ class OperatorServiceStub(object):
                 request_serializer=arena_dot_v1_dot_operator__pb2.RenameBotRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operator__pb2.RenameBotResponse.FromString,
                 _registered_method=True)
+        self.CreateInvitations = channel.unary_unary(
+                '/arena.v1.OperatorService/CreateInvitations',
+                request_serializer=arena_dot_v1_dot_operator__pb2.CreateInvitationsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.CreateInvitationsResponse.FromString,
+                _registered_method=True)
+        self.ListInvitations = channel.unary_unary(
+                '/arena.v1.OperatorService/ListInvitations',
+                request_serializer=arena_dot_v1_dot_operator__pb2.ListInvitationsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.ListInvitationsResponse.FromString,
+                _registered_method=True)
+        self.RevokeInvitation = channel.unary_unary(
+                '/arena.v1.OperatorService/RevokeInvitation',
+                request_serializer=arena_dot_v1_dot_operator__pb2.RevokeInvitationRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.RevokeInvitationResponse.FromString,
+                _registered_method=True)
+        self.BeginSeason = channel.unary_unary(
+                '/arena.v1.OperatorService/BeginSeason',
+                request_serializer=arena_dot_v1_dot_operator__pb2.BeginSeasonRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.BeginSeasonResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer(object):
@@ -165,6 +185,41 @@ class OperatorServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateInvitations(self, request, context):
+        """Creates invitations: one for an owner, or many for new owners. With each, one bot can be registered, and can enter a ladder. This call
+        and those below create no events.
+        FAILED_PRECONDITION: the server has no such ladder. INVALID_ARGUMENT: not exactly one of `owner` and `owner_prefix`, a count that is not
+        1 to 1000, a time that is not in the future, or a name that is not allowed. PERMISSION_DENIED: an owner is banned.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListInvitations(self, request, context):
+        """Lists the invitations, in order, without their codes.
+        INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeInvitation(self, request, context):
+        """Revokes an invitation that no bot has used.
+        NOT_FOUND: there is no such invitation. PERMISSION_DENIED: a bot has used it. FAILED_PRECONDITION: it was revoked already.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BeginSeason(self, request, context):
+        """Begins the next season of a ladder: ratings begin anew, and earlier seasons remain as they are. Running matches count for the season in
+        which they began. The log of results gets a leaf.
+        FAILED_PRECONDITION: the server has no such ladder.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -212,6 +267,26 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.RenameBot,
                     request_deserializer=arena_dot_v1_dot_operator__pb2.RenameBotRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operator__pb2.RenameBotResponse.SerializeToString,
+            ),
+            'CreateInvitations': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateInvitations,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.CreateInvitationsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.CreateInvitationsResponse.SerializeToString,
+            ),
+            'ListInvitations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListInvitations,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.ListInvitationsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.ListInvitationsResponse.SerializeToString,
+            ),
+            'RevokeInvitation': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeInvitation,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.RevokeInvitationRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.RevokeInvitationResponse.SerializeToString,
+            ),
+            'BeginSeason': grpc.unary_unary_rpc_method_handler(
+                    servicer.BeginSeason,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.BeginSeasonRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.BeginSeasonResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -459,6 +534,114 @@ class OperatorService(object):
             '/arena.v1.OperatorService/RenameBot',
             arena_dot_v1_dot_operator__pb2.RenameBotRequest.SerializeToString,
             arena_dot_v1_dot_operator__pb2.RenameBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateInvitations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/CreateInvitations',
+            arena_dot_v1_dot_operator__pb2.CreateInvitationsRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.CreateInvitationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListInvitations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/ListInvitations',
+            arena_dot_v1_dot_operator__pb2.ListInvitationsRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.ListInvitationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeInvitation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/RevokeInvitation',
+            arena_dot_v1_dot_operator__pb2.RevokeInvitationRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.RevokeInvitationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BeginSeason(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/BeginSeason',
+            arena_dot_v1_dot_operator__pb2.BeginSeasonRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.BeginSeasonResponse.FromString,
             options,
             channel_credentials,
             insecure,

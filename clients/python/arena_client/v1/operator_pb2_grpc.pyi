@@ -99,6 +99,41 @@ class OperatorServiceStub:
     deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
     """
 
+    CreateInvitations: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.CreateInvitationsRequest,
+        arena_client.v1.operator_pb2.CreateInvitationsResponse,
+    ]
+    """Creates invitations: one for an owner, or many for new owners. With each, one bot can be registered, and can enter a ladder. This call
+    and those below create no events.
+    FAILED_PRECONDITION: the server has no such ladder. INVALID_ARGUMENT: not exactly one of `owner` and `owner_prefix`, a count that is not
+    1 to 1000, a time that is not in the future, or a name that is not allowed. PERMISSION_DENIED: an owner is banned.
+    """
+
+    ListInvitations: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.ListInvitationsRequest,
+        arena_client.v1.operator_pb2.ListInvitationsResponse,
+    ]
+    """Lists the invitations, in order, without their codes.
+    INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
+    """
+
+    RevokeInvitation: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.RevokeInvitationRequest,
+        arena_client.v1.operator_pb2.RevokeInvitationResponse,
+    ]
+    """Revokes an invitation that no bot has used.
+    NOT_FOUND: there is no such invitation. PERMISSION_DENIED: a bot has used it. FAILED_PRECONDITION: it was revoked already.
+    """
+
+    BeginSeason: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.BeginSeasonRequest,
+        arena_client.v1.operator_pb2.BeginSeasonResponse,
+    ]
+    """Begins the next season of a ladder: ratings begin anew, and earlier seasons remain as they are. Running matches count for the season in
+    which they began. The log of results gets a leaf.
+    FAILED_PRECONDITION: the server has no such ladder.
+    """
+
 class OperatorServiceAsyncStub:
     """The operator's calls. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, a file in the server's
     data directory. PERMISSION_DENIED: the token is another one.
@@ -178,6 +213,41 @@ class OperatorServiceAsyncStub:
     get that name. Stream and token remain.
     NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, was
     deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+    """
+
+    CreateInvitations: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.CreateInvitationsRequest,
+        arena_client.v1.operator_pb2.CreateInvitationsResponse,
+    ]
+    """Creates invitations: one for an owner, or many for new owners. With each, one bot can be registered, and can enter a ladder. This call
+    and those below create no events.
+    FAILED_PRECONDITION: the server has no such ladder. INVALID_ARGUMENT: not exactly one of `owner` and `owner_prefix`, a count that is not
+    1 to 1000, a time that is not in the future, or a name that is not allowed. PERMISSION_DENIED: an owner is banned.
+    """
+
+    ListInvitations: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.ListInvitationsRequest,
+        arena_client.v1.operator_pb2.ListInvitationsResponse,
+    ]
+    """Lists the invitations, in order, without their codes.
+    INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
+    """
+
+    RevokeInvitation: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.RevokeInvitationRequest,
+        arena_client.v1.operator_pb2.RevokeInvitationResponse,
+    ]
+    """Revokes an invitation that no bot has used.
+    NOT_FOUND: there is no such invitation. PERMISSION_DENIED: a bot has used it. FAILED_PRECONDITION: it was revoked already.
+    """
+
+    BeginSeason: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.BeginSeasonRequest,
+        arena_client.v1.operator_pb2.BeginSeasonResponse,
+    ]
+    """Begins the next season of a ladder: ratings begin anew, and earlier seasons remain as they are. Running matches count for the season in
+    which they began. The log of results gets a leaf.
+    FAILED_PRECONDITION: the server has no such ladder.
     """
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
@@ -277,6 +347,49 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         get that name. Stream and token remain.
         NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, was
         deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def CreateInvitations(
+        self,
+        request: arena_client.v1.operator_pb2.CreateInvitationsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.CreateInvitationsResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.CreateInvitationsResponse]]:
+        """Creates invitations: one for an owner, or many for new owners. With each, one bot can be registered, and can enter a ladder. This call
+        and those below create no events.
+        FAILED_PRECONDITION: the server has no such ladder. INVALID_ARGUMENT: not exactly one of `owner` and `owner_prefix`, a count that is not
+        1 to 1000, a time that is not in the future, or a name that is not allowed. PERMISSION_DENIED: an owner is banned.
+        """
+
+    @abc.abstractmethod
+    def ListInvitations(
+        self,
+        request: arena_client.v1.operator_pb2.ListInvitationsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.ListInvitationsResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.ListInvitationsResponse]]:
+        """Lists the invitations, in order, without their codes.
+        INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
+        """
+
+    @abc.abstractmethod
+    def RevokeInvitation(
+        self,
+        request: arena_client.v1.operator_pb2.RevokeInvitationRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.RevokeInvitationResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.RevokeInvitationResponse]]:
+        """Revokes an invitation that no bot has used.
+        NOT_FOUND: there is no such invitation. PERMISSION_DENIED: a bot has used it. FAILED_PRECONDITION: it was revoked already.
+        """
+
+    @abc.abstractmethod
+    def BeginSeason(
+        self,
+        request: arena_client.v1.operator_pb2.BeginSeasonRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.BeginSeasonResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.BeginSeasonResponse]]:
+        """Begins the next season of a ladder: ratings begin anew, and earlier seasons remain as they are. Running matches count for the season in
+        which they began. The log of results gets a leaf.
+        FAILED_PRECONDITION: the server has no such ladder.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -111,13 +111,19 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     REASON_NO_RULES: _Reason.ValueType  # 39
     """NOT_FOUND: the game has no rules in the language."""
     REASON_NO_SUCH_LADDER: _Reason.ValueType  # 40
-    """FAILED_PRECONDITION: the server has no such ladder for the bot's games."""
+    """FAILED_PRECONDITION: the server has no such ladder, or not for the bot's games."""
     REASON_NO_SUCH_SEASON: _Reason.ValueType  # 41
     """NOT_FOUND: the ladder has no such season."""
     REASON_LADDER_OF_OTHER_GAME: _Reason.ValueType  # 42
     """INVALID_ARGUMENT: the ladder is of another game than the request names."""
     REASON_NO_LADDER_NAMED: _Reason.ValueType  # 43
     """INVALID_ARGUMENT: the request names a season, and neither ladder nor game."""
+    REASON_ENTRY_REFUSED: _Reason.ValueType  # 44
+    """PERMISSION_DENIED: the bot may not play on one of its ladders."""
+    REASON_NO_SUCH_INVITATION: _Reason.ValueType  # 45
+    """NOT_FOUND: there is no such invitation."""
+    REASON_INVITATION_NOT_ALLOWED: _Reason.ValueType  # 46
+    """INVALID_ARGUMENT: no such invitations can be made."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
     """The reason for which the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as
@@ -205,13 +211,19 @@ REASON_PAGE_TOKEN_NOT_VALID: Reason.ValueType  # 38
 REASON_NO_RULES: Reason.ValueType  # 39
 """NOT_FOUND: the game has no rules in the language."""
 REASON_NO_SUCH_LADDER: Reason.ValueType  # 40
-"""FAILED_PRECONDITION: the server has no such ladder for the bot's games."""
+"""FAILED_PRECONDITION: the server has no such ladder, or not for the bot's games."""
 REASON_NO_SUCH_SEASON: Reason.ValueType  # 41
 """NOT_FOUND: the ladder has no such season."""
 REASON_LADDER_OF_OTHER_GAME: Reason.ValueType  # 42
 """INVALID_ARGUMENT: the ladder is of another game than the request names."""
 REASON_NO_LADDER_NAMED: Reason.ValueType  # 43
 """INVALID_ARGUMENT: the request names a season, and neither ladder nor game."""
+REASON_ENTRY_REFUSED: Reason.ValueType  # 44
+"""PERMISSION_DENIED: the bot may not play on one of its ladders."""
+REASON_NO_SUCH_INVITATION: Reason.ValueType  # 45
+"""NOT_FOUND: there is no such invitation."""
+REASON_INVITATION_NOT_ALLOWED: Reason.ValueType  # 46
+"""INVALID_ARGUMENT: no such invitations can be made."""
 global___Reason = Reason
 
 class _MatchKind:

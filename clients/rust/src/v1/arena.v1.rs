@@ -1262,7 +1262,7 @@ pub enum Reason {
     PageTokenNotValid = 38,
     /// NOT_FOUND: the game has no rules in the language.
     NoRules = 39,
-    /// FAILED_PRECONDITION: the server has no such ladder for the bot's games.
+    /// FAILED_PRECONDITION: the server has no such ladder, or not for the bot's games.
     NoSuchLadder = 40,
     /// NOT_FOUND: the ladder has no such season.
     NoSuchSeason = 41,
@@ -1270,6 +1270,12 @@ pub enum Reason {
     LadderOfOtherGame = 42,
     /// INVALID_ARGUMENT: the request names a season, and neither ladder nor game.
     NoLadderNamed = 43,
+    /// PERMISSION_DENIED: the bot may not play on one of its ladders.
+    EntryRefused = 44,
+    /// NOT_FOUND: there is no such invitation.
+    NoSuchInvitation = 45,
+    /// INVALID_ARGUMENT: no such invitations can be made.
+    InvitationNotAllowed = 46,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1322,6 +1328,9 @@ impl Reason {
             Self::NoSuchSeason => "REASON_NO_SUCH_SEASON",
             Self::LadderOfOtherGame => "REASON_LADDER_OF_OTHER_GAME",
             Self::NoLadderNamed => "REASON_NO_LADDER_NAMED",
+            Self::EntryRefused => "REASON_ENTRY_REFUSED",
+            Self::NoSuchInvitation => "REASON_NO_SUCH_INVITATION",
+            Self::InvitationNotAllowed => "REASON_INVITATION_NOT_ALLOWED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1371,6 +1380,9 @@ impl Reason {
             "REASON_NO_SUCH_SEASON" => Some(Self::NoSuchSeason),
             "REASON_LADDER_OF_OTHER_GAME" => Some(Self::LadderOfOtherGame),
             "REASON_NO_LADDER_NAMED" => Some(Self::NoLadderNamed),
+            "REASON_ENTRY_REFUSED" => Some(Self::EntryRefused),
+            "REASON_NO_SUCH_INVITATION" => Some(Self::NoSuchInvitation),
+            "REASON_INVITATION_NOT_ALLOWED" => Some(Self::InvitationNotAllowed),
             _ => None,
         }
     }
@@ -1646,7 +1658,7 @@ pub mod play_service_client {
         /// over from an older one. A stream that the server ends has a status and a google.rpc.ErrorInfo with domain "arena" and a reason. After
         /// UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, and wait longer each time; a google.rpc.RetryInfo
         /// beside the reason has the shortest wait. Any other status with a reason is final.
-        /// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
+        /// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED, ENTRY_REFUSED. INVALID_ARGUMENT: BAD_MESSAGE.
         /// FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_SUCH_LADDER, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO.
         /// UNAVAILABLE: STOPPING, STORE_UNAVAILABLE. RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
         pub async fn play(
@@ -1685,7 +1697,7 @@ pub struct RegisterBotRequest {
     /// takes precedence.
     #[prost(string, tag = "2")]
     pub owner: ::prost::alloc::string::String,
-    /// The code of an invitation, where the server requires one.
+    /// The code of an invitation, where the server requires one. With an invitation to a ladder, the bot enters it at once.
     #[prost(string, tag = "3")]
     pub invitation: ::prost::alloc::string::String,
     /// The bot's token: "arena\_" and 32 random bytes as 43 characters of base64url. Empty: the server chooses one, and a bot whose registration
@@ -1844,6 +1856,19 @@ pub struct ChallengeBotsResponse {
     #[prost(uint64, tag = "1")]
     pub match_id: u64,
 }
+/// The ladder that a bot enters.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct JoinLadderRequest {
+    /// The ladder, by name.
+    #[prost(string, tag = "1")]
+    pub ladder: ::prost::alloc::string::String,
+    /// The code of an invitation to it.
+    #[prost(string, tag = "2")]
+    pub invitation: ::prost::alloc::string::String,
+}
+/// The bot may play on the ladder.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct JoinLadderResponse {}
 /// A page of the list of the operator's decisions.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListBotEventsRequest {
@@ -2086,7 +2111,7 @@ pub mod bot_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
-        /// operator's token, a file in the server's data directory.
+        /// operator's token, a file in the server's data directory. OperatorService.CreateInvitations can do more.
         /// PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         pub async fn create_invitation(
             &mut self,
@@ -2247,6 +2272,33 @@ pub mod bot_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("arena.v1.BotService", "ChallengeBots"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lets a bot, whose token the call carries, enter a ladder with an invitation.
+        /// UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
+        /// the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+        pub async fn join_ladder(
+            &mut self,
+            request: impl tonic::IntoRequest<super::JoinLadderRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::JoinLadderResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/arena.v1.BotService/JoinLadder",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("arena.v1.BotService", "JoinLadder"));
             self.inner.unary(req, path, codec).await
         }
         /// Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arena/v1/bots.proto.
  */
 export const file_arena_v1_bots: GenFile = /*@__PURE__*/
-  fileDesc("ChNhcmVuYS92MS9ib3RzLnByb3RvEghhcmVuYS52MSJUChJSZWdpc3RlckJvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVvd25lchgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJEg0KBXRva2VuGAQgASgJIjIKE1JlZ2lzdGVyQm90UmVzcG9uc2USDAoEbmFtZRgBIAEoCRINCgV0b2tlbhgCIAEoCSIoChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCSIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSJDCg9MaXN0Qm90c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQggKBl9saW1pdCJNChBMaXN0Qm90c1Jlc3BvbnNlEiAKBGJvdHMYASADKAsyEi5hcmVuYS52MS5Cb3RFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKCEJvdEVudHJ5EgwKBG5hbWUYASABKAkSDQoFb3duZXIYAiABKAkSDQoFaG91c2UYAyABKAgSEQoJY29ubmVjdGVkGAQgASgIEg8KB3BsYXlpbmcYBSABKA0SDwoHbWF0Y2hlcxgGIAEoDRIuCgpyZWdpc3RlcmVkGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1yb3VuZF90cmlwX21zGAggASgBSACIAQESDgoGcGFya2VkGAkgASgJEg8KB3ZlcnNpb24YCiABKAkSFQoIZGVjbGluZWQYCyABKA1IAYgBARITCgZzaWxlbnQYDCABKA1IAogBARIUCgdwYWNlX21zGA0gASgBSAOIAQESDgoGYmFubmVkGA4gASgJEicKCnBhcmtfY2F1c2UYDyABKA4yEy5hcmVuYS52MS5QYXJrQ2F1c2USEQoJaXNfYmFubmVkGBAgASgIQhAKDl9yb3VuZF90cmlwX21zQgsKCV9kZWNsaW5lZEIJCgdfc2lsZW50QgoKCF9wYWNlX21zIiAKEFVucGFya0JvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSITChFVbnBhcmtCb3RSZXNwb25zZSIiChJSb3RhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkChNSb3RhdGVUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE1Jldm9rZVRva2VuUmVzcG9uc2UiRwoUQ2hhbGxlbmdlQm90c1JlcXVlc3QSEQoJb3Bwb25lbnRzGAEgAygJEgwKBGdhbWUYAiABKAkSDgoGbGFkZGVyGAMgASgJIi0KFUNoYWxsZW5nZUJvdHNSZXNwb25zZRIUCghtYXRjaF9pZBgBIAEoBEICMAIiSAoUTGlzdEJvdEV2ZW50c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQggKBl9saW1pdCJUChVMaXN0Qm90RXZlbnRzUmVzcG9uc2USIgoGZXZlbnRzGAEgAygLMhIuYXJlbmEudjEuQm90RXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIq4BCghCb3RFdmVudBISCgZudW1iZXIYASABKARCAjACEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgRraW5kGAMgASgOMhYuYXJlbmEudjEuQm90RXZlbnRLaW5kEgwKBG5hbWUYBCABKAkSDgoGcmVhc29uGAUgASgJEhUKCG5ld19uYW1lGAYgASgJSACIAQFCCwoJX25ld19uYW1lKkAKCVBhcmtDYXVzZRIaChZQQVJLX0NBVVNFX1VOU1BFQ0lGSUVEEAASFwoTUEFSS19DQVVTRV9UUk9VQkxFUxABKtMBCgxCb3RFdmVudEtpbmQSHgoaQk9UX0VWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIZChVCT1RfRVZFTlRfS0lORF9CQU5ORUQQARIbChdCT1RfRVZFTlRfS0lORF9VTkJBTk5FRBACEhkKFUJPVF9FVkVOVF9LSU5EX0hJRERFThADEhgKFEJPVF9FVkVOVF9LSU5EX1NIT1dOEAQSGgoWQk9UX0VWRU5UX0tJTkRfREVMRVRFRBAFEhoKFkJPVF9FVkVOVF9LSU5EX1JFTkFNRUQQBjL4BAoKQm90U2VydmljZRJKCgtSZWdpc3RlckJvdBIcLmFyZW5hLnYxLlJlZ2lzdGVyQm90UmVxdWVzdBodLmFyZW5hLnYxLlJlZ2lzdGVyQm90UmVzcG9uc2USWQoQQ3JlYXRlSW52aXRhdGlvbhIhLmFyZW5hLnYxLkNyZWF0ZUludml0YXRpb25SZXF1ZXN0GiIuYXJlbmEudjEuQ3JlYXRlSW52aXRhdGlvblJlc3BvbnNlEkEKCExpc3RCb3RzEhkuYXJlbmEudjEuTGlzdEJvdHNSZXF1ZXN0GhouYXJlbmEudjEuTGlzdEJvdHNSZXNwb25zZRJECglVbnBhcmtCb3QSGi5hcmVuYS52MS5VbnBhcmtCb3RSZXF1ZXN0GhsuYXJlbmEudjEuVW5wYXJrQm90UmVzcG9uc2USSgoLUm90YXRlVG9rZW4SHC5hcmVuYS52MS5Sb3RhdGVUb2tlblJlcXVlc3QaHS5hcmVuYS52MS5Sb3RhdGVUb2tlblJlc3BvbnNlEkoKC1Jldm9rZVRva2VuEhwuYXJlbmEudjEuUmV2b2tlVG9rZW5SZXF1ZXN0Gh0uYXJlbmEudjEuUmV2b2tlVG9rZW5SZXNwb25zZRJQCg1DaGFsbGVuZ2VCb3RzEh4uYXJlbmEudjEuQ2hhbGxlbmdlQm90c1JlcXVlc3QaHy5hcmVuYS52MS5DaGFsbGVuZ2VCb3RzUmVzcG9uc2USUAoNTGlzdEJvdEV2ZW50cxIeLmFyZW5hLnYxLkxpc3RCb3RFdmVudHNSZXF1ZXN0Gh8uYXJlbmEudjEuTGlzdEJvdEV2ZW50c1Jlc3BvbnNlQi0KCGFyZW5hLnYxUAFaH2FyZW5hLmV4YW1wbGUvY2xpZW50L3YxO2FyZW5hdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChNhcmVuYS92MS9ib3RzLnByb3RvEghhcmVuYS52MSJUChJSZWdpc3RlckJvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVvd25lchgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJEg0KBXRva2VuGAQgASgJIjIKE1JlZ2lzdGVyQm90UmVzcG9uc2USDAoEbmFtZRgBIAEoCRINCgV0b2tlbhgCIAEoCSIoChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCSIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSJDCg9MaXN0Qm90c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQggKBl9saW1pdCJNChBMaXN0Qm90c1Jlc3BvbnNlEiAKBGJvdHMYASADKAsyEi5hcmVuYS52MS5Cb3RFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKCEJvdEVudHJ5EgwKBG5hbWUYASABKAkSDQoFb3duZXIYAiABKAkSDQoFaG91c2UYAyABKAgSEQoJY29ubmVjdGVkGAQgASgIEg8KB3BsYXlpbmcYBSABKA0SDwoHbWF0Y2hlcxgGIAEoDRIuCgpyZWdpc3RlcmVkGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1yb3VuZF90cmlwX21zGAggASgBSACIAQESDgoGcGFya2VkGAkgASgJEg8KB3ZlcnNpb24YCiABKAkSFQoIZGVjbGluZWQYCyABKA1IAYgBARITCgZzaWxlbnQYDCABKA1IAogBARIUCgdwYWNlX21zGA0gASgBSAOIAQESDgoGYmFubmVkGA4gASgJEicKCnBhcmtfY2F1c2UYDyABKA4yEy5hcmVuYS52MS5QYXJrQ2F1c2USEQoJaXNfYmFubmVkGBAgASgIQhAKDl9yb3VuZF90cmlwX21zQgsKCV9kZWNsaW5lZEIJCgdfc2lsZW50QgoKCF9wYWNlX21zIiAKEFVucGFya0JvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSITChFVbnBhcmtCb3RSZXNwb25zZSIiChJSb3RhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkChNSb3RhdGVUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE1Jldm9rZVRva2VuUmVzcG9uc2UiRwoUQ2hhbGxlbmdlQm90c1JlcXVlc3QSEQoJb3Bwb25lbnRzGAEgAygJEgwKBGdhbWUYAiABKAkSDgoGbGFkZGVyGAMgASgJIi0KFUNoYWxsZW5nZUJvdHNSZXNwb25zZRIUCghtYXRjaF9pZBgBIAEoBEICMAIiNwoRSm9pbkxhZGRlclJlcXVlc3QSDgoGbGFkZGVyGAEgASgJEhIKCmludml0YXRpb24YAiABKAkiFAoSSm9pbkxhZGRlclJlc3BvbnNlIkgKFExpc3RCb3RFdmVudHNSZXF1ZXN0EhIKBWxpbWl0GAEgASgNSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCUIICgZfbGltaXQiVAoVTGlzdEJvdEV2ZW50c1Jlc3BvbnNlEiIKBmV2ZW50cxgBIAMoCzISLmFyZW5hLnYxLkJvdEV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKuAQoIQm90RXZlbnQSEgoGbnVtYmVyGAEgASgEQgIwAhImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoEa2luZBgDIAEoDjIWLmFyZW5hLnYxLkJvdEV2ZW50S2luZBIMCgRuYW1lGAQgASgJEg4KBnJlYXNvbhgFIAEoCRIVCghuZXdfbmFtZRgGIAEoCUgAiAEBQgsKCV9uZXdfbmFtZSpACglQYXJrQ2F1c2USGgoWUEFSS19DQVVTRV9VTlNQRUNJRklFRBAAEhcKE1BBUktfQ0FVU0VfVFJPVUJMRVMQASrTAQoMQm90RXZlbnRLaW5kEh4KGkJPVF9FVkVOVF9LSU5EX1VOU1BFQ0lGSUVEEAASGQoVQk9UX0VWRU5UX0tJTkRfQkFOTkVEEAESGwoXQk9UX0VWRU5UX0tJTkRfVU5CQU5ORUQQAhIZChVCT1RfRVZFTlRfS0lORF9ISURERU4QAxIYChRCT1RfRVZFTlRfS0lORF9TSE9XThAEEhoKFkJPVF9FVkVOVF9LSU5EX0RFTEVURUQQBRIaChZCT1RfRVZFTlRfS0lORF9SRU5BTUVEEAYywQUKCkJvdFNlcnZpY2USSgoLUmVnaXN0ZXJCb3QSHC5hcmVuYS52MS5SZWdpc3RlckJvdFJlcXVlc3QaHS5hcmVuYS52MS5SZWdpc3RlckJvdFJlc3BvbnNlElkKEENyZWF0ZUludml0YXRpb24SIS5hcmVuYS52MS5DcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBoiLmFyZW5hLnYxLkNyZWF0ZUludml0YXRpb25SZXNwb25zZRJBCghMaXN0Qm90cxIZLmFyZW5hLnYxLkxpc3RCb3RzUmVxdWVzdBoaLmFyZW5hLnYxLkxpc3RCb3RzUmVzcG9uc2USRAoJVW5wYXJrQm90EhouYXJlbmEudjEuVW5wYXJrQm90UmVxdWVzdBobLmFyZW5hLnYxLlVucGFya0JvdFJlc3BvbnNlEkoKC1JvdGF0ZVRva2VuEhwuYXJlbmEudjEuUm90YXRlVG9rZW5SZXF1ZXN0Gh0uYXJlbmEudjEuUm90YXRlVG9rZW5SZXNwb25zZRJKCgtSZXZva2VUb2tlbhIcLmFyZW5hLnYxLlJldm9rZVRva2VuUmVxdWVzdBodLmFyZW5hLnYxLlJldm9rZVRva2VuUmVzcG9uc2USUAoNQ2hhbGxlbmdlQm90cxIeLmFyZW5hLnYxLkNoYWxsZW5nZUJvdHNSZXF1ZXN0Gh8uYXJlbmEudjEuQ2hhbGxlbmdlQm90c1Jlc3BvbnNlEkcKCkpvaW5MYWRkZXISGy5hcmVuYS52MS5Kb2luTGFkZGVyUmVxdWVzdBocLmFyZW5hLnYxLkpvaW5MYWRkZXJSZXNwb25zZRJQCg1MaXN0Qm90RXZlbnRzEh4uYXJlbmEudjEuTGlzdEJvdEV2ZW50c1JlcXVlc3QaHy5hcmVuYS52MS5MaXN0Qm90RXZlbnRzUmVzcG9uc2VCLQoIYXJlbmEudjFQAVofYXJlbmEuZXhhbXBsZS9jbGllbnQvdjE7YXJlbmF2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A new bot.
@@ -37,7 +37,7 @@ export type RegisterBotRequest = Message<"arena.v1.RegisterBotRequest"> & {
   owner: string;
 
   /**
-   * The code of an invitation, where the server requires one.
+   * The code of an invitation, where the server requires one. With an invitation to a ladder, the bot enters it at once.
    *
    * @generated from field: string invitation = 3;
    */
@@ -483,6 +483,49 @@ export const ChallengeBotsResponseSchema: GenMessage<ChallengeBotsResponse> = /*
   messageDesc(file_arena_v1_bots, 14);
 
 /**
+ * The ladder that a bot enters.
+ *
+ * @generated from message arena.v1.JoinLadderRequest
+ */
+export type JoinLadderRequest = Message<"arena.v1.JoinLadderRequest"> & {
+  /**
+   * The ladder, by name.
+   *
+   * @generated from field: string ladder = 1;
+   */
+  ladder: string;
+
+  /**
+   * The code of an invitation to it.
+   *
+   * @generated from field: string invitation = 2;
+   */
+  invitation: string;
+};
+
+/**
+ * Describes the message arena.v1.JoinLadderRequest.
+ * Use `create(JoinLadderRequestSchema)` to create a new message.
+ */
+export const JoinLadderRequestSchema: GenMessage<JoinLadderRequest> = /*@__PURE__*/
+  messageDesc(file_arena_v1_bots, 15);
+
+/**
+ * The bot may play on the ladder.
+ *
+ * @generated from message arena.v1.JoinLadderResponse
+ */
+export type JoinLadderResponse = Message<"arena.v1.JoinLadderResponse"> & {
+};
+
+/**
+ * Describes the message arena.v1.JoinLadderResponse.
+ * Use `create(JoinLadderResponseSchema)` to create a new message.
+ */
+export const JoinLadderResponseSchema: GenMessage<JoinLadderResponse> = /*@__PURE__*/
+  messageDesc(file_arena_v1_bots, 16);
+
+/**
  * A page of the list of the operator's decisions.
  *
  * @generated from message arena.v1.ListBotEventsRequest
@@ -508,7 +551,7 @@ export type ListBotEventsRequest = Message<"arena.v1.ListBotEventsRequest"> & {
  * Use `create(ListBotEventsRequestSchema)` to create a new message.
  */
 export const ListBotEventsRequestSchema: GenMessage<ListBotEventsRequest> = /*@__PURE__*/
-  messageDesc(file_arena_v1_bots, 15);
+  messageDesc(file_arena_v1_bots, 17);
 
 /**
  * A page of the list of the operator's decisions.
@@ -536,7 +579,7 @@ export type ListBotEventsResponse = Message<"arena.v1.ListBotEventsResponse"> & 
  * Use `create(ListBotEventsResponseSchema)` to create a new message.
  */
 export const ListBotEventsResponseSchema: GenMessage<ListBotEventsResponse> = /*@__PURE__*/
-  messageDesc(file_arena_v1_bots, 16);
+  messageDesc(file_arena_v1_bots, 18);
 
 /**
  * A decision of the operator about a bot or an owner.
@@ -592,7 +635,7 @@ export type BotEvent = Message<"arena.v1.BotEvent"> & {
  * Use `create(BotEventSchema)` to create a new message.
  */
 export const BotEventSchema: GenMessage<BotEvent> = /*@__PURE__*/
-  messageDesc(file_arena_v1_bots, 17);
+  messageDesc(file_arena_v1_bots, 19);
 
 /**
  * The causes for which the server parks a bot.
@@ -705,7 +748,7 @@ export const BotService: GenService<{
   },
   /**
    * Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
-   * operator's token, a file in the server's data directory.
+   * operator's token, a file in the server's data directory. OperatorService.CreateInvitations can do more.
    * PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
    *
    * @generated from rpc arena.v1.BotService.CreateInvitation
@@ -776,6 +819,18 @@ export const BotService: GenService<{
     methodKind: "unary";
     input: typeof ChallengeBotsRequestSchema;
     output: typeof ChallengeBotsResponseSchema;
+  },
+  /**
+   * Lets a bot, whose token the call carries, enter a ladder with an invitation.
+   * UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
+   * the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+   *
+   * @generated from rpc arena.v1.BotService.JoinLadder
+   */
+  joinLadder: {
+    methodKind: "unary";
+    input: typeof JoinLadderRequestSchema;
+    output: typeof JoinLadderResponseSchema;
   },
   /**
    * Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.

@@ -17,6 +17,7 @@ from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
 from arena.server.matches.live import LiveMatches
 from arena.server.matches.persistence import RETRY, MatchPersistence, prune_replays
+from arena.server.matchmaking.events import Events
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.processes.first import FurtherProcesses
@@ -102,10 +103,13 @@ async def open_arena(
             baselines.finished(header)
 
         figures = MatchFigures()
+        events = Events(config, store, players, house.fillers, ladder_ids)
 
         def played(driver: SeatedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange]) -> None:
             figures.ended(driver)
             matchmaker.match_ended(driver, ready_check, changes)
+            if event := driver.header.event:
+                events.ended(event)
 
         observers = Observers(rated, accounts.park, played, matchmaker.close)
         persistence = MatchPersistence(config, store)
@@ -139,6 +143,7 @@ async def open_arena(
             pool,
             nursery,
             ladder_ids,
+            events,
             processes,
         )
         await accounts.load(further)
@@ -156,6 +161,7 @@ async def open_arena(
         matchmaker.open(lifecycle.announce)
         nursery.start_soon(timers.run)
         nursery.start_soon(live.run)
+        nursery.start_soon(events.run, lifecycle.announce)
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
         nursery.start_soon(kept_paces.run)
@@ -212,6 +218,7 @@ class Arena:
         workers: WorkerPool,
         nursery: trio.Nursery,
         ladder_ids: dict[str, str],
+        events: Events,
         processes: FurtherProcesses | None = None,
     ) -> None:
         self.config = config
@@ -239,6 +246,7 @@ class Arena:
         self.ladder_ids: Mapping[str, str] = ladder_ids
         """The ids of the current seasons, by the ladders' names."""
         self._ladder_ids = ladder_ids
+        self.events = events
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -409,6 +417,7 @@ class Arena:
         """Form no more matches."""
         self.stopping.set()
         self.matchmaker.close()
+        self.events.close()
         self._lifecycle.call_off()
 
     def dismiss(self) -> None:

@@ -302,6 +302,7 @@ class MatchLifecycle:
             kind=ready_check.kind,
             offers=ready_check.offers,
             ladder="" if ladder_id == game.name else ladder_id,
+            event=ready_check.event,
         )
         here = self._processes is None or self._house.searches(game.name, players)
         elsewhere = None if here or self._processes is None else self._processes.choose(players)

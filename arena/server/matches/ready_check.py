@@ -98,6 +98,10 @@ class ReadyCheck:
         """
         self.ladder = ladder
         self.kind = kind
+        self.event = ""
+        """The event and the number of its table; see `Header.event`."""
+        self._counts = kind not in {MatchKind.CHALLENGE, MatchKind.EVENT}
+        """True if failing to answer counts."""
         self.seed = seed
         self.commitment = commitment(seed)
         self.deadline = now + limits.offer
@@ -179,7 +183,7 @@ class ReadyCheck:
     def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
         """Offer the seat of a bot that left or declined to another player. Has no effect after the check has ended.
 
-        `charged`: whether the invitation counts as failed. An invitation to a challenge never does.
+        `charged`: whether the invitation counts as failed. Invitations to challenges and events never do.
         """
         if not self._waits:
             return
@@ -187,7 +191,7 @@ class ReadyCheck:
         invited = self._invited.pop(bot_player)
         self._record(bot_player, invited, how)
         bot_player.offers.invitations.pop(invited.invitation_id, None)
-        if charged and not challenged:
+        if charged and self._counts:
             bot_player.offers.availability.fail(now, how)
         if self._takers[invited.seat] is bot_player:
             self._takers[invited.seat] = None
@@ -274,7 +278,7 @@ class ReadyCheck:
 
     def _give_up(self, bot_player: BotPlayer, invited: _Invited) -> None:
         self._record(bot_player, invited, OfferOutcome.SILENT)
-        if self.kind is not MatchKind.CHALLENGE and not bot_player.lost:
+        if self._counts and not bot_player.lost:
             bot_player.offers.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
         self._unseat(bot_player)
 

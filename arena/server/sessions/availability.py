@@ -32,6 +32,8 @@ class Availability:
         """Failed invitations since the server started, by outcome."""
         self.turns: dict[str, int] = {}
         """By ladder, the number of the bot's last turn, if the server limits the matches of an hour."""
+        self.reserved = 0
+        """Number of places reserved for matches of events."""
         self.paused = False
         """True if the bot pauses after a failed invitation."""
         self._changed = changed

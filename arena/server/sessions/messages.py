@@ -40,6 +40,8 @@ class Hello(NamedTuple):
     """The features that its client understands."""
     ladders: tuple[str, ...] = ()
     """The ladders on which it plays; empty for the default ladders of its games."""
+    events: tuple[tuple[str, bytes], ...] = ()
+    """The events that it enters, each with a nonce of 16 bytes or none."""
 
 
 class Ready(NamedTuple):

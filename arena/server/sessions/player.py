@@ -340,7 +340,7 @@ class BotPlayer:
 
     def room(self, matches_per_bot: int, ladder: str = "") -> int:
         """Return the number of the bot's free places that are not reserved. `ladder`: as for `free`."""
-        return max(0, self.free(matches_per_bot, ladder) - self.offers.reserved)
+        return max(0, self.free(matches_per_bot, ladder) - self.offers.reserved - self.offers.availability.reserved)
 
     def changed(self) -> None:
         """Notify the matchmaker that the bot's room has changed."""

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Select, func, insert, select, update
 
 from arena.log.leaf import LeafKind
 from arena.replay.header import MatchKind
-from arena.scheduling.event.course import Contestant, EventTerms, PlayedTable
+from arena.scheduling.event.course import Contestant, EventCourse, EventTerms, PlayedTable
 from arena.store import schema
 from arena.store.base import leaves as log
 from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent
@@ -242,6 +242,20 @@ def terms(connection: Connection, event: StoredEvent) -> EventTerms:
     contestants = tuple(Contestant(each.bot_id, each.name, each.nonce or b"") for each in field)
     everyone = event.plan.format == "all"
     return EventTerms(event.seed, contestants, event.plan.seats, event.plan.matches, everyone, event.earlier)
+
+
+def course(connection: Connection, event: StoredEvent) -> EventCourse:
+    """Compute an event that has begun from its rows."""
+    found = EventCourse(terms(connection, event))
+    played = {each.number: each.played for each in tables(connection, event.id)}
+    for roll in rolls(connection, event.id):
+        found.end_round(roll.used)
+        if not found.race.over:
+            found.begin_round(roll.present, roll.used)
+        for table in found.open_tables:
+            if (result := played.get(table.number)) is not None:
+                found.record(table.number, result)
+    return found
 
 
 def tables(connection: Connection, event_id: int, first: int = 0) -> tuple[TableMatch, ...]:

@@ -1,0 +1,366 @@
+"""The events of a server: each from its announcement to its result, in one task that continues after a restart.
+
+The rows of `arena.store.matches.contests` are the state of an event; this module seats its tables. A table is a match
+like any other, of the kind `EVENT`: it is continued by the next server, and it is rated on no ladder.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import cycle
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import structlog
+import trio
+
+from arena.replay.header import MatchKind
+from arena.scheduling.event.course import race_document
+from arena.scheduling.event.race import WHOLE
+from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.player import BotPlayer
+from arena.stderr import decisions_log
+from arena.store.base.errors import BadEvent, EventRefused, StoreError
+from arena.store.base.rows import MatchState
+from arena.store.matches import contests
+from arena.store.matches.contests import ANNOUNCED, PLAYING, EventRoll
+from engine.deal import SEED_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from arena.scheduling.event.course import EventCourse
+    from arena.scheduling.event.race import EventTable
+    from arena.server.config import Config, LadderSettings
+    from arena.server.matches.ready_check import ReadyCheck, Replacement
+    from arena.server.sessions.player import HousePlayer, Player
+    from arena.server.sessions.players import Players
+    from arena.store.matches.contests import EventPlan, StoredEvent
+    from arena.store.store import Store
+
+    Announce = Callable[[LadderSettings, Sequence[Player], MatchKind, Replacement], ReadyCheck]
+    T = TypeVar("T")
+
+RETRY: Final = 2.0
+"""Seconds after which the server tries again to store a step, or to seat a table that was called off."""
+POLL: Final = 0.1
+"""Seconds between two looks at who is ready for the next round."""
+LONGEST_DECISIONS: Final = 60
+"""Number of soft limits of a seat, beside its bank, for which a round waits for a bot that plays another match."""
+
+log = structlog.get_logger(__name__)
+decided = decisions_log()
+
+
+class HeldEvent:
+    """An event that this server holds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.changed = trio.Event()
+        """Set when a match or a ready check of the event is over, or the operator has changed its state."""
+        self.seating: set[int] = set()
+        """Numbers of the tables that wait for their bots to be ready."""
+        self.reserving: set[int] = set()
+        """Numbers of the bots that reserve a place for their next match of the event."""
+
+    def change(self) -> None:
+        """Wake the event's task."""
+        self.changed.set()
+
+
+class Events:
+    """All events of a server that are not over."""
+
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        players: Players,
+        fillers: Mapping[str, Sequence[HousePlayer]],
+        ladder_ids: Mapping[str, str],
+    ) -> None:
+        """`fillers`: the house bots by ladder. `ladder_ids`: the ids of the current seasons, by the ladders' names."""
+        self._config = config
+        self._store = store
+        self._players = players
+        self._fillers = fillers
+        self._ladder_ids = ladder_ids
+        self._ladders = {ladder.name: ladder for ladder in config.ladders}
+        self._held: dict[str, HeldEvent] = {}
+        self._announce: Announce | None = None
+        self._nursery: trio.Nursery | None = None
+        self._stopping = False
+
+    async def run(self, announce: Announce) -> None:
+        """Hold all events until cancelled. `announce` is called with each table."""
+        self._announce = announce
+        async with trio.open_nursery() as self._nursery:
+            for event in await self._store.read(contests.list_events):
+                if not event.over:
+                    self._hold(event.plan.name, after_restart=True)
+            await trio.sleep_forever()
+
+    def close(self) -> None:
+        """Seat no more tables, because the server is stopping."""
+        self._stopping = True
+
+    def ended(self, event: str) -> None:
+        """Record that a match of an event is over and stored. `event`: as in the header."""
+        held = self._held.get(event.partition("/")[0])
+        if held is not None:
+            held.change()
+
+    async def create(self, plan: EventPlan, entrants: Sequence[str]) -> None:
+        """Announce an event. Raises what `contests.create` raises."""
+        if self._config.processes > 1:
+            raise BadEvent(f"a server with {self._config.processes} processes holds no events: start it with one")
+        ladder = self._ladders.get(plan.ladder)
+        if ladder is None:
+            raise BadEvent(f"this server has the ladders {', '.join(self._ladders)}, not {plan.ladder!r}")
+        if plan.seats not in ladder.seats:
+            sizes = " or ".join(map(str, ladder.seats))
+            raise BadEvent(f"the ladder {plan.ladder} has tables of {sizes}, not {plan.seats}: choose one of these")
+        if not self._fillers[plan.ladder]:
+            raise BadEvent(f"the ladder {plan.ladder} has no house bots, which fill tables of an event: set `house`")
+        if (plan.matches or plan.seconds or 0) < 1:
+            raise BadEvent("a budget of nothing decides nothing: give a number of matches, or a time such as 60m")
+        if self._stopping or self._nursery is None:
+            raise BadEvent("the server is stopping: announce the event after its start")
+        seed = secrets.token_bytes(SEED_BYTES)
+        await self._store.write(partial(contests.create, plan=plan, seed=seed, entrants=tuple(entrants), at=now_us()))
+        decided.info("event announced", name=plan.name, ladder=plan.ladder, entrants=len(entrants))
+        self._hold(plan.name)
+
+    async def enter(self, name: str, bot: str, invited: bool) -> None:
+        """Enter a bot; `invited`: the operator does. Raises what `contests.enter` raises."""
+        await self._store.write(partial(contests.enter, name=name, bot=bot, at=now_us(), invited=invited))
+
+    async def start(self, name: str) -> None:
+        """Begin an event at once with the bots that are connected. Raises what `contests.start` raises."""
+        await self._check_in(await self._store.read(partial(contests.find, name=name)))
+        self._wake(name)
+
+    async def cancel(self, name: str, reason: str) -> None:
+        """Cancel an event that has not begun. Raises what `contests.cancel` raises."""
+        await self._store.write(partial(contests.cancel, name=name, reason=reason, at=now_us()))
+        decided.info("event cancelled", name=name, reason=reason)
+        self._wake(name)
+
+    def _wake(self, name: str) -> None:
+        if (held := self._held.get(name)) is not None:
+            held.change()
+
+    def _hold(self, name: str, after_restart: bool = False) -> None:
+        assert self._nursery is not None, "`run` holds the events"
+        held = self._held[name] = HeldEvent(name)
+        self._nursery.start_soon(self._task, held, after_restart)
+
+    async def _task(self, held: HeldEvent, after_restart: bool) -> None:
+        try:
+            event = await self._begun(held, after_restart)
+            if event is None:
+                return
+            if event.plan.ladder not in self._ladders:
+                log.error("event waits", name=held.name, error=f"this server has no ladder {event.plan.ladder}")
+                return
+            await self._play(event, held, after_restart)
+        except Exception:
+            log.exception("a fault of the server: the event waits for the next start", name=held.name)
+        finally:
+            for bot_id in [*held.reserving]:
+                self._reserve(held, bot_id, False)
+            self._held.pop(held.name, None)
+
+    async def _begun(self, held: HeldEvent, after_restart: bool) -> StoredEvent | None:
+        """Wait for the start of an event and begin it; return None if it is cancelled."""
+        find = partial(contests.find, name=held.name)
+        event = await self._stored(find)
+        wait = max(0.0, (event.plan.start - now_us()) / 1e6)
+        if after_restart:  # bots need time to come back
+            wait = max(wait, self._config.policy.restart_hold / 1e6)
+        if event.state == ANNOUNCED:
+            with trio.move_on_after(wait):
+                await held.changed.wait()
+            event = await self._stored(find)
+        if event.state == ANNOUNCED:
+            try:
+                event = await self._check_in(event)
+            except EventRefused as error:
+                with suppress(EventRefused):
+                    await self.cancel(held.name, str(error))
+                event = await self._stored(find)
+        return event if event.state == PLAYING else None
+
+    async def _check_in(self, event: StoredEvent) -> StoredEvent:
+        """Begin an event with the entrants that are connected. Raises what `contests.start` raises."""
+        plan, ladder = event.plan, self._ladders.get(event.plan.ladder)
+        if ladder is None or not self._fillers[plan.ladder]:
+            raise EventRefused(f"this server has no ladder {plan.ladder} with house bots any more")
+        nonces: dict[int, bytes] = {}
+        for entrant in await self._store.read(partial(contests.entrants, event_id=event.id)):
+            player = self._players.get(entrant.bot_id)
+            if player is not None and player.session is not None and _plays(player, ladder):
+                nonces[entrant.bot_id] = dict(player.session.hello.events).get(plan.name, b"")
+        counted = partial(
+            contests.earlier_points,
+            ladder_id=self._ladder_ids[plan.ladder],
+            seats=plan.seats,
+            options=dict(ladder.options),
+        )
+        earlier = await self._store.read(counted)
+        job = partial(contests.start, name=plan.name, nonces=nonces, earlier=earlier, at=now_us())
+        begun = await self._stored(job, writes=True)
+        decided.info("event begun", name=plan.name, bots=len(nonces))
+        return begun
+
+    async def _play(self, event: StoredEvent, held: HeldEvent, after_restart: bool) -> None:
+        """Play an event from where it stands to its result."""
+        course = await self._stored(partial(contests.course, event=event))
+        stored = await self._stored(partial(contests.rolls, event_id=event.id))
+        before, since = (stored[-1].used if stored else 0), trio.current_time()
+        patience = (self._config.policy.restart_hold if after_restart else self._config.policy.grace) / 1e6
+        for bot_id in course.still_in:
+            self._reserve(held, bot_id, True)
+        while not course.race.over:
+            await self._play_tables(event, course, held)
+            used = 0
+            if event.plan.seconds is not None:
+                passed = int(WHOLE * (trio.current_time() - since) / event.plan.seconds)
+                used = min(WHOLE, before + passed)
+            course.end_round(used)
+            for bot_id in held.reserving - {*course.still_in}:
+                self._reserve(held, bot_id, False)
+            present = () if course.race.over else await self._roll(event, course, patience)
+            roll = EventRoll(course.rounds, present, used)
+            await self._stored(partial(contests.call_roll, event=event, roll=roll, at=now_us()), writes=True)
+            log.debug("event round", name=held.name, round=roll.number, present=len(present))
+            if not course.race.over:
+                course.begin_round(present, used)
+            patience = self._config.policy.grace / 1e6
+        result = race_document(course.race)
+        await self._stored(partial(contests.finish, event=event, result=result, at=now_us()), writes=True)
+        decided.info("event over", name=held.name, winner=result["winner"], matches=result["matches"])
+
+    async def _roll(self, event: StoredEvent, course: EventCourse, patience: float) -> tuple[int, ...]:
+        """Return the bots that are ready for a round; wait for others as long as docs/events.md says."""
+        ladder = self._ladders[event.plan.ladder]
+        begun = trio.current_time()
+        policy = ladder.policy
+        longest = event.plan.seats * (policy.bank + LONGEST_DECISIONS * policy.soft_limit) / 1e6
+        while True:
+            ready = tuple(bot_id for bot_id in course.still_in if self._ready(bot_id, ladder) is not None)
+            waited = trio.current_time() - begun
+            late = [bot_id for bot_id in course.still_in if bot_id not in ready]
+            if all(waited >= (longest if self._here(bot_id) else patience) for bot_id in late) and not self._stopping:
+                return ready
+            await trio.sleep(POLL)
+
+    async def _play_tables(self, event: StoredEvent, course: EventCourse, held: HeldEvent) -> None:
+        """Seat the open tables and wait until each has a match with a result."""
+        while course.open_tables:
+            held.changed = trio.Event()
+            first = min(table.number for table in course.open_tables)
+            found = await self._stored(partial(contests.tables, event_id=event.id, first=first))
+            playing = {each.number for each in found if each.state is MatchState.PLAYING}
+            open_tables = {table.number: table for table in course.open_tables}
+            for each in found:
+                if each.number in open_tables and each.played is not None:
+                    course.record(each.number, each.played)
+                    self._back(course, held, open_tables[each.number])
+            for table in course.open_tables:
+                if table.number in playing:
+                    for bot_id in course.seated(table):
+                        if bot_id is not None and (player := self._players.get(bot_id)) is not None:
+                            self._reserve(held, bot_id, player.busy == 0)
+                elif table.number not in held.seating and not self._stopping:
+                    held.seating.add(table.number)
+                    assert self._nursery is not None, "`run` holds the events"
+                    self._nursery.start_soon(self._seat, event, course, held, table)
+            if course.open_tables:
+                await held.changed.wait()
+
+    async def _seat(self, event: StoredEvent, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
+        """Announce the match of a table once its bots are ready; after a while, the house plays for the others."""
+        ladder, house = self._ladders[event.plan.ladder], cycle(reversed(self._fillers[event.plan.ladder]))
+        seated = course.seated(table)
+        with trio.move_on_after(self._config.policy.grace / 1e6):
+            while any(bot_id is not None and self._ready(bot_id, ladder) is None for bot_id in seated):
+                await trio.sleep(POLL)
+        if self._stopping:
+            return
+        players: list[Player] = []
+        for bot_id in seated:
+            ready = None if bot_id is None else self._ready(bot_id, ladder)
+            players.append(next(house) if ready is None else ready)
+        answer = ladder.answer_limits[0]
+        own = replace(ladder, answer_limits=(answer, answer, answer))  # a seat is offered to nobody else meanwhile
+        assert self._announce is not None, "`run` announces"
+        ready_check = self._announce(own, players, MatchKind.EVENT, lambda check, at_once: next(house))
+        ready_check.event = f"{event.plan.name}/{table.number}"
+        ready_check.concluded = partial(self._seated, course, held, table)
+        for bot_player in ready_check.invited:
+            self._reserve(held, bot_player.bot_id, False)
+
+    def _seated(
+        self, course: EventCourse, held: HeldEvent, table: EventTable, match_id: int | None, failure: str | None
+    ) -> None:
+        """Record that a ready check is over: a match begins, or the table is seated again later."""
+        if match_id is not None:
+            held.seating.discard(table.number)
+            held.change()
+            return
+        log.info("event table called off", name=held.name, table=table.number, why=failure)
+        self._back(course, held, table)
+        if self._nursery is not None and not self._stopping:
+            self._nursery.start_soon(self._again, held, table)
+
+    async def _again(self, held: HeldEvent, table: EventTable) -> None:
+        await trio.sleep(RETRY)
+        held.seating.discard(table.number)
+        held.change()
+
+    def _back(self, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
+        """Reserve a place again for the bots of a table that is over."""
+        for bot_id in course.seated(table):
+            if bot_id is not None and bot_id in course.still_in:
+                self._reserve(held, bot_id, True)
+
+    def _reserve(self, held: HeldEvent, bot_id: int, reserve: bool) -> None:
+        """Reserve a place for a bot's next match of the event, or release it."""
+        if reserve is (bot_id in held.reserving):
+            return
+        held.reserving ^= {bot_id}
+        self._players.availability(bot_id).reserved += 1 if reserve else -1
+        if (player := self._players.get(bot_id)) is not None:
+            self._players.changed(player)
+
+    def _here(self, bot_id: int) -> bool:
+        """Return whether a bot is connected."""
+        player = self._players.get(bot_id)
+        return player is not None and player.session is not None
+
+    def _ready(self, bot_id: int, ladder: LadderSettings) -> BotPlayer | None:
+        """Return a bot that can play a match of the event now; None if it cannot."""
+        player = self._players.get(bot_id)
+        if player is None or player.session is None or not _plays(player, ladder):
+            return None
+        return player if player.busy < min(player.session.capacity, self._config.matches_per_bot) else None
+
+    async def _stored(self, job: Callable[[Connection], T], writes: bool = False) -> T:
+        """Run a job of the store, retrying until it succeeds or is refused."""
+        while True:
+            try:
+                return await (self._store.write(job) if writes else self._store.read(job))
+            except StoreError as error:
+                log.error("event not stored yet", error=str(error), retry_in=RETRY)
+                await trio.sleep(RETRY)
+
+
+def _plays(player: BotPlayer, ladder: LadderSettings) -> bool:
+    """Return whether a connected bot plays on a ladder and is not parked there."""
+    return ladder.name in player.ladders and ladder.further_name not in player.parked

@@ -39,7 +39,7 @@ OF_THE_WHOLE = ("conformance", "end_to_end", "test_library.py", "tools/test_tool
 LONG_WHEN_COMPILED = {
     "api": ("list_pages", "proto_comments", "query_services", "reasons", "rows", "watching"),
     "end_to_end": (
-        "backup", "casual", "data_directory", "floods", "fuzz", "ladder", "luck", "matches", "misbehaviour",
+        "backup", "casual", "data_directory", "floods", "fuzz", "ladder", "luck", "matches",
         "missed_reports", "moderation", "parking", "protocol_page", "proxies", "sdk", "search", "secrets_in_logs",
         "start", "starving", "stop", "thinking", "tls", "tokens", "untrusted_memory", "upgrade", "writer_process",
     ),

@@ -74,10 +74,11 @@ def test_what_the_system_cannot_do_is_said_by_name(tmp_path: Path, bot: str, opt
         f"  {said}",
         "--sandbox=weak goes on without what is missing.",
     ]
-    weak = subprocess.run([*words, "--sandbox=weak"], env=environment, capture_output=True, text=True, check=False)
-    assert weak.returncode == 0, weak.stderr
-    assert f"The sandbox is without {said}\n" in weak.stderr
-    assert weak.stderr.count("The sandbox is without") == 1
+    if option == "--seccomp":
+        weak = subprocess.run([*words, "--sandbox=weak"], env=environment, capture_output=True, text=True, check=False)
+        assert weak.returncode == 0, weak.stderr
+        assert f"The sandbox is without {said}\n" in weak.stderr
+        assert weak.stderr.count("The sandbox is without") == 1
 
 
 def test_without_bubblewrap_it_says_so_and_weak_plays_with_limits_only(tmp_path: Path, bot: str) -> None:
@@ -104,8 +105,10 @@ def test_only_commands_are_boxed_and_no_file_is_loaded_first(tmp_path: Path) -> 
     assert none.exit_code == 2
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_whoever_ends_the_runner_no_box_is_left(tmp_path: Path, bot: str, how: signal.Signals) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, None], ids=["SIGINT", "SIGKILL", "keeper"])
+def test_whoever_ends_the_runner_or_a_keeper_no_box_is_left(
+    tmp_path: Path, bot: str, how: signal.Signals | None
+) -> None:
     out = tmp_path / "bot.sets"
     words = [*ARENA, "match", bot, *WORDS, "--sets", "1000", "--sandbox", "--out", str(out)]
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as match:
@@ -116,24 +119,12 @@ def test_whoever_ends_the_runner_no_box_is_left(tmp_path: Path, bot: str, how: s
             time.sleep(0.01)
         boxes = processes_with(str(tmp_path)) - {match.pid}
         assert len(boxes) >= 3, "bubblewrap twice and the bot"
-        match.send_signal(how)
-    while processes_with(str(tmp_path)):
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
-def test_whoever_ends_the_keeper_of_a_box_no_box_is_left(tmp_path: Path, bot: str) -> None:
-    out = tmp_path / "bot.sets"
-    words = [*ARENA, "match", bot, *WORDS, "--sets", "1000", "--sandbox", "--out", str(out)]
-    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as match:
-        until = time.monotonic() + PATIENCE
-        while not out.exists() or out.read_bytes().count(b"\n") < 3:
-            assert match.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        [keeper] = [pid for pid in processes_with("keeper.py") if parent(pid) == match.pid]
-        os.kill(keeper, signal.SIGKILL)
-        assert match.wait(PATIENCE) == 1
+        if how is None:
+            [keeper] = [pid for pid in processes_with("keeper.py") if parent(pid) == match.pid]
+            os.kill(keeper, signal.SIGKILL)
+            assert match.wait(PATIENCE) == 1
+        else:
+            match.send_signal(how)
     while processes_with(str(tmp_path)):
         assert time.monotonic() < until
         time.sleep(0.01)

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 import grpc
 import pytest
 from arena_client.v1 import play_pb2
-from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, notice, reports, starts, welcome
+from client_tests.peer import PATIENCE, Peer, Talk, asks, begun, invites, notice, reports, starts, welcome
 from client_tests.test_client_connection import certificate
 from client_tests.test_client_programs import one_decision
 
@@ -356,11 +356,7 @@ def test_the_first_signal_finishes_and_the_second_leaves(sdk: Sdk, mine: Mine, s
     heard: list[play_pb2.PlayRequest] = []
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
+        yield from begun(talk, 1)
         playing.set()
         heard.append(talk.next())
         told.set()
@@ -390,11 +386,7 @@ def test_the_first_signal_finishes_and_the_second_leaves(sdk: Sdk, mine: Mine, s
 @of_each("go", "rust", "java")
 def test_the_second_signal_leaves_even_where_the_bot_computes_for_ever(sdk: Sdk, mine: Mine) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
+        yield from begun(talk, 1)
         yield asks((1, 1), heartbeat=1)
         talk.next()
         bot.send_signal(signal.SIGINT)

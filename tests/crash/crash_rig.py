@@ -126,7 +126,9 @@ class Birthplace:
 class Trial:
     """One data directory and its bots, from the first server to the last."""
 
-    def __init__(self, directory: Path, data: Path, chosen: str, bots: int, capacity: int, thinks: float) -> None:
+    def __init__(
+        self, directory: Path, data: Path, chosen: str, bots: int, capacity: int, thinks: float, search: bool
+    ) -> None:
         self.chance = Random(chosen)
         self.data = data
         self.log = directory / "log"
@@ -144,6 +146,8 @@ class Trial:
         self._capacity = capacity
         self._thinks = thinks
         self._options = [word for table in TABLES for word in ("--seats", table)]
+        if not search:
+            self._options += ["--house-search", "0"]
         self._address = f"127.0.0.1:{free_port()}"
         self._bots: list[subprocess.Popen[str]] = []
         self._witnesses: dict[int, Witness] = {}
@@ -337,13 +341,21 @@ class Trial:
 
 @contextmanager
 def trial(
-    directory: Path, chosen: str, *, bots: int = 5, capacity: int = 8, thinks: float = 0.02, data: Path | None = None
+    directory: Path,
+    chosen: str,
+    *,
+    bots: int = 5,
+    capacity: int = 8,
+    thinks: float = 0.02,
+    data: Path | None = None,
+    search: bool = False,
 ) -> Iterator[Trial]:
     """A trial whose processes have ended at the end of the block; its data may lie in another folder.
 
-    A bot plays up to `capacity` matches at once and takes `thinks` seconds for the questions of one message.
+    A bot plays up to `capacity` matches at once and takes `thinks` seconds for the questions of one message. With
+    `search`, searching house bots play, too: the servers and the judge compute each of their decisions for long.
     """
-    it = Trial(directory, data or directory / "data", chosen, bots, capacity, thinks)
+    it = Trial(directory, data or directory / "data", chosen, bots, capacity, thinks, search)
     try:
         yield it
     finally:

@@ -10,8 +10,8 @@ import pytest
 from tests.crash.crash_rig import Trial, seed, trial
 
 
-def run(directory: Path, kills: int, capacity: int = 4, thinks: float = 0.02) -> None:
-    with trial(directory, seed(), capacity=capacity, thinks=thinks) as it:
+def run(directory: Path, kills: int, capacity: int = 4, thinks: float = 0.02, *, search: bool = False) -> None:
+    with trial(directory, seed(), capacity=capacity, thinks=thinks, search=search) as it:
         it.start()
         assert it.listens(), it.last_words
         it.come()
@@ -52,4 +52,4 @@ def test_kills_at_random_moments_cost_no_match_and_change_none(tmp_path: Path) -
 
 @pytest.mark.long
 def test_a_hundred_kills_under_hundreds_of_matches_cost_none_and_change_none(tmp_path: Path) -> None:
-    run(tmp_path, 105, capacity=60, thinks=0.05)
+    run(tmp_path, 105, capacity=60, thinks=0.05, search=True)

@@ -75,8 +75,12 @@ def test_every_step_is_tried() -> None:
     assert {step for step, _ in AT_REGISTRATION + DEATHS} == STEPS.keys()
 
 
-def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path) -> None:
-    run(tmp_path, seed(), DEATHS)
+@pytest.mark.parametrize("number", [12, pytest.param(len(DEATHS), marks=pytest.mark.long)])
+def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path, number: int) -> None:
+    """Steps drawn by the seed, in their order; with `--long` all of them."""
+    chosen = seed()
+    drawn = sorted(Random(chosen).sample(range(len(DEATHS)), number))
+    run(tmp_path, chosen, [DEATHS[each] for each in drawn])
 
 
 @pytest.mark.long

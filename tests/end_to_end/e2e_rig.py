@@ -40,6 +40,7 @@ from arena.store.ladder.rebuild import verify as verify_ladder
 from arena.store.matches import matches
 from arena.store.opening import open_readonly
 from engine.registry import GAMES
+from tests.cli.cli_rig import shown
 from tests.end_to_end.raw_bot import PATIENCE as PATIENCE
 from tests.end_to_end.raw_bot import Ended as Ended
 from tests.end_to_end.raw_bot import RawBot as RawBot
@@ -254,9 +255,8 @@ def replay_of(address: str, match_id: int) -> bytes:
 
 def why(address: str, match_id: int, bot: str) -> dict[str, Any]:
     """What `arena why` says of a bot's seat."""
-    command = [str(ARENA), "why", str(match_id), "--server", address, "--json"]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True, cwd=ROOT).stdout
-    return next(seat for seat in json.loads(said)["seats"] if seat["bot"] == bot)
+    said = json.loads(shown("why", match_id, "--server", address, "--json"))
+    return next(seat for seat in said["seats"] if seat["bot"] == bot)
 
 
 # --- what is stored ---

@@ -10,15 +10,9 @@ from pathlib import Path
 import pytest
 
 from arena.store.backup import UNFINISHED
+from tests.cli.cli_rig import arena, shown
 from tests.crash.crash_rig import PATIENCE, Trial, seed, trial
 from tests.end_to_end.e2e_rig import ARENA, ROOT, audit, server, until
-
-
-def arena(*words: object) -> tuple[int, str]:
-    """Exit status and output."""
-    command = [str(ARENA), *map(str, words)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
-    return ran.returncode, ran.stdout + ran.stderr
 
 
 def begun(data: Path, to: Path) -> subprocess.Popen[str]:
@@ -31,8 +25,7 @@ def begun(data: Path, to: Path) -> subprocess.Popen[str]:
 
 def sound(backup: Path, data: Path, starts: bool) -> int:
     """Restores a backup and audits it: every replay, and each ladder bit for bit. The number of finished matches."""
-    status, said = arena("restore", backup, "--data", data)
-    assert status == 0, said
+    shown("restore", backup, "--data", data)
     found = audit(data)
     assert found.interrupted == []
     assert len(found.replays) == len(found.finished)
@@ -43,8 +36,7 @@ def sound(backup: Path, data: Path, starts: bool) -> int:
             assert again.interrupted == []
             restored.signal(signal.SIGTERM)
             assert restored.ended() == 0
-        status, said = arena("ladder", "rebuild", "--verify", "--data", data)
-        assert status == 0, said
+        shown("ladder", "rebuild", "--verify", "--data", data)
     return len(found.finished)
 
 
@@ -67,8 +59,9 @@ def run(it: Trial, backups: Path, kills: int) -> int:
     finished = [path for path in backups.iterdir() if UNFINISHED not in path.name]
     for path in backups.iterdir():
         if path not in finished:
-            status, said = arena("restore", path, "--data", backups.parent / "none")
-            assert (status, f"{path} is no backup that can be restored: it is unfinished" in said) == (1, True), said
+            refused = arena("restore", path, "--data", backups.parent / "none")
+            assert refused.exit_code == 1
+            assert f"{path} is no backup that can be restored: it is unfinished" in refused.output
     counts = [
         sound(path, backups.parent / f"restored {path.name}", starts=number == len(finished) - 1 or kills > 12)
         for number, path in enumerate(sorted(finished, key=lambda path: int(path.name)))
@@ -98,17 +91,15 @@ def test_a_backup_of_a_playing_server_goes_on_where_it_was(tmp_path: Path) -> No
         it.come()
         it.play()
         it.progress(3)
-        status, said = arena("backup", backup, "--data", it.data, "--json")
-        assert status == 0, said
-        assert '"running": 0' not in said
-        assert arena("backup", backup, "--data", it.data)[0] == 1
+        assert '"running": 0' not in shown("backup", backup, "--data", it.data, "--json")
+        assert arena("backup", backup, "--data", it.data).exit_code == 1
         it.kill()
         left = audit(it.data)
-        status, said = arena("restore", backup, "--data", it.data)
-        assert status == 1
-        assert "exists already and is not overwritten" in said
+        refused = arena("restore", backup, "--data", it.data)
+        assert refused.exit_code == 1
+        assert "exists already and is not overwritten" in refused.output
         it.data.rename(tmp_path / "old")
-        assert arena("restore", backup, "--data", it.data)[0] == 0
+        shown("restore", backup, "--data", it.data)
         found = audit(it.data)
         assert found.playing
         assert {match.match_id for match in found.finished} <= {match.match_id for match in left.finished}

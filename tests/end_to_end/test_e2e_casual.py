@@ -9,7 +9,8 @@ from pathlib import Path
 
 from arena_client.v1 import play_pb2 as pb
 
-from tests.end_to_end.e2e_rig import ARENA, HERE, PATIENCE, ROOT, Server, audit, program, server
+from tests.cli import cli_rig
+from tests.end_to_end.e2e_rig import HERE, PATIENCE, Server, audit, program, server
 
 CASUAL, CHALLENGE, RATED = pb.MATCH_KIND_CASUAL, pb.MATCH_KIND_CHALLENGE, pb.MATCH_KIND_RATED
 BOT = str(HERE / "casual_bot.py")
@@ -17,10 +18,9 @@ BOT = str(HERE / "casual_bot.py")
 
 def arena(running: Server, *words: object, fails: bool = False) -> str:
     """Return the output of a verb, or its error if it fails."""
-    command = [str(ARENA), *map(str, words), "--server", running.address]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
-    assert (ran.returncode != 0) is fails, ran.stderr
-    return ran.stderr if fails else ran.stdout
+    result = cli_rig.arena(*words, "--server", running.address)
+    assert (result.exit_code != 0) is fails, result.output
+    return result.stderr if fails else result.stdout
 
 
 def lines_until(process: subprocess.Popen[str], wanted: str, number: int = 1) -> list[list[str]]:

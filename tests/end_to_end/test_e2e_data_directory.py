@@ -20,7 +20,7 @@ from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchState
 from arena.store.matches import matches
 from arena.store.opening import open_readonly
-from tests.end_to_end.e2e_rig import Crowd, Server, audit, failing_server, server, tail, until
+from tests.end_to_end.e2e_rig import Crowd, audit, failing_server, server, tail, until
 from tests.end_to_end.test_e2e_stop import all_playing
 
 
@@ -97,18 +97,29 @@ def test_a_database_that_is_gone_while_nothing_is_played_ends_the_server(tmp_pat
         assert "was deleted or replaced" in arena.log
 
 
-def left_behind(tmp_path: Path) -> Server:
+NO_SOCKET = shutil.ignore_patterns("*.socket")
+
+
+def left_behind(data: Path) -> Path:
     """A data directory with running matches, whose server was killed."""
-    with server(tmp_path / "data") as arena, Crowd(arena.address) as crowd:
+    with server(data) as arena, Crowd(arena.address) as crowd:
         all_playing(crowd, 4)
         until(lambda: crowd.bots[0].reports, "a result")
         answered = crowd.bots[0].answered
         until(lambda: crowd.bots[0].answered > answered + 20, "some answers of later matches")
         arena.kill()
-    return arena
+    return data
 
 
-NO_SOCKET = shutil.ignore_patterns("*.socket")
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return left_behind(tmp_path_factory.mktemp("left") / "data")
+
+
+@pytest.fixture
+def data(left: Path, tmp_path: Path) -> Path:
+    """A data directory with running matches, whose server was killed, as a copy."""
+    return shutil.copytree(left, tmp_path / "data", ignore=NO_SOCKET)
 
 
 def files(data: Path) -> dict[str, bytes]:
@@ -142,10 +153,7 @@ def garbage(path: Path) -> None:
     path.write_bytes(b"?" * 5000)
 
 
-def test_a_database_that_is_none_of_the_directorys_is_refused_and_nothing_is_changed(tmp_path: Path) -> None:
-    data = left_behind(tmp_path).data
-    kept = tmp_path / "kept"
-    shutil.copytree(data, kept, ignore=NO_SOCKET)
+def test_a_database_that_is_none_of_the_directorys_is_refused_and_nothing_is_changed(data: Path, left: Path) -> None:
     makes: dict[str, Callable[[Path], None]] = {
         r"is missing or empty, but .*journal shows that a server has used this directory": lambda path: None,
         r"arena.db is missing or empty, but": lambda path: path.touch(),
@@ -162,7 +170,7 @@ def test_a_database_that_is_none_of_the_directorys_is_refused_and_nothing_is_cha
         assert (status, bool(re.search(why, said))) == (1, True), (why, said)
         assert files(data) == before
     delete(data)
-    for path in kept.glob("arena.db*"):
+    for path in left.glob("arena.db*"):
         shutil.copy(path, data)
     with server(data, "--drain", "0") as arena:
         arena.signal(signal.SIGTERM)
@@ -170,8 +178,7 @@ def test_a_database_that_is_none_of_the_directorys_is_refused_and_nothing_is_cha
     assert audit(data).interrupted == []
 
 
-def test_a_file_of_replays_that_is_lost_is_named_at_the_start_and_nothing_else_is(tmp_path: Path) -> None:
-    data = left_behind(tmp_path).data
+def test_a_file_of_replays_that_is_lost_is_named_at_the_start_and_nothing_else_is(data: Path) -> None:
     with open_readonly(data) as connection:
         playing = matches.playing(connection)
     (data / "replays" / "00000001.gz").unlink()
@@ -183,10 +190,8 @@ def test_a_file_of_replays_that_is_lost_is_named_at_the_start_and_nothing_else_i
     assert re.search(r'"file": "[^"]*/replays/00000001\.gz", .*"a file of replays is missing or cut short', arena.log)
 
 
-def test_a_journal_of_another_database_is_refused_and_kept(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-    one, other = left_behind(tmp_path / "one").data, left_behind(tmp_path / "other").data
+def test_a_journal_of_another_database_is_refused_and_kept(data: Path, tmp_path: Path) -> None:
+    one, other = data, left_behind(tmp_path / "other")
     with open_readonly(one) as connection:
         playing = set(matches.playing(connection))
     with open_readonly(other) as connection:
@@ -204,8 +209,7 @@ def test_a_journal_of_another_database_is_refused_and_kept(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("changed", [1, 2])
-def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_named(tmp_path: Path, changed: int) -> None:
-    data = left_behind(tmp_path).data
+def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_named(data: Path, changed: int) -> None:
     path = max((data / "journal").rglob("*.log"), key=lambda path: path.stat().st_size)  # one a process
     with open_readonly(data) as connection:
         playing = {*matches.playing(connection)}

@@ -5,8 +5,6 @@ The bulk of the fuzzing needs no sockets: `tests/api/test_api_fuzz.py`.
 
 from __future__ import annotations
 
-import socket
-import struct
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,10 +19,8 @@ from engine.registry import GAMES
 from tests.api.frames import Frames
 from tests.api.secrecy_observer import BotObserver, SecrecyObserver
 from tests.end_to_end.e2e_rig import Server, audit, register, server, until
-from tests.end_to_end.raw_bot import PATIENCE, Ended, RawBot
+from tests.end_to_end.raw_bot import Ended, RawBot
 
-PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-"""How a connection of HTTP/2 begins."""
 GROWTH: Final = 48 << 20
 """Bytes by which the server's memory may grow."""
 
@@ -139,36 +135,6 @@ def test_whatever_bots_say_on_a_socket(arena: Server) -> None:
 @pytest.mark.long
 def test_whatever_bots_say_on_a_socket_for_long(arena: Server) -> None:
     fuzz(arena, 40_000, "long")
-
-
-def test_what_is_no_protocol_at_all_is_hung_up_on(arena: Server) -> None:
-    rng = Random(4)
-    before = arena.memory()
-    host, _, port = arena.address.rpartition(":")
-    for _ in range(200):
-        with suppress(OSError), socket.create_connection((host, int(port)), timeout=PATIENCE) as stranger:
-            stranger.sendall(_strange(rng))
-            stranger.shutdown(socket.SHUT_WR)
-            while stranger.recv(65536):
-                pass
-    assert register(arena.address, "after-the-strangers")
-    assert arena.memory() < before + GROWTH
-    assert arena.process.poll() is None
-    assert arena.log == ""
-
-
-def _strange(rng: Random) -> bytes:
-    """Noise, or HTTP/2 that goes wrong sooner or later."""
-    if rng.random() < 0.2:
-        return rng.randbytes(rng.choice((1, 100, 10_000)))
-    content = PREFACE + _frame(rng, kind=4, length=0)
-    return content + b"".join(_frame(rng, rng.randrange(12), rng.randrange(200)) for _ in range(rng.randrange(20)))
-
-
-def _frame(rng: Random, kind: int, length: int) -> bytes:
-    """A frame of HTTP/2 with anything in it."""
-    flags, stream = (0, 0) if kind == 4 and not length else (rng.randrange(256), rng.choice((0, 1, 3, 1 << 30)))
-    return struct.pack(">I", length)[1:] + bytes((kind, flags)) + struct.pack(">I", stream) + rng.randbytes(length)
 
 
 def test_after_all_that_everything_stored_is_in_order(arena: Server) -> None:

@@ -14,7 +14,7 @@ from arena.store.matches import ended, matches
 from arena.store.opening import open_to_amend
 from tests.end_to_end.e2e_rig import Crowd, RawBot, server
 
-NAMES = ("ann", "bob", "cid")
+NAMES = ("ann", "bob")
 MISSED = ended.MOST + 1
 WHY = "a reason of four thousand letters: ".ljust(4000, "x")
 
@@ -45,13 +45,13 @@ def lie_behind(data: Path) -> tuple[int, list[int]]:
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_a_thousand_missed_reports_come_in_messages_that_every_client_takes(tmp_path: Path, processes: str) -> None:
     data = tmp_path / "data"
-    with server(data, "--seats", "3", "--processes", processes) as first, Crowd(first.address) as crowd:
+    with server(data, "--processes", processes) as first, Crowd(first.address) as crowd:
         for name in NAMES:
             crowd.token(name)
         first.signal(15)
         first.ended()
     before, missed = lie_behind(data)
-    with server(data, "--seats", "3", "--processes", processes) as second, Crowd(second.address) as again:
+    with server(data, "--processes", processes) as second, Crowd(second.address) as again:
         again.tokens = crowd.tokens
         for name in NAMES:
             bot = Weighing(second.address, again.tokens[name], reports_after=before, games=("nullern",), capacity=0)

@@ -15,51 +15,16 @@ from arena_client.v1 import play_pb2 as pb
 from arena.log.head import webhook_text
 from arena.log.keys import Signer, signed
 from arena.server.workers.webhook import FILE
-from tests.end_to_end.e2e_rig import ARENA, IMPATIENT, PATIENCE, ROOT, Crowd, audit, server, until
+from tests.cli.cli_rig import shown
+from tests.end_to_end.e2e_rig import ARENA, IMPATIENT, PATIENCE, Crowd, server, until
 from tests.server.webhook_receiver import Receiver, receiving
 
 PARKED = pb.NoticeKind.NOTICE_KIND_PARKED
 
 
-def arena(*words: object) -> str:
-    """What a verb prints."""
-    command = [str(ARENA), *map(str, words)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT).stdout
-
-
 def parked(address: str) -> dict[str, str]:
-    rows = json.loads(arena("bots", "list", "--json", "--server", address))["bots"]
+    rows = json.loads(shown("bots", "list", "--json", "--server", address))["bots"]
     return {row["bot"]: row["parked"] for row in rows if not row["house"]}
-
-
-def test_a_bot_that_never_answers_is_parked_and_un_parked_by_its_author(tmp_path: Path) -> None:
-    with server(tmp_path / "data", program=IMPATIENT) as running, Crowd(running.address) as crowd:
-        silent, good = crowd.come("silent"), crowd.come("good")
-        good.play_in_background()
-        silent.read_until(lambda: any(notice.kind == PARKED for notice in silent.notices))
-        troubled = [report.match_id for report in silent.reports]
-        assert len(troubled) == 3
-        assert all(report.scores for report in silent.reports)
-        [notice] = [notice for notice in silent.notices if notice.kind == PARKED]
-        why = "in matches {}, {} and {}, in a row, it was suspended or a house bot had to play on".format(*troubled)
-        assert why in notice.text
-        assert parked(running.address) == {"silent": why, "good": ""}
-        silent.close()
-
-        again = crowd.stranger(silent.token)
-        again.read_until(lambda: again.notices)
-        assert [notice.kind for notice in again.notices] == [PARKED]
-        third = crowd.come("third").play_in_background()
-        until(lambda: third.reports, "the others to play without it")
-        assert not again.invitations
-
-        (tmp_path / "token").write_text(silent.token)
-        arena("bots", "unpark", "silent", "--token-file", tmp_path / "token", "--server", running.address)
-        assert parked(running.address) == {"silent": "", "good": "", "third": ""}
-        third.close()
-        again.play_until(lambda: again.reports)
-        assert again.reports[0].scores
-    assert audit(running.data).finished
 
 
 def test_it_stays_parked_when_the_server_is_killed_and_the_webhook_gets_both_messages(tmp_path: Path) -> None:
@@ -86,7 +51,7 @@ def test_it_stays_parked_when_the_server_is_killed_and_the_webhook_gets_both_mes
         silent.read_until(lambda: silent.notices)
         assert why in silent.notices[0].text
         until(lambda: len(receiver.accepted) == 2, "the messages")
-        [ladder] = json.loads(arena("ladder", "--json", "--server", running.address))["ladders"][:1]
+        [ladder] = json.loads(shown("ladder", "--json", "--server", running.address))["ladders"][:1]
         pem = (running.data / "log.key").read_bytes()
     first, second = receiver.accepted
     assert (first["number"], first["kind"], first["bot"], first["reason"]) == (1, "bot_parked", "silent", why)

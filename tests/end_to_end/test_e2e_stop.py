@@ -6,7 +6,6 @@ import os
 import resource
 import signal
 import subprocess
-import time
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -53,22 +52,6 @@ def test_a_signal_lets_matches_finish_and_ends_with_status_0(tmp_path: Path, num
     assert all(match.ended is not None and match.ended - match.started < limit for match in found.interrupted)
     assert len(found.interrupted) <= 4
     assert "stopping" in crowd.bots[0].end.text  # type: ignore[union-attr]
-
-
-def test_what_outlasts_the_limit_is_left_to_the_next_server(tmp_path: Path) -> None:
-    limits = ("--drain", "0.3", "--bank", "600")
-    with server(tmp_path / "data", "--quiet", *limits) as arena, Crowd(arena.address) as crowd:
-        all_playing(crowd)
-        silent, other = crowd.come("silent"), crowd.come("other")
-        other.play_in_background()
-        silent.read_until(lambda: silent.decisions)
-        begin = time.monotonic()
-        arena.signal(signal.SIGTERM)
-        assert arena.ended() == 0
-        assert time.monotonic() - begin < 60, "it does not wait for the silent one's bank"
-    found = audit(arena.data)
-    assert found.interrupted == []
-    assert "silent" in {seat.bot for match in found.playing for seat in match.seats}
 
 
 def test_a_second_signal_hurries(tmp_path: Path) -> None:

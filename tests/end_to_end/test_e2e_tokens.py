@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import grpc
 import pytest
 
-from tests.end_to_end.e2e_rig import ARENA, PATIENCE, ROOT, Crowd, program, server, until
-
-
-def arena(*words: object) -> str:
-    """What a verb prints."""
-    command = [str(ARENA), *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+from tests.cli.cli_rig import shown
+from tests.end_to_end.e2e_rig import PATIENCE, Crowd, program, server, until
 
 
 @pytest.mark.parametrize("verb", ["rotate", "revoke"])
@@ -29,7 +21,7 @@ def test_the_open_stream_dies_with_the_token_and_the_match_goes_on(tmp_path: Pat
         ann.read_until(lambda: ann.decisions)
         match = ann.decisions[0].match_id
         operator = ("--data", running.data)
-        new = arena("bots", verb, "ann", *operator)
+        new = shown("bots", verb, "ann", *operator).strip()
         end = ann.last_word()
         assert end.code is grpc.StatusCode.UNAUTHENTICATED
         assert "the bot's token was" in end.text
@@ -37,7 +29,7 @@ def test_the_open_stream_dies_with_the_token_and_the_match_goes_on(tmp_path: Pat
         assert again.code is grpc.StatusCode.UNAUTHENTICATED
         assert "no bot has this token" in again.text
         if verb == "revoke":
-            new = arena("bots", "rotate", "ann", *operator)
+            new = shown("bots", "rotate", "ann", *operator).strip()
         back = crowd.stranger(new)
         back.play_until(lambda: back.reports)
         assert back.reports[0].match_id == match, "the seat was kept"
@@ -53,12 +45,12 @@ def test_a_bot_of_the_sdk_ends_and_says_that_its_token_is_refused(tmp_path: Path
             assert bot.stdout is not None
             assert any("is connected" in line for line in bot.stdout)
             old = file.read_text().strip()
-            arena("bots", "rotate", "random", "--token-file", file, "--server", running.address)
+            shown("bots", "rotate", "random", "--token-file", file, "--server", running.address)
             assert file.read_text().strip() != old
             assert bot.wait(PATIENCE) == 3
             assert "the server refuses the token: the bot's token was replaced" in bot.stdout.read()
         with program(*command, "--quiet") as bot:
-            until(lambda: '"connected": true' in arena("bots", "list", "--json", "--server", running.address), "it")
+            until(lambda: '"connected": true' in shown("bots", "list", "--json", "--server", running.address), "it")
             assert bot.poll() is None
 
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
+from tests.cli.cli_rig import shown
 from tests.end_to_end.e2e_rig import ROOT, Server, replay_of, server
-from tests.end_to_end.test_e2e_tls import arena
 
 HERE: Final = Path(__file__).parent
 PROTOS: Final = ROOT / "proto"
@@ -61,7 +61,7 @@ def offered(folder: Path, tls: bool) -> Iterator[tuple[Server, tuple[str, ...]]]
     more: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     if tls:
-        assert arena("cert", folder / "tls").returncode == 0
+        shown("cert", folder / "tls")
         cert, key = folder / "tls" / "cert.pem", folder / "tls" / "key.pem"
         more, roots = ("--tls-cert", str(cert), "--tls-key", str(key)), (str(cert),)
     with server(folder / "data", "--drain", "0", *SEATS, *more, seats="3") as running:

@@ -9,7 +9,6 @@ import pytest
 import trio
 
 from arena.server.sessions.messages import NoticeKind
-from arena.store.base.rows import MatchState
 from arena.store.bots import bots
 from arena.store.ladder.standings import history
 from arena.store.matches import matches
@@ -162,37 +161,3 @@ async def test_the_strongest_house_bot_of_the_game_plays_on(hall: Hall, players:
         bob.line.vanish()
         await ann.until(lambda: NoticeKind.SUBSTITUTED in ann.kinds())
         assert ann.notices[1].text == "house-strong plays the seat of bob on"
-
-
-async def test_a_table_that_everybody_left_is_played_out_by_house_bots(
-    hall: Hall, store: MemoryStore, players: list[Bot]
-) -> None:
-    ann, bob, _ = players
-    ann.answers = bob.answers = False
-    async with hall.open(ann, bob) as arena:
-        await ann.until(lambda: ann.questions)
-        ann.line.vanish()
-        bob.line.vanish()
-        await trio.sleep(GRACE + 1)
-        assert arena.playing == 0
-        assert len(arena.players) == 0
-    match = store.now(partial(matches.get_match, match_id=1))
-    assert match.state is MatchState.FINISHED
-    assert [seat.place for seat in match.seats] == [1, 1], "they share the only place there is"
-
-
-async def test_a_bot_that_is_gone_a_fourth_time_has_no_time_to_come_back(hall: Hall, players: list[Bot]) -> None:
-    ann, bob, _ = players
-    bob.answers = False
-    async with hall.open(ann):
-        for incident in range(4):
-            hall.join(bob)
-            await bob.until(partial(lambda bot: bot.questions, bob))
-            bob.line.vanish()
-            await ann.until(partial(lambda times: ann.kinds().count(NoticeKind.GONE) == times, incident + 1))
-            bob = bob.again()
-            bob.answers = False
-        times = [notice.return_time for notice in ann.notices if notice.kind is NoticeKind.GONE]
-        assert times == [POLICY.grace] * 3 + [0]
-        assert ann.notices[-1].kind is NoticeKind.SUBSTITUTED
-        await ann.until(lambda: ann.reports)

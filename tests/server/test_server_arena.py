@@ -248,16 +248,6 @@ async def test_a_silent_bot_is_forced_by_time_suspended_and_plays_on_after_ready
     assert 3 <= seats["bob"].forced < 6, "it played on after Ready"
 
 
-async def test_a_suspended_bot_that_stays_silent_is_played_for_at_once(hall: Hall, ann: Bot, bob: Bot) -> None:
-    bob.answers = False
-    async with hall.open(ann, bob, policy=Policy(soft_limit=1_000_000, bank=0)):
-        began = trio.current_time()
-        await bob.until(lambda: bob.reports)
-        assert trio.current_time() - began == pytest.approx(4, abs=0.01)
-        assert bob.kinds() == [NoticeKind.FORCED_BY_TIME] * 3 + [NoticeKind.SUSPENDED], "none for each decision after"
-    assert {seat.bot: seat.forced for seat in hall.listed()[0].seats} == {"ann": 0, "bob": 6}
-
-
 async def test_each_suspension_has_one_notice_and_ends_once(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
     policy = Policy(soft_limit=1_000_000, bank=0, lates_in_a_row=1)

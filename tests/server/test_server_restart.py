@@ -54,6 +54,14 @@ def asked(bot: Bot, questions: int) -> bool:
     return len(bot.questions) == questions
 
 
+async def plays_on(hall: Hall, bot: Bot) -> Bot:
+    """Return a bot of an earlier server on a new stream, once it has a result."""
+    bot = bot.again()
+    hall.join(bot)
+    await bot.until(lambda: bot.reports)
+    return bot
+
+
 async def substituted(ann: Bot, bob: Bot) -> None:
     """Bob is absent until a house bot plays for him; from then on Ann answers nothing more."""
     bob.answers = False
@@ -200,9 +208,7 @@ async def test_house_bots_go_on_by_themselves(hall: Hall, store: MemoryStore, an
     async with ending(store, ann, house=HOUSE, seats=(3,)):
         await ann.until(lambda: ann.questions)
     async with hall.open(house_bots=HOUSE, house=True, seats=(3,)):
-        ann = ann.again()
-        hall.join(ann)
-        await ann.until(lambda: ann.reports)
+        ann = await plays_on(hall, ann)
         assert ann.kinds() == [NoticeKind.RELEASED], "nobody waits for house bots"
     assert state_of(store).state is MatchState.FINISHED
 
@@ -215,9 +221,7 @@ async def test_house_bots_whose_code_changed_go_on_under_their_names(hall: Hall,
     async with ending(store, ann, house=HOUSE, seats=(3,)):
         await ann.until(lambda: ann.questions)
     async with hall.open(house_bots=[Changed(bot.name) for bot in HOUSE], house=True, seats=(3,)):
-        ann = ann.again()
-        hall.join(ann)
-        await ann.until(lambda: ann.reports)
+        ann = await plays_on(hall, ann)
     match, replay = state_of(store), replay_of(store)
     assert {seat.version for seat in match.seats if seat.bot != "ann"} == {"1"}, "the result is that of the old ones"
     assert [event.stand_in for event in replay.inputs if isinstance(event, Restored)] == ["house-two 2"]
@@ -253,9 +257,7 @@ async def test_a_seat_of_which_a_house_bot_owes_a_choice_is_played_at_once(
         await substituted(ann, bob)
     store.shorten(lambda line: '"in":"stood_in"' in line)
     async with hall.open():
-        ann = ann.again()
-        hall.join(ann)
-        await ann.until(lambda: ann.reports)
+        ann = await plays_on(hall, ann)
     assert state_of(store).state is MatchState.FINISHED
     assert any(isinstance(event, StoodIn) for event in replay_of(store).inputs)
 
@@ -302,9 +304,7 @@ async def test_a_match_goes_on_with_another_stand_in_and_its_replay_says_so(
     async with ending(store, ann, bob, house=HOUSE):
         await substituted(ann, bob)
     async with hall.open(house_bots=(HouseBot("house-new"),), house=True):
-        ann = ann.again()
-        hall.join(ann)
-        await ann.until(lambda: ann.reports)
+        ann = await plays_on(hall, ann)
     assert state_of(store).state is MatchState.FINISHED
     replay = replay_of(store)
     assert replay.header.stand_in == "house-two 1"
@@ -319,9 +319,7 @@ async def test_a_stand_in_plays_on_for_a_house_bot_that_an_upgrade_removed(
     async with ending(store, ann, house=HOUSE, seats=(3,)):
         await ann.until(lambda: ann.questions)
     async with hall.open(house_bots=(HouseBot(left),), house=True, seats=(3,)):
-        ann = ann.again()
-        hall.join(ann)
-        await ann.until(lambda: ann.reports)
+        ann = await plays_on(hall, ann)
     match, replay = state_of(store), replay_of(store)
     assert match.state is MatchState.FINISHED
     removed = next(seat for seat, each in enumerate(match.seats) if each.bot not in {"ann", left})
@@ -346,9 +344,7 @@ async def test_a_replay_says_who_played_for_a_removed_house_bot_through_several_
             await arena.drain(0)
         store.reopen()
     async with hall.open(house_bots=HOUSE, house=True, seats=(3,)):
-        ann = ann.again()
-        hall.join(ann)
-        await ann.until(lambda: ann.reports)
+        ann = await plays_on(hall, ann)
     match, replay = state_of(store), replay_of(store)
     removed = next(seat for seat, each in enumerate(match.seats) if each.bot == "house-one")
     kinds = [event.kind for event in timelines(replay.header, replay.inputs)[removed].events]

@@ -381,25 +381,6 @@ async def test_a_handler_without_input_is_cancelled_when_its_peer_vanishes(kind:
             await cancelled.wait()
 
 
-async def test_an_oversized_message_ends_its_call_only() -> None:
-    def client(address: str) -> None:
-        big = Item(text="x" * 20_000)
-        with stub_at(address) as stub, RequestSource(1) as requests:
-            bystander = stub.Say(requests, timeout=PATIENCE)
-            assert next(bystander).number == 1
-            code, _ = refusal(lambda: list(stub.Say(iter([big]), timeout=PATIENCE)))
-            assert code is CODE.RESOURCE_EXHAUSTED
-            zipped = grpc.Compression.Gzip
-            code, _ = refusal(lambda: list(stub.Say(iter([big]), timeout=PATIENCE, compression=zipped)))
-            assert code is CODE.RESOURCE_EXHAUSTED
-            assert bystander.is_active()
-            assert [answer.number for answer in stub.Say(numbers(4), timeout=PATIENCE)] == [4]
-            bystander.cancel()
-
-    async with serving(echo_service(echo), settings=TransportSettings(max_request=10_000)) as address:
-        await in_thread(client, address)
-
-
 @pytest.mark.parametrize("method", [SAY, GET, LIST])
 async def test_malformed_bytes_end_the_call_with_INVALID_ARGUMENT(method: str) -> None:
     def client(address: str) -> tuple[grpc.StatusCode, str]:

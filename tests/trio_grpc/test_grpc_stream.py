@@ -234,14 +234,6 @@ async def test_a_stream_is_busy_until_what_was_handed_over_has_left() -> None:
         caller.stream.hand_over("third")
 
 
-async def test_what_is_no_message_is_refused() -> None:
-    caller = Caller()
-    caller.say(b"\xff")
-    with pytest.raises(CallRefused, match="cannot be parsed") as refused:
-        await caller.stream.receive()
-    assert refused.value.code is grpc.StatusCode.INVALID_ARGUMENT
-
-
 async def test_what_is_no_message_ends_a_delivery() -> None:
     caller = Caller()
 

@@ -246,12 +246,6 @@ def test_the_largest_stream_number_is_a_stream(connection: RawConnection) -> Non
     assert connection.outcome(MAX_WINDOW).status == 0
 
 
-def test_pings_are_answered_with_their_content(connection: RawConnection) -> None:
-    connection.send(PING, frame(Kind.PING, 0, 0, b"abcdefgh"))
-    connection.until(lambda: len(connection.pongs) == 2)
-    assert connection.pongs == [b"12345678", b"abcdefgh"]
-
-
 def test_settings_are_acknowledged(connection: RawConnection) -> None:
     connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=1 << 20)))
     connection.until(lambda: connection.acknowledged == 2)

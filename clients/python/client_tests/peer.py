@@ -155,19 +155,25 @@ class Talk:
         for request in self.requests:
             raise AssertionError(f"the bot said {request} instead of goodbye")
 
-    def fail(self, code: grpc.StatusCode, details: str, reason: str = "", pause_ms: int | None = None) -> None:
+    def fail(self, code: grpc.StatusCode, details: str, reason: str = "") -> None:
         status = status_pb2.Status(code=code.value[0], message=details)
         if reason:
             status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason, domain="arena"))
-        if pause_ms is not None:
-            retry = error_details_pb2.RetryInfo()
-            retry.retry_delay.FromMilliseconds(pause_ms)
-            status.details.add().Pack(retry)
         self.context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
         self.context.abort(code, details)
 
 
 Script = Callable[[Talk], Iterator[play_pb2.PlayResponse]]
+
+
+def begun(talk: Talk, *matches: int) -> Iterator[play_pb2.PlayResponse]:
+    """Begin matches."""
+    talk.next()
+    yield welcome()
+    for match in matches:
+        yield invites(match)
+        talk.next()
+        yield starts(match)
 
 
 @dataclass
@@ -179,16 +185,12 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     tokens: dict[str, str] = field(default_factory=dict)
     """Names by token."""
     invitation: str = ""
-    chosen: bool = True
-    """True if bots choose their tokens. An older server creates the tokens itself."""
     options: tuple[tuple[str, int], ...] = ()
     credentials: grpc.ServerCredentials | None = None
     registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
     joined: list[tuple[str, str]] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
     """Names of the bots that were un-parked."""
-    unanswered: int = 0
-    """Number of future registrations whose answers get lost."""
     most: int = 100
     """Maximum number of bots."""
     failures: queue.SimpleQueue[BaseException] = field(default_factory=queue.SimpleQueue)
@@ -230,12 +232,8 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
             context.abort(grpc.StatusCode.ALREADY_EXISTS, f"the name {request.name!r} is taken")
         if len(self.tokens) == self.most:
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"me has {self.most} bots")
-        token = request.token if self.chosen else f"secret-{len(self.tokens)}"
-        self.tokens[token] = request.name
-        if self.unanswered:
-            self.unanswered -= 1
-            context.abort(grpc.StatusCode.UNAVAILABLE, "the server is gone")
-        return bots_pb2.RegisterBotResponse(name=request.name, token=token)
+        self.tokens[request.token] = request.name
+        return bots_pb2.RegisterBotResponse(name=request.name, token=request.token)
 
     def ListBots(self, request: Any, context: Any) -> Any:
         raise NotImplementedError

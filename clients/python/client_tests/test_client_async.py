@@ -24,6 +24,7 @@ from client_tests.peer import (
     Script,
     Talk,
     asks,
+    begun,
     invites,
     notice,
     reports,
@@ -45,16 +46,6 @@ either = pytest.mark.parametrize("loop", LOOPS)
 @pytest.fixture
 def token_file(tmp_path: Path) -> Path:
     return tmp_path / "bot.token"
-
-
-def begun(talk: Talk, *matches: int) -> Iterator[play_pb2.PlayResponse]:
-    """Begin matches."""
-    talk.next()
-    yield welcome()
-    for match in matches:
-        yield invites(match)
-        talk.next()
-        yield starts(match)
 
 
 def answered(talk: Talk, number: int) -> dict[tuple[int, int], int]:

@@ -38,7 +38,7 @@ from arena_client.channel import DroppedError, open_channel, play_failure, regis
 from arena_client.options import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
-from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, starts, welcome
+from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, begun, invites, reports, starts, welcome
 
 pytestmark = pytest.mark.process
 
@@ -59,39 +59,6 @@ def one_match(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
     assert [(each.decision_id, each.action) for each in talk.next().answers] == [(1, 0)]
     yield reports(1)
     talk.wait_for_goodbye()
-
-
-def test_a_bot_registers_once_and_keeps_its_token(token_file: Path) -> None:
-    with Peer([one_match]) as peer:
-        for _ in range(2):
-            Playing(First(), peer.address, token_file, owner="me", matches=1).result()
-        assert [(each.name, each.owner, each.invitation) for each in peer.registrations] == [("bot", "me", "")]
-        assert peer.streams == 2
-        assert token_file.read_text().strip() in peer.tokens
-
-
-def test_a_registration_whose_answer_is_lost_is_made_again(token_file: Path) -> None:
-    with Peer([one_match], unanswered=2) as peer:
-        Playing(First(), peer.address, token_file, matches=1).result()
-        first, second, third = peer.registrations
-        assert first == second == third
-        assert peer.tokens == {token_file.read_text().strip(): "bot"}
-    assert list(token_file.parent.iterdir()) == [token_file]
-
-
-def test_a_bot_that_dies_before_its_registration_is_answered_registers_again_as_itself(token_file: Path) -> None:
-    with Peer([one_match], unanswered=1) as peer:
-        with pytest.raises(UnreachableError):
-            Playing(First(), peer.address, token_file, give_up_after=0.0).result()
-        assert not token_file.exists()
-        Playing(First(), peer.address, token_file, matches=1).result()
-        assert peer.tokens == {token_file.read_text().strip(): "bot"}
-
-
-def test_the_token_that_a_server_makes_is_kept(token_file: Path) -> None:
-    with Peer([one_match], chosen=False) as peer:
-        Playing(First(), peer.address, token_file, matches=1).result()
-    assert token_file.read_text() == "secret-0\n"
 
 
 def test_the_default_token_file_is_below_the_home(
@@ -175,54 +142,11 @@ def test_a_bot_names_the_features_it_understands_and_is_told_which_hold(
     assert bot.welcome.bot == "bot"
 
 
-def test_one_message_answers_one_message(token_file: Path) -> None:
-    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        assert talk.next().hello.capacity == 8
-        yield welcome()
-        for turn in range(50):
-            yield asks(*((match, turn) for match in range(1, 9)), heartbeat=turn if turn % 10 == 0 else None)
-            if turn % 10 == 0:
-                assert talk.next() == play_pb2.PlayRequest(heartbeat=turn)
-            assert [(each.match_id, each.decision_id) for each in talk.next().answers] == [
-                (match, turn) for match in range(1, 9)
-            ]
-        yield reports(*range(1, 9))
-        talk.wait_for_goodbye()
-
-    with Peer([script]) as peer:
-        Playing(First(), peer.address, token_file, matches=8).result()
-
-
-def test_a_slow_bot_sends_what_it_has(token_file: Path) -> None:
-    class Slow(First):
-        def decide(self, decision: Decision) -> int:
-            end = time.monotonic() + 0.03
-            while time.monotonic() < end:
-                pass
-            return 0
-
-    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield asks((1, 1), (1, 2), (1, 3))
-        for number in (1, 2, 3):
-            assert [answer.decision_id for answer in talk.next().answers] == [number]
-        yield reports(1)
-        talk.wait_for_goodbye()
-
-    with Peer([script]) as peer:
-        Playing(Slow(), peer.address, token_file, matches=1).result()
-
-
 def test_a_bot_comes_back_when_the_server_does(token_file: Path, caplog: pytest.LogCaptureFixture) -> None:
     gone = threading.Event()
 
     def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
+        yield from begun(talk, 1)
         yield asks((1, 1))
         talk.next()
         gone.set()
@@ -243,38 +167,6 @@ def test_a_bot_comes_back_when_the_server_does(token_file: Path, caplog: pytest.
     with Peer([after], port=first.port, tokens={"t": "bot"}):
         playing.result()
     assert any("no connection to" in line and "next try in" in line for line in caplog.messages)
-
-
-def test_a_match_that_ended_while_the_bot_was_away_counts(token_file: Path) -> None:
-    def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
-        talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
-
-    def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield reports(1)
-        talk.wait_for_goodbye()
-
-    with Peer([before, after]) as peer:
-        Playing(First(), peer.address, token_file, matches=1).result()
-
-
-@pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, None])
-def test_a_bot_comes_back_after_a_passing_failure(token_file: Path, code: grpc.StatusCode | None) -> None:
-    def failing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        if code is not None:
-            talk.fail(code, "not now")
-
-    with Peer([failing, one_match]) as peer:
-        Playing(First(), peer.address, token_file, matches=1).result()
-        assert peer.streams == 2
 
 
 def test_a_bot_comes_back_when_its_answer_finds_the_stream_ended(token_file: Path) -> None:
@@ -298,30 +190,6 @@ def test_a_bot_comes_back_when_its_answer_finds_the_stream_ended(token_file: Pat
         assert peer.streams == 2
 
 
-def test_a_server_may_say_everything_at_once(token_file: Path) -> None:
-    """The welcome, running matches and news come in one message; another stream ends before its welcome."""
-
-    def nothing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield from ()
-
-    def everything(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        message = welcome()
-        message.MergeFrom(invites(2))
-        message.MergeFrom(asks((1, 1)))
-        yield message
-        assert [ready.invitation_id for ready in talk.next().ready] == [2]
-        assert [answer.match_id for answer in talk.next().answers] == [1]
-        yield starts(2)
-        yield reports(1, 2)
-        talk.wait_for_goodbye()
-
-    with Peer([nothing, everything]) as peer:
-        Playing(First(), peer.address, token_file, matches=2).result()
-        assert peer.streams == 2
-
-
 def test_nothing_is_written_to_a_stream_that_has_ended() -> None:
     def failing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
@@ -340,25 +208,6 @@ def test_nothing_is_written_to_a_stream_that_has_ended() -> None:
         asyncio.run(write_late(peer.address))
 
 
-def test_a_bot_comes_back_no_sooner_than_the_server_says(token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "waiting_time", lambda _: 0.0)
-    came: list[float] = []
-
-    def stopping(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()  # a write in flight would make gRPC report its own failure instead of this status
-        came.append(time.monotonic())
-        talk.fail(grpc.StatusCode.UNAVAILABLE, "the server is stopping", pause_ms=700)
-        yield welcome()
-
-    def back(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        came.append(time.monotonic())
-        yield from one_match(talk)
-
-    with Peer([stopping, back]) as peer:
-        Playing(First(), peer.address, token_file, matches=1).result(PATIENCE)
-    assert came[1] - came[0] >= 0.7
-
-
 def test_a_server_that_says_nothing_is_tried_again(
     token_file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -374,29 +223,6 @@ def test_a_server_that_says_nothing_is_tried_again(
     with Peer([silent, one_match], tokens={"t": "bot"}) as peer:
         Playing(First(), peer.address, token_file, token="t", matches=1).result()
     assert any("no welcome within" in line for line in caplog.messages)
-
-
-def test_a_connection_that_held_begins_the_waiting_times_anew(
-    token_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outages: list[float] = []
-
-    def at_once(outage: float) -> float:
-        outages.append(outage)
-        return 0.01
-
-    monkeypatch.setattr(connection, "waiting_time", at_once)
-
-    def closing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-
-    for steady in (0.0, PATIENCE):
-        monkeypatch.setattr(connection, "STEADY", steady)
-        with Peer([closing, closing, one_match]) as peer:
-            Playing(First(), peer.address, token_file.with_name(f"{steady}"), matches=1).result()
-    assert outages[:2] == [0, 0]
-    assert 0 < outages[2] < outages[3], "one that ends at once may do so again"
 
 
 def test_waiting_times_are_any_part_of_the_outage_and_bounded() -> None:
@@ -450,34 +276,6 @@ def test_a_bot_prolongs_none_of_seventy_outages_by_more_than_its_length_or_five_
     assert sum(late) / len(late) < 0.75 * min(down, 5.0)
 
 
-def test_a_bot_is_back_two_seconds_after_a_server_that_was_gone_for_two(token_file: Path) -> None:
-    reached, gone = threading.Event(), threading.Event()
-
-    def staying(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.context.add_callback(gone.set)
-        talk.next()
-        yield welcome()
-        reached.set()
-        gone.wait(PATIENCE)
-
-    with Peer([staying]) as peer:
-        playing = Playing(First(), peer.address, token_file, matches=1)
-        assert reached.wait(PATIENCE)
-        threading.Event().wait(connection.STEADY + 0.1)
-        stopped = time.monotonic()
-    threading.Event().wait(2.0)
-
-    def back(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        came.append(time.monotonic())
-        yield from one_match(talk)
-
-    came: list[float] = []
-    with Peer([back], port=peer.port, tokens=peer.tokens):
-        restarted = time.monotonic()
-        playing.result()
-    assert came[0] - restarted < restarted - stopped + 0.5, "and half a second to connect"
-
-
 def test_an_unreachable_server_is_given_up_when_told(token_file: Path) -> None:
     with Peer([one_match]) as peer:
         pass
@@ -525,11 +323,6 @@ def test_a_refused_registration_says_why(
     assert not list(token_file.parent.iterdir())
 
 
-def test_an_invitation_opens_the_door(token_file: Path) -> None:
-    with Peer([one_match], invitation="please") as peer:
-        Playing(First(), peer.address, token_file, invitation="please", matches=1).result()
-
-
 @pytest.mark.parametrize(
     ("code", "error"),
     [
@@ -562,24 +355,6 @@ def test_a_server_of_something_else_is_recognised(token_file: Path) -> None:
         bare.stop(None).wait(PATIENCE)
 
 
-def test_an_error_in_the_bot_ends_the_run(token_file: Path) -> None:
-    class Fails(First):
-        def decide(self, decision: Decision) -> int:
-            raise ZeroDivisionError("my own fault")
-
-    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield asks((1, 1))
-        yield asks((1, 1))
-        list(talk.requests)  # until the bot has left, since a stream that ends earlier is a lost connection
-
-    with Peer([script]) as peer:
-        with pytest.raises(ZeroDivisionError, match="my own fault"):
-            Playing(Fails(), peer.address, token_file).result()
-        assert peer.streams == 1
-
-
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, asyncio.CancelledError, SystemExit])
 def test_a_bot_may_stop_itself(token_file: Path, stop: type[BaseException]) -> None:
     class Stops(First):
@@ -595,30 +370,10 @@ def test_a_bot_may_stop_itself(token_file: Path, stop: type[BaseException]) -> N
         Playing(Stops(), peer.address, token_file, on_error="continue").result()
 
 
-def test_an_error_in_the_bot_can_be_played_over(token_file: Path) -> None:
-    class Fails(First):
-        def decide(self, decision: Decision) -> int:
-            raise ZeroDivisionError
-
-    with Peer([one_match]) as peer:
-        Playing(Fails(), peer.address, token_file, on_error="continue", matches=1).result()
-
-
 def test_a_bot_without_a_name_has_its_class_s(token_file: Path) -> None:
     with Peer([one_match]) as peer:
         Playing(First(name=""), peer.address, token_file, matches=1).result()
         assert [each.name for each in peer.registrations] == ["First"]
-
-
-def test_a_bot_plays_inside_an_event_loop_of_its_author(token_file: Path) -> None:
-    with Peer([one_match]) as peer:
-        asyncio.run(play(First(), peer.address, token_file=token_file, matches=1))
-
-        async def wrong() -> None:
-            run(First(), peer.address, token_file=token_file, verbose=False)
-
-        with pytest.raises(RuntimeError, match="await play"):
-            asyncio.run(wrong())
 
 
 def test_numbers_below_one_are_refused() -> None:
@@ -771,33 +526,12 @@ def leaves(left: list[bool], asking: bool = False) -> Callable[[Talk], Iterator[
     """Begin a match, wait for the bot to leave it, and end the stream."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
+        yield from begun(talk, 1)
         if asking:
             yield asks((1, 1))
         left.append(talk.next().leave)
 
     return script
-
-
-def test_a_cancelled_play_leaves_in_order(token_file: Path) -> None:
-    class Cancels(First):
-        def on_match_start(self, start: play_pb2.MatchStart) -> None:
-            playing[0].get_loop().call_soon_threadsafe(playing[0].cancel)
-
-    async def author(address: str) -> None:
-        playing.append(asyncio.create_task(play(Cancels(), address, token_file=token_file)))
-        with pytest.raises(asyncio.CancelledError):
-            await playing[0]
-
-    playing: list[asyncio.Task[None]] = []
-    left: list[bool] = []
-    with Peer([leaves(left)]) as peer:
-        asyncio.run(author(peer.address))
-    assert left == [True]
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
@@ -835,10 +569,10 @@ def test_a_server_that_does_not_take_leave_is_not_waited_for_twice(
             await playing[0]
 
     playing: list[asyncio.Task[None]] = []
-    begun = time.monotonic()
+    since = time.monotonic()
     with Peer([silent]) as peer:
         asyncio.run(author(peer.address))
-        assert time.monotonic() - begun < PATIENCE
+        assert time.monotonic() - since < PATIENCE
         assert gone.wait(PATIENCE)
 
 
@@ -889,16 +623,16 @@ def test_the_connection_outlives_twenty_seconds_of_thinking(token_file: Path, *,
         def decide(self, decision: Decision) -> int:
             if lock_held:
                 ctypes.PyDLL(None).sleep(20)
-            end = begun + 20
+            end = since + 20
             while time.monotonic() < end:
                 pass
             return 0
 
-    begun = time.monotonic()
+    since = time.monotonic()
     with Peer([one_match], options=pings) as peer:
         Playing(Thinks(), peer.address, token_file, matches=1).result(60)
         assert peer.streams == 1
-    assert time.monotonic() - begun >= 20
+    assert time.monotonic() - since >= 20
 
 
 @pytest.mark.parametrize("failure", [play_failure, registration_failure])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from arena_client.pipe import PipeBot, main
 from arena_client.v1 import play_pb2, sixth_sense_pb2
-from client_tests.peer import Peer, Playing, Script, Talk, asks, invites, reports, starts, welcome
+from client_tests.peer import Peer, Playing, Script, Talk, asks, begun, invites, reports, starts, welcome
 from google.protobuf.json_format import ParseDict
 
 COMMAND = """
@@ -55,11 +55,7 @@ def test_a_command_learns_at_once_what_is_closed_and_may_answer_it_all_the_same(
     seen = token_file.with_name("seen")
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
+        yield from begun(talk, 1)
         yield asks((1, 1))
         while not seen.exists() or "decisions" not in seen.read_text():
             time.sleep(0.01)
@@ -92,11 +88,7 @@ COPIES = "import sys; seen = open(sys.argv[1], 'w')\nfor line in sys.stdin: seen
 @pytest.mark.process
 def test_a_command_reads_a_value_that_the_sdk_does_not_know_as_its_number(token_file: Path) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
+        yield from begun(talk, 1)
         notice = ParseDict({"kind": 99, "matchId": "1", "text": "new", "lateMs": 7}, play_pb2.Notice())
         yield play_pb2.PlayResponse(notices=[notice])
         report = {"matchId": "1", "seat": 1, "kind": 77, "interrupted": "new", "interruption": 78}
@@ -148,11 +140,7 @@ def test_a_command_reads_the_options_of_its_matches_and_the_limits_again_when_th
 @pytest.mark.process
 def test_a_command_may_read_what_its_seat_sees_as_text(token_file: Path) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
+        yield from begun(talk, 1)
         yield asks((1, 1), legal=(0, 2))
         talk.next()
         record = sixth_sense_pb2.SixthSenseRound(

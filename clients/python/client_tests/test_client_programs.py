@@ -19,7 +19,7 @@ import pytest
 from arena_client import GAMES, samples
 from arena_client import __main__ as arena_bot
 from arena_client.v1 import game_pb2, play_pb2
-from client_tests.peer import PATIENCE, Peer, Script, Talk, asks, invites, reports, starts, welcome
+from client_tests.peer import PATIENCE, Peer, Script, Talk, asks, begun, invites, reports, starts, welcome
 
 pytestmark = pytest.mark.process
 
@@ -41,11 +41,7 @@ if __name__ == "__main__":
 
 def one_decision(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
     """Play match 1 with a single decision, whatever the choice."""
-    talk.next()
-    yield welcome()
-    yield invites(1)
-    talk.next()
-    yield starts(1)
+    yield from begun(talk, 1)
     yield asks((1, 1), legal=(1, 2))
     talk.next()
     yield reports(1)
@@ -79,11 +75,7 @@ def test_where_nothing_shall_be_finished_a_signal_ends_a_bot(
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.context.add_callback(over.set)
-        talk.next()
-        yield welcome()
-        yield invites(1)
-        talk.next()
-        yield starts(1)
+        yield from begun(talk, 1)
         playing.set()
         if line:
             yield asks((1, 1))

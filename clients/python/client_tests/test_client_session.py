@@ -22,7 +22,7 @@ from arena_client import (
     ProtocolMismatchError,
     RoundReport,
 )
-from arena_client.caller import HOLD, Caller
+from arena_client.caller import Caller
 from arena_client.options import OnError, chosen_ladders
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
@@ -151,60 +151,6 @@ def test_a_catalogue_tells_what_the_numbers_mean() -> None:
     assert (hidden.kind, hidden.card, hidden.place) == ("block", None, 0)
 
 
-def test_what_is_due_at_once_comes_and_goes_at_once() -> None:
-    sizes = []
-
-    class Batch(Bot):
-        def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-            sizes.append(len(decisions))
-            return [decision.decision_id % 3 for decision in decisions]
-
-    assert answers(session(Batch()).react(asks((1, 4), (2, 5), (3, 6)))) == [[(1, 4, 1), (2, 5, 2), (3, 6, 0)]]
-    assert sizes == [3]
-
-
-def test_a_slow_bot_s_first_answers_do_not_wait_for_its_last() -> None:
-    # The clock is read at the beginning, before the first decision, after each answer, and after each message sent.
-    times = iter([0.0, 0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2, HOLD * 2.2])
-    assert answers(session(First(), clock=times).react(asks((1, 1), (2, 1), (3, 1)))) == [
-        [(1, 1, 0)],
-        [(2, 1, 0), (3, 1, 0)],
-    ]
-
-
-def test_a_decision_shows_the_time_that_is_left_when_it_is_decided() -> None:
-    """The first decision came 0.3 s ago, each takes half a second, and time beyond the soft limit uses the bank."""
-    told: list[tuple[int, int]] = []
-    now = 100.3
-
-    class Thinks(First):
-        def decide(self, decision: Decision) -> int:
-            nonlocal now
-            told.append((decision.soft_ms, decision.bank_ms))
-            now += 0.5
-            return 0
-
-    playing = session(Thinks(), clock=iter(lambda: now, None))
-    assert len(list(playing.react(asks((1, 1), (2, 1), (3, 1)), received=100.0))) == 3
-    assert told == [(700, 30000), (200, 30000), (0, 29700)]
-    now += 60.0
-    assert len(list(playing.react(asks((1, 2)), received=101.8))) == 1
-    assert told[-1] == (0, 0)
-
-
-def test_a_batch_shows_the_time_that_is_left_when_it_is_decided() -> None:
-    told: list[int] = []
-
-    class Batch(Bot):
-        def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-            told.extend(decision.soft_ms for decision in decisions)
-            return [0 for _ in decisions]
-
-    late = session(Batch(), clock=iter(lambda: 7.25, None))
-    assert len(list(late.react(asks((1, 1), (2, 1)), received=7.0))) == 1
-    assert told == [750, 750]
-
-
 def test_what_a_stream_that_is_over_asked_is_not_decided() -> None:
     met: list[MatchStart] = []
 
@@ -223,33 +169,6 @@ def test_what_a_stream_that_is_over_asked_is_not_decided() -> None:
 def test_a_bot_that_is_slow_over_a_notice_says_nothing_where_nothing_is_to_be_said() -> None:
     slow = session(First(), clock=count(0.0, 1.0))
     assert not list(slow.react(notice(NoticeKind.NOTICE_KIND_DRAINING)))
-
-
-def test_a_heartbeat_is_answered_before_the_bot_thinks() -> None:
-    reply = session(Gives()).react(asks((1, 1), heartbeat=42))
-    assert next(reply) == play_pb2.PlayRequest(heartbeat=42)
-    with pytest.raises(BadAnswerError):
-        next(reply)
-
-
-def test_an_invitation_is_accepted_with_sixteen_bytes_of_chance() -> None:
-    met: list[MatchStart] = []
-
-    class Greets(First):
-        def on_match_start(self, start: MatchStart) -> None:
-            met.append(start)
-
-    playing = session(Greets())
-    (reply,) = playing.react(invites(5, 6))
-    assert [ready.invitation_id for ready in reply.ready] == [5, 6]
-    assert all(len(ready.nonce) == 16 for ready in reply.ready)
-    assert reply.ready[0].nonce != reply.ready[1].nonce
-    assert met == [], "nobody is told yet who plays"
-    assert not list(playing.react(starts(5, 6)))
-    assert [(start.match_id, start.seat, list(start.bots)) for start in met] == [
-        (5, 1, ["a", "bot"]),
-        (6, 1, ["a", "bot"]),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -290,13 +209,6 @@ def test_a_deal_that_is_not_the_one_promised_is_said_aloud(
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "match 6" in caplog.text
     assert "the server may have chosen the deal" in caplog.text
-
-
-def test_a_suspended_seat_is_taken_again(caplog: pytest.LogCaptureFixture) -> None:
-    suspended = notice(NoticeKind.NOTICE_KIND_SUSPENDED, match_id=5, decision_id=9, text="late\n three times")
-    (reply,) = session(First()).react(suspended)
-    assert (list(reply.resumed), list(reply.ready)) == ([5], [])
-    assert caplog.messages == ["match 5, decision 9: suspended: late three times"]
 
 
 def test_notices_are_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -345,41 +257,6 @@ def test_rounds_and_results_reach_the_bot(caplog: pytest.LogCaptureFixture) -> N
         "match 5: place 1 of 2 with 12 points",
         "match 6 was interrupted: the server stopped",
     ]
-
-
-def test_no_more_matches_are_begun_than_wanted() -> None:
-    progress = Progress(2)
-    playing = Conversation(First(), progress, welcome().welcome)
-    (reply,) = playing.react(invites(1, 2, 3))
-    assert [ready.invitation_id for ready in reply.ready] == [1, 2]
-    assert (list(reply.declined), reply.capacity) == ([3], 2)
-    assert not list(playing.react(starts(1)))
-    assert not progress.more
-    assert not list(playing.react(reports(1, interrupted="broken off")))
-    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_WITHDRAWN, invitation_id=2)))
-    assert progress.more
-    assert len(next(playing.react(invites(4, 5))).ready) == 2
-    assert not list(playing.react(starts(4, 5)))
-    assert not list(playing.react(reports(4)))
-    assert not progress.done
-    assert not list(playing.react(reports(5)))
-    assert progress.done
-
-
-def test_an_invitation_that_is_repeated_is_accepted_again() -> None:
-    playing = session(First(), wanted=1)
-    for _ in range(2):
-        (reply,) = playing.react(invites(1))
-        assert [ready.invitation_id for ready in reply.ready] == [1]
-
-
-def test_a_seat_that_another_has_taken_is_no_match_begun() -> None:
-    progress = Progress(1)
-    playing = Conversation(First(), progress, welcome().welcome)
-    list(playing.react(invites(1)))
-    assert not progress.more
-    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_TAKEN, invitation_id=1)))
-    assert progress.more
 
 
 def test_a_server_without_the_bot_s_games_is_refused() -> None:
@@ -504,23 +381,6 @@ def test_a_decision_that_is_to_be_awaited_is_said_to_be_none() -> None:
         list(session(Later()).react(asks((1, 1))))
 
 
-def test_of_challenges_those_are_accepted_in_which_one_of_the_named_plays() -> None:
-    def asked(number: int, *bots: str) -> play_pb2.PlayResponse:
-        kind = play_pb2.MATCH_KIND_CHALLENGE
-        return play_pb2.PlayResponse(invitations=[play_pb2.Invitation(invitation_id=number, kind=kind, bots=bots)])
-
-    some = Session(First(), welcome().welcome, Progress(None), lambda _: None, None, frozenset({"bert", "cleo"}))
-    accepted, declined = some.receive(asked(1, "first", "Bert")), some.receive(asked(2, "first", "dora"))
-    assert accepted is not None
-    assert [each.invitation_id for each in accepted.ready] == [1]
-    assert declined is not None
-    assert ([*declined.declined], declined.HasField("capacity")) == ([2], False)
-    everybody = Session(First(), welcome().welcome, Progress(None), lambda _: None)
-    taken = everybody.receive(asked(3, "first", "dora"))
-    assert taken is not None
-    assert [each.invitation_id for each in taken.ready] == [3]
-
-
 class Counts(First):
     """Bot that counts its decisions, one call at a time."""
 
@@ -600,68 +460,3 @@ def test_who_is_interrupted_while_an_answer_is_sent_decides_no_more() -> None:
     with pytest.raises(KeyboardInterrupt):
         list(said)
     assert bot.calls == ["decide"]
-
-
-class Slow(Bot):
-    """Bot that receives a server message while it makes its first decision."""
-
-    def __init__(self, arrives: play_pb2.PlayResponse) -> None:
-        super().__init__(name="slow")
-        self.arrives = arrives
-        self.asked: list[tuple[int, int]] = []
-        self.closed: list[bool] = []
-
-    def decide(self, decision: Decision) -> int:
-        self.asked.append((decision.match_id, decision.decision_id))
-        assert not decision.closed
-        if len(self.asked) == 1:
-            self.stream.receive(self.arrives)
-            self.closed.append(decision.closed)
-        return decision.legal[0]
-
-    def plays_on(self, *messages: play_pb2.PlayResponse) -> list[list[tuple[int, int, int]]]:
-        """Let the messages arrive, then react to each in turn; return the answers."""
-        conversation = session(self)
-        self.stream = conversation.session
-        for message in messages:
-            self.stream.receive(message)
-        return answers(
-            request for message in messages for request in conversation.caller.react(message, self.stream, 0.0)
-        )
-
-
-def closes(*keys: tuple[int, int]) -> play_pb2.PlayResponse:
-    return play_pb2.PlayResponse(
-        closed=[play_pb2.ClosedDecision(match_id=match, decision_id=decision) for match, decision in keys]
-    )
-
-
-def test_a_decision_that_was_made_is_not_asked_and_a_late_answer_goes_to_a_match_that_runs() -> None:
-    bot = Slow(closes((1, 1), (2, 1), (4, 1)))
-    assert bot.plays_on(asks((1, 1), (2, 1), (3, 1)), asks((4, 1))) == [[(1, 1, 0), (3, 1, 0)]]
-    assert bot.asked == [(1, 1), (3, 1)]
-    assert bot.closed == [True], "and the one that it thinks about says so"
-
-
-def test_a_report_closes_its_match_and_no_answer_follows_it() -> None:
-    bot = Slow(reports(1, 2))
-    assert bot.plays_on(asks((1, 1), (2, 1)), asks((3, 1)), asks((4, 1))) == [[(3, 1, 0)], [(4, 1, 0)]]
-    assert bot.asked == [(1, 1), (3, 1), (4, 1)]
-
-
-def test_a_batch_that_was_computed_before_it_was_closed_is_sent_late() -> None:
-    class Batch(Slow):
-        def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
-            self.stream.receive(self.arrives)
-            return [each.legal[0] for each in decisions]
-
-    assert Batch(closes((1, 1))).plays_on(asks((1, 1), (2, 1))) == [[(1, 1, 0), (2, 1, 0)]]
-    assert Batch(reports(1)).plays_on(asks((1, 1), (2, 1))) == [[(2, 1, 0)]]
-
-
-def test_who_was_suspended_in_a_match_that_is_over_does_not_resume_it() -> None:
-    conversation = session(First())
-    suspended = notice(NoticeKind.NOTICE_KIND_SUSPENDED)
-    suspended.notices[0].match_id = 1
-    conversation.session.receive(reports(1))
-    assert not list(conversation.caller.react(suspended, conversation.session, 0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -122,19 +122,34 @@ def register(
 
 
 def invite(connection: Connection, owner: str, at: int, ladder: str = "", expires: int | None = None) -> str:
-    """Return the code of a new invitation for one bot of this owner; only its hash is stored.
+    """Return the code of a new invitation for one bot of this owner, like `invite_each`."""
+    ((_, code),) = invite_each(connection, (owner,), at, ladder, expires)
+    return code
 
-    With `ladder`, a name, the bot may also enter that ladder. The code is refused from the time `expires` on.
+
+def invite_each(
+    connection: Connection, owners: Sequence[str], at: int, ladder: str = "", expires: int | None = None
+) -> tuple[tuple[str, str], ...]:
+    """Return each owner with the code of a new invitation for one bot; only hashes of codes are stored.
+
+    With `ladder`, a name, the bot may also enter that ladder. The codes are refused from the time `expires` on.
 
     Raises: NameNotAllowed, OwnerBanned.
     """
-    check_name(owner)
-    _require_welcome(connection, owner)
-    code = f"invitation_{token_urlsafe(24)}"
-    number = (connection.scalar(select(func.max(schema.invitations.c.number))) or 0) + 1
-    row = {"code_hash": secret_hash(code), "owner": owner, "created": at, "number": number}
-    connection.execute(insert(schema.invitations).values(row | {"ladder": ladder, "expires": expires}))
-    return code
+    for owner in owners:
+        check_name(owner)
+    banned = schema.bans.c.key.in_([owner.lower() for owner in owners])
+    for key in connection.scalars(select(schema.bans.c.key).where(banned)).all():
+        _require_welcome(connection, next(owner for owner in owners if owner.lower() == key))
+    number = connection.scalar(select(func.max(schema.invitations.c.number))) or 0
+    made = tuple((owner, f"invitation_{token_urlsafe(24)}") for owner in owners)
+    common = {"created": at, "ladder": ladder, "expires": expires}
+    rows = [
+        common | {"code_hash": secret_hash(code), "owner": owner, "number": number + place}
+        for place, (owner, code) in enumerate(made, 1)
+    ]
+    connection.execute(insert(schema.invitations), rows)
+    return made
 
 
 def invited(connection: Connection, code: str, at: int) -> Row[Any]:

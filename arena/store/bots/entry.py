@@ -64,14 +64,12 @@ def create(connection: Connection, new: NewInvitations, at: int) -> tuple[tuple[
     if new.expires is not None and not at < new.expires <= _LATEST:
         raise InvitationNotAllowed("an invitation expires in the future, before the year 10000; choose another time")
     if new.owner:
-        return ((new.owner, bots.invite(connection, new.owner, at, new.ladder, new.expires)),)
+        return bots.invite_each(connection, (new.owner,), at, new.ladder, new.expires)
     bots.check_name(f"{new.prefix}{new.count}")
     owners = union(select(func.lower(schema.bots.c.owner)), select(func.lower(_INVITATIONS.owner)))
     taken = {*connection.scalars(owners)}
     free = (f"{new.prefix}{number}" for number in count(1) if f"{new.prefix}{number}".lower() not in taken)
-    return tuple(
-        (owner, bots.invite(connection, owner, at, new.ladder, new.expires)) for owner in islice(free, new.count)
-    )
+    return bots.invite_each(connection, (*islice(free, new.count),), at, new.ladder, new.expires)
 
 
 def list_invitations(connection: Connection, limit: int | None = None, after: int = 0) -> tuple[InvitationRow, ...]:

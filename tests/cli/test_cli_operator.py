@@ -18,6 +18,8 @@ from tests.cli.cli_rig import Played, arena, serving, shown
 
 VERBS = (
     ("bots", "invite", "--owner", "alice"),
+    ("bots", "invitations"),
+    ("bots", "revoke-invitation", "9"),
     ("bots", "rotate", "Ada"),
     ("bots", "revoke", "Ada"),
     ("bots", "unpark", "Ada"),
@@ -29,10 +31,11 @@ VERBS = (
     ("bots", "delete", "Ada"),
     ("ladder", "void", "1", "--reason", "a ring"),
     ("ladder", "void", "--bot", "Ada", "--since", "2026-01-31", "--reason", "a ring"),
+    ("ladder", "reset", "nullern"),
     ("drain",),
 )
 """Every verb that sends a server the operator's token."""
-THERE = {"there is no bot 'Ada'", "there is no match 1", "nothing to change: eve is not banned"}
+THERE = {"there is no bot 'Ada'", "there is no match 1", "nothing to change: eve is not banned", "no invitation 9"}
 """Errors of the directory's own server for missing things; the other server would refuse the token."""
 
 

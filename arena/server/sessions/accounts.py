@@ -112,8 +112,11 @@ class Accounts:
         if new.ladder:
             self.ladder(new.ladder)
         made = await self._store.write(partial(entry.create, new=new, at=now_us()))
-        for owner, _ in made:
-            decided.info("invitation made", owner=owner, **({"ladder": new.ladder} if new.ladder else {}))
+        about = {"ladder": new.ladder} if new.ladder else {}
+        if new.owner:
+            decided.info("invitation made", owner=new.owner, **about)
+        else:
+            decided.info("invitations made", owners=new.count, first=made[0][0], last=made[-1][0], **about)
         return made
 
     async def revoke_invitation(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""What the documents show, for the tests that run it: bots, commands, blocks by their language."""
+"""Contents of the documents for the tests that run them: bots, commands, and code blocks by language."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 ADDRESS: Final = "localhost:50051"
-"""Where the documents have their bots find a server."""
+"""The address at which the documents' bots look for a server."""
 CONSOLE: Final = re.findall(r"^\$ (.*?)(?: {2,}#.*)?$", README, re.MULTILINE)
 """The commands of the README, without their comments."""
 
 
 def blocks(text: str, language: str = r"\w+") -> list[str]:
-    """The blocks of a document in a language, or in any."""
+    """Return the code blocks of a document in a language, or in any language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 def first_bots() -> list[str]:
-    """The bots of docs/languages.md, one for each language that has an SDK."""
+    """Return the bots of docs/languages.md, one for each language that has an SDK."""
     return blocks((ROOT / "docs" / "languages.md").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""A checkout runs its compiled build if that is of exactly its sources; otherwise it gives the reason."""
+"""A checkout runs its compiled build if the build matches the sources exactly; otherwise it gives the reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout of two small packages with a build of them."""
+    """A checkout of two small packages, with a build of them."""
     for folder in (tmp_path, tmp_path / "build" / "compiled"):
         for package in build.PACKAGES:
             (folder / package / "match").mkdir(parents=True)

@@ -1,6 +1,6 @@
-"""What documents name is there: files, modules, commands, and members of classes and messages; none has an old name.
+"""Names in documents exist: files, modules, commands, and members of classes and messages. No old names are left.
 
-The site of the pages has all of them, and its links lead somewhere.
+The documentation site has all pages, and its links lead somewhere.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ OLD_NAMES: Final = (
     "truth layer",
     "arena/wire",
 )
-"""Words of earlier times for what the code calls otherwise now."""
+"""Earlier words for things that the code now calls otherwise."""
 
 NOT_FOR_SOMEBODY: Final = {
     "README.md",
     "CHANGELOG.md",
     *(f"engine/{game}/rules.en.md" for game in ("nullern", "sixth_sense")),
 }
-"""Pages that begin with something else than for whom they are."""
+"""Pages that do not begin with their readers ("For …")."""
 
 ids = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 def members() -> dict[str, set[str]]:
-    """By class of the sources and by message, service and enum of the protocol, what it has."""
+    """Return the members of each class of the sources, and of each message, service and enum of the protocol."""
     found: dict[str, set[str]] = defaultdict(set)
     bases: dict[str, set[str]] = defaultdict(set)
     for source in SOURCES:
@@ -67,7 +67,7 @@ def members() -> dict[str, set[str]]:
                     if isinstance(node, ast.ClassDef):
                         found[node.name] |= set(names(node))
                         bases[node.name] |= {base.id for base in node.bases if isinstance(base, ast.Name)}
-    for _ in range(3):  # longer lines of ancestors there are none
+    for _ in range(3):  # no class has more ancestors
         for name, parents in bases.items():
             found[name] |= {member for parent in parents for member in found.get(parent, ())}
     for path in (ROOT / "proto").rglob("*.proto"):
@@ -78,7 +78,7 @@ def members() -> dict[str, set[str]]:
 
 
 def names(node: ast.ClassDef) -> list[str]:
-    """The methods and attributes of a class."""
+    """Return the methods and attributes of a class."""
     own = [each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
     own += [
         each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
@@ -101,7 +101,7 @@ def there(document: Path, name: str) -> bool:
 
 
 def headings(document: Path) -> set[str]:
-    """The anchors of a document as GitHub makes them."""
+    """Return the anchors of a document as GitHub makes them."""
     lines = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
 
@@ -119,7 +119,7 @@ def test_every_link_leads_somewhere(document: Path) -> None:
 @ids
 def test_every_path_named_exists(document: Path) -> None:
     paths = {name for code in CODE.findall(document.read_text()) for name in re.split(r"[\s,]+", code)}
-    made = ("build/", "journal/", "replays/", "dist/", "data/")  # not kept in the repository
+    made = ("build/", "journal/", "replays/", "dist/", "data/")  # not in the repository
     named = [path for path in paths if FILE.fullmatch(path) and not path.startswith(made)]
     assert [path for path in named if not there(document, path)] == []
 

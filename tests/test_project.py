@@ -1,4 +1,4 @@
-"""What the project's own files say holds: continuous integration and the lock."""
+"""Promises of the project's own files: continuous integration and the lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README is short and plain, and what it shows is run: the ten-line bot, every `arena` command with its output."""
+"""The README is short and plain, and its examples work: the ten-line bot, and every `arena` command with its output."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.end_to_end.e2e_rig import register
 
 MOST_LINES = 150
 MOST_WORDS = 16
-"""Of a sentence on average, outside code and tables."""
+"""Maximum mean number of words in a sentence, outside code and tables."""
 MOST_BYTES = 1_000_000
 
 
 def sentences() -> list[str]:
-    """The sentences of the README, without code, tables and headings."""
+    """Return the sentences of the README, without code, tables and headings."""
     text = re.sub(r"```.*?```|<picture>.*?</picture>", "\n", README, flags=re.DOTALL)
     text = re.sub(r"^[|#].*$", "\n", text, flags=re.MULTILINE)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
@@ -40,7 +40,7 @@ def test_the_readme_is_short_and_plain() -> None:
 
 
 def test_the_pictures_move_only_for_readers_who_allow_it() -> None:
-    """GitHub shows what `<picture>` names first for reduced motion and for dark pages."""
+    """For reduced motion and for dark pages GitHub shows the first matching source in `<picture>`."""
     for name, preference in (("match-still", "reduced-motion: reduce"), ("ladder-dark", "color-scheme: dark")):
         assert f'<source media="(prefers-{preference})" srcset="docs/{name}.webp">' in README
     for name in ("match", "match-still", "ladder-light", "ladder-dark"):
@@ -73,7 +73,7 @@ def test_the_ten_line_bot_plays(tmp_path: Path) -> None:
 
 
 def shown_outputs() -> dict[str, list[str]]:
-    """The lines that the README shows below a command, by command."""
+    """Return the output that the README shows below a command, by command."""
     found: dict[str, list[str]] = {}
     for block in blocks(README, "console"):
         for line in block.splitlines():

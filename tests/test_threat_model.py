@@ -1,4 +1,4 @@
-"""Every test that the threat model names exists, and those that take minutes are marked there."""
+"""Every test that the threat model names exists, and tests that take minutes are marked there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONG = "pytest.mark.long"
 
 
 def written_in(path: Path) -> Iterator[tuple[str, bool]]:
-    """The tests of a file, and whether all of each takes minutes."""
+    """Yield the tests of a file, and whether each takes minutes."""
     tree = ast.parse(path.read_text())
     marks = [
         mark

@@ -1,4 +1,4 @@
-"""The distributions of this repository in environments that have nothing else of it."""
+"""The distributions of this repository in environments without anything else of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.process
 
 ROOT: Final = Path(__file__).parents[1]
 PIP: Final = (sys.executable, "-m", "pip", "--quiet", "--python")
-"""What stands before the Python of an environment and what its pip is asked for."""
+"""The words before an environment's Python, and the arguments of its pip."""
 GAME_OF_EACH: Final = """
 import sys
 before = {*sys.modules}
@@ -81,7 +81,7 @@ api_test(env("nullern", seats=3), num_cycles=100)
 
 
 def run(words: list[str], folder: Path, status: int = 0, settings: Mapping[str, str] = {}) -> str:
-    """What a program says that finds nothing of this checkout."""
+    """Return the output of a program that finds nothing of this checkout."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "UV_", "ARENA_"))}
     clean |= settings
     ran = subprocess.run(words, cwd=folder, env=clean, capture_output=True, text=True, timeout=600, check=False)
@@ -90,19 +90,21 @@ def run(words: list[str], folder: Path, status: int = 0, settings: Mapping[str, 
 
 
 def environment(folder: Path, *, pip: bool = False) -> Path:
-    """The folder of programs of a new environment that has nothing, or pip alone."""
+    """Return the folder of programs of a new environment that is empty or has only pip."""
     name, options = ("builder", []) if pip else ("venv", ["--without-pip"])
     run([sys.executable, "-m", "venv", *options, name], folder)
     return folder / name / "bin"
 
 
 def install(programs: Path, *words: str | Path) -> None:
-    """Have this environment's pip install into another."""
+    """Let this environment's pip install into another."""
     run([*PIP, str(programs / "python"), *map(str, words)], programs.parent.parent)
 
 
 def built(folder: Path, places: Sequence[str], settings: Mapping[str, str]) -> dict[str, Path]:
-    """The wheels of this repository, as a release builds them, by distribution; where they are built is only pip."""
+    """Build the wheels of this repository as for a release, in an environment that has only pip; return them by
+    distribution.
+    """
     words = [str(environment(folder, pip=True) / "pip"), "wheel", "--no-deps", "--wheel-dir", "dist"]
     run([*words, *(str(ROOT / place) for place in places)], folder, settings=settings)
     return {wheel.name.partition("-")[0]: wheel for wheel in (folder / "dist").iterdir()}
@@ -140,7 +142,7 @@ def test_all_distributions_have_one_version_and_name_each_other_by_one_that_no_r
 @pytest.mark.long
 @pytest.mark.parametrize("build", ["sources", "compiled"])
 def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, build: str) -> None:
-    """Asks a registry for the libraries that they need."""
+    """A registry provides the libraries that they need."""
     settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {"CI": "true"}
     wheels = built(tmp_path, (".", "engine", "clients/python", "trio_grpc"), settings)
     starters = {path.name for path in (ROOT / "clients" / "starters").iterdir()}
@@ -211,14 +213,14 @@ def test_the_pages_lead_from_an_empty_environment_to_a_match(tmp_path: Path) -> 
 
 
 def finished(server: Server) -> bool:
-    """Whether the bot of the page has played a match to its end."""
+    """Return whether the page's bot has played a match to its end."""
     played = json.loads(server.get("/api/v1/matches?bot=my-bot")[1])["matches"]
     return any(match["state"] == "finished" for match in played)
 
 
 @pytest.mark.long
 def test_a_source_distribution_of_the_engine_gives_the_compiled_wheel(tmp_path: Path) -> None:
-    """Asks a registry for what compiles it."""
+    """A registry provides the compiler's packages."""
     uv = str(Path(sys.executable).with_name("uv"))
     settings = {"CI": "true", "UV_SYSTEM_CERTS": "true"}
     run(
@@ -241,7 +243,7 @@ def test_a_source_distribution_of_the_engine_gives_the_compiled_wheel(tmp_path: 
 
 @pytest.mark.long
 def test_a_source_distribution_of_the_grpc_server_gives_the_compiled_wheel(tmp_path: Path) -> None:
-    """Asks a registry for what compiles it and for its libraries."""
+    """A registry provides the compiler's packages and its libraries."""
     words = [str(Path(sys.executable).with_name("uv")), "build", "--python", sys.executable, "--out-dir", "dist"]
     run([*words, str(ROOT / "trio_grpc")], tmp_path, settings={"CI": "true", "UV_SYSTEM_CERTS": "true"})
     (wheel,) = (tmp_path / "dist").glob("*.whl")

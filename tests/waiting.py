@@ -1,4 +1,4 @@
-"""Wait for what only a look can tell."""
+"""Waiting for conditions that can only be checked repeatedly."""
 
 from __future__ import annotations
 

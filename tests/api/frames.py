@@ -23,7 +23,7 @@ TEXTS = ("", *GAMES, "chess", "\0", "ä" * 300, "../../etc/passwd", "'; DROP TAB
 
 
 class Frames:
-    """Generator of one bot's messages, from the matches, decisions and legal actions the server has told it."""
+    """Generator of one bot's messages, from the matches, decisions and legal actions that the server has sent it."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -33,12 +33,12 @@ class Frames:
         self._polite_for = 0
 
     def hear(self, message: pb.PlayResponse) -> None:
-        """Remember matches and decisions of a message of the server."""
+        """Store the matches and decisions of a message from the server."""
         self._heard.extend(message.decisions)
         self._invited.extend(invitation.invitation_id for invitation in message.invitations)
 
     def hello(self) -> bytes:
-        """Return a first message, mostly a good one; the next ones are well-formed, so that matches begin."""
+        """Return a first message, usually a valid one; the messages after it are well-formed, so that matches begin."""
         rng = self._rng
         self._polite_for = rng.choice((0, 5, 300, 600))
         if rng.random() < 0.15:
@@ -80,7 +80,7 @@ class Frames:
         return frame
 
     def prying(self) -> bytes:
-        """Return answers to anything but the last question."""
+        """Return answers to anything except the last question."""
         rng = self._rng
         request = pb.PlayRequest()
         match, own = (self._heard[-1].match_id, self._heard[-1].decision_id) if self._heard else (0, 0)
@@ -131,7 +131,7 @@ class Frames:
 
 
 def damaged(frame: bytes, rng: Random, others: deque[bytes]) -> bytes:
-    """Return a copy with one to three faults, made of changed bytes and parts of other messages."""
+    """Return a copy with one to three faults: changed bytes, or parts of other messages."""
     content = bytearray(frame)
     for _ in range(rng.randint(1, 3)):
         at = rng.randrange(len(content) + 1)

@@ -8,11 +8,11 @@ from arena_client.v1 import play_pb2 as pb
 
 
 class ObservedMatch:
-    """The players of a match and the cards they have been seen to hold."""
+    """The players of a match, and the cards that they have been seen to hold."""
 
     def __init__(self) -> None:
         self.bots: tuple[str, ...] = ()
-        """By seat, from the starts."""
+        """Bots by seat, from the messages that started the match."""
         self.hands: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
         """By round and seat, from the views of their holders."""
 
@@ -23,9 +23,9 @@ class SecrecyObserver:
     def __init__(self) -> None:
         self.matches: defaultdict[int, ObservedMatch] = defaultdict(ObservedMatch)
         self.decisions = self.notices = self.reports = 0
-        """Numbers of these in the messages to all bots."""
+        """Match and decision numbers in the messages to all bots."""
         self.invited: dict[int | bytes, str] = {}
-        """By what is an invitation's own, the bot that was sent it."""
+        """By the unique parts of an invitation, the bot that received it."""
 
     def of_bot(self, bot: str) -> BotObserver:
         """Return an observer of one bot's messages."""
@@ -48,7 +48,10 @@ class BotObserver:
         self._welcomed = False
 
     def see(self, message: pb.PlayResponse) -> None:
-        """Check a message. Raises AssertionError where it contains anything that this bot must not know."""
+        """Check a message.
+
+        Raises AssertionError if it contains anything that this bot must not know.
+        """
         assert message.HasField("welcome") is not self._welcomed, "the first message has the welcome, and only that"
         self._welcomed = True
         for invitation in message.invitations:
@@ -70,14 +73,14 @@ class BotObserver:
             self._observer.reports += 1
 
     def check_seats(self) -> None:
-        """Check that all matches and seats were the bot's own; done last, as the players may be learnt late."""
+        """Check that all matches and seats were the bot's own. Call it last, as players may become known late."""
         for match, seat in self._seats.items():
             assert self._observer.matches[match].bots[seat] == self._bot, "another's seat"
         for match in self._concerned:
             assert self._bot in self._observer.matches[match].bots, "a match of others"
 
     def _check_seat(self, match: int, seat: int) -> None:
-        """Check that a match's seat never changes; it is learnt from a decision where the start was missed."""
+        """Check that a match's seat never changes. If the start was missed, the seat is taken from a decision."""
         assert self._seats.setdefault(match, seat) == seat, "another's seat"
 
     def _decision(self, decision: pb.Decision) -> None:
@@ -108,6 +111,6 @@ class BotObserver:
         self._observer.notices += 1
         if notice.match_id and notice.kind != pb.NOTICE_KIND_UNKNOWN:
             self._concerned.add(notice.match_id)
-        if notice.legal:  # of a decision of the seat's own, which may still be on its way
+        if notice.legal:  # an answer to one of the seat's own decisions may still be in transit
             key = (notice.match_id, notice.decision_id)
             assert self._legal.setdefault(key, list(notice.legal)) == list(notice.legal)

@@ -1,4 +1,4 @@
-"""The services that look things up or register, called in memory."""
+"""Calls in memory of the services for queries and registration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GAME = GAMES["sixth_sense"]
 
 
 class UnaryCall:
-    """A call with this header "authorization", if any, that notes whether it is trusted."""
+    """A call with the given header "authorization", if any. It records whether the service trusted it."""
 
     peer = "ipv4:127.0.0.1:4711"
 

@@ -1,4 +1,4 @@
-"""Answers are read without the protocol's parser where libraries write them as usual, and only there."""
+"""Answers are decoded without the protocol's parser if they are written as libraries usually write them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBERS = [0, 1, 127, 128, 300, 16_383, 16_384, 2_097_151, 2_097_152, LARGEST]
 
 
 def message(*answers: Answer) -> bytes:
-    """What a bot sends that answers."""
+    """Return the message of a bot that answers."""
     written = [pb.Answer(match_id=each.match_id, decision_id=each.decision, action=each.action) for each in answers]
     return pb.PlayRequest(answers=written).SerializeToString()
 

@@ -1,4 +1,4 @@
-"""The messages of the Play stream, both ways."""
+"""Encoding and decoding of the messages of the Play stream."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ DECKS = SeededDecks(bytes(32))
 
 
 def sent(**parts: object) -> pb.PlayResponse:
-    """What a bot receives, by way of bytes."""
+    """Return a message as a bot decodes it from bytes."""
     message = Outgoing()
     for name, part in parts.items():
         setattr(message, name, part)
@@ -179,11 +179,11 @@ def test_more_than_anybody_can_owe_in_one_message_is_nonsense(many: dict[str, li
 # --- from the bot, in one answer and no more ---
 
 OTHERWISE = b"\xc0\x3e\x00"
-"""A field that nobody knows: with it before a message, that message is not one lone answer and still says the same."""
+"""A field that no version defines. A message that begins with it is not a lone answer, but has the same meaning."""
 
 
 def outcome(message: bytes, *, parsed: bool) -> BotMessage | tuple[Reason, str]:
-    """What a message says, or why it ends the stream; `parsed` as a whole."""
+    """Return the decoded message, or the reason for which it ends the stream; `parsed`: with the protocol's parser."""
     try:
         said = decode(OTHERWISE + message if parsed else message, 1.0)
     except Closed as closed:
@@ -198,7 +198,7 @@ FIELDS = st.one_of(
     st.builds(lambda value: b"\x1a" + varint(len(value)) + value, st.binary(max_size=4)),
     st.binary(max_size=3),
 )
-"""Some that an answer has, some that it does not know, and some that cannot be."""
+"""Fields that an answer has, unknown fields, and impossible ones."""
 INSIDE = st.lists(FIELDS, max_size=6).map(b"".join)
 ERRORS = st.sampled_from((0, 0, 0, -1, 1, 3))
 ANSWERS = st.builds(lambda inside, error: b"\x1a" + varint(max(0, len(inside) + error)) + inside, INSIDE, ERRORS)
@@ -340,8 +340,8 @@ MESSAGES: dict[type, Any] = {
 
 
 def values(field: FieldDescriptor, *, optional: bool) -> st.SearchStrategy[Any]:
-    """What a field of a view may hold."""
-    if field.message_type is not None:  # a map, which the engine has by seat, each number plus one
+    """A strategy for the values of a view's fields."""
+    if field.message_type is not None:  # a map by seat, which the engine stores as a list of numbers plus one
         return st.lists(SMALL, max_size=8).map(bytes)
     if field.type == FieldDescriptor.TYPE_BOOL:
         return st.lists(st.integers(0, 1), max_size=127).map(bytes) if field.is_repeated else st.booleans()
@@ -353,7 +353,7 @@ def values(field: FieldDescriptor, *, optional: bool) -> st.SearchStrategy[Any]:
 
 
 def views(kind: Any) -> st.SearchStrategy[Any]:
-    """Any view, of a game that could be or not."""
+    """A strategy for views of any game, real or not."""
     fields, types = MESSAGES[kind].DESCRIPTOR.fields_by_name, get_type_hints(kind)
     return st.builds(
         kind,
@@ -365,7 +365,7 @@ def views(kind: Any) -> st.SearchStrategy[Any]:
 
 
 def by_field(question: Question) -> pb.Decision:
-    """The question as the protocol's own code writes it."""
+    """Encode the question with the protocol's generated code."""
     ask = question.ask
     codec, message = VIEWS[type(ask.view)], MESSAGES[type(ask.view)]
     view = message(**sent_fields(ask.view, message.DESCRIPTOR))
@@ -505,7 +505,7 @@ REASONS = {
     "a process of the server died and left no journal of the match": pb.INTERRUPTION_JOURNAL_LOST,
     "the server could not record the result": pb.INTERRUPTION_NOT_RECORDED,
 }
-"""Reasons that also stand in earlier servers' data directories."""
+"""Reasons that data directories of earlier servers may contain."""
 
 
 @pytest.mark.parametrize("reason", REASONS)

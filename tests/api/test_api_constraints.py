@@ -1,4 +1,4 @@
-"""The limits that the protocol's comments name are those of the server: each comment is compared with the constant."""
+"""The limits named in the protocol's comments equal the server's constants."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def comments() -> dict[str, str]:
                 name = f"{scope[-1]}.{named[1] or named[2]}".lstrip(".")
                 found[name] = " ".join(lines)
                 if line.endswith("{"):
-                    # A oneof's fields belong to its message.
+                    # the fields of a oneof belong to the message around it
                     scope.append(scope[-1] if line.startswith("oneof") else name)
             elif line == "}":
                 scope.pop()
@@ -116,7 +116,7 @@ NUMBERS: Final[dict[str, tuple[str, ...]]] = {
     "MatchStart.salt": (f"{SALT_BYTES} bytes",),
     "Invitation.invitation_id": (f"below 2^{INVITATION_BITS}",),
 }
-"""What a comment says, with the constant in it."""
+"""Phrases of comments, each with the constant that it names."""
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -126,7 +126,7 @@ def test_a_comment_names_the_servers_own_limit(name: str) -> None:
 
 
 def test_every_limit_that_a_comment_names_is_compared() -> None:
-    """A comment with "at most", "1 to" or "bytes" and a number is in this file."""
+    """Every comment with "at most", "1 to" or "bytes" and a number is covered by this file."""
     number = r"(?:at most|at least|over|below|more than|1 to|newest) [\d^,]*\d"
     number += r"|\d[\d,]* (?:bytes|printable|where absent|at most)"
     named = {name for name, text in COMMENTS.items() if re.search(number, text)}
@@ -234,7 +234,7 @@ BEHAVIOUR: Final = {
     "PlayRequest": (items, "at most 10,000 items"),
     "LadderService.GetPastLadder": (ladders, "one an hour for a month"),
 }
-"""A comment's claim, and the behaviour of the server."""
+"""Claims of comments, each with the server's behaviour."""
 
 
 @pytest.mark.parametrize("name", BEHAVIOUR)

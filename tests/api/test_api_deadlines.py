@@ -1,4 +1,4 @@
-"""Peers that send nothing or read nothing are not awaited, and calls of a revoked token are not finished."""
+"""The server does not wait for peers that send or read nothing, and ends the calls of a revoked token."""
 
 from __future__ import annotations
 

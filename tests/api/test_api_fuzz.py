@@ -1,6 +1,6 @@
-"""Nothing that a bot can say breaks the server, troubles another bot, or makes the server tell it a secret.
+"""No message of a bot breaks the server, disturbs another bot, or makes the server reveal a secret.
 
-The server is the real one up to the sockets, which `tests/end_to_end` adds; a virtual clock lets hours pass.
+The server is complete except for its sockets, which `tests/end_to_end` adds. A virtual clock makes hours pass at once.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from trio_grpc.grpc.server import Service
 
 Peer = MemoryPeer[bytes, bytes]
 LOOKED_UP = 300
-"""Requests of each kind."""
+"""Queries of each kind."""
 FRAMES = 2_000
-"""In the ordinary run, for each seed."""
+"""Frames for each seed in the ordinary run."""
 BURST = 12
-"""Frames at most that a bot sends without looking."""
+"""Maximum number of frames that a bot sends without reading."""
 
 
 @asynccontextmanager
 async def serving(store: MemoryStore, rng: Random, **changes: Any) -> AsyncIterator[Arena]:
-    """A server of every game whose chance is ours, which must log no error."""
+    """Serve every game with seeded randomness. The server must log no error."""
     settings = config(games=tuple(GAMES.values()), seats=(3,), **{"heartbeat": 10.0} | changes)
     with structlog.testing.capture_logs() as log:
         async with open_arena(settings, cast("Any", store)) as arena:
@@ -62,7 +62,7 @@ def store() -> MemoryStore:
 
 
 def ours(monkeypatch: pytest.MonkeyPatch, rng: Random) -> None:
-    """All chance comes from `rng`, that of the deals and of trio's scheduler included."""
+    """Take all randomness from `rng`, for the deals as well as for trio's scheduler."""
     monkeypatch.setattr("arena.server.matches.lifecycle.secrets.token_bytes", rng.randbytes)
     monkeypatch.setattr("arena.server.matches.ready_check.secrets.randbits", rng.getrandbits)
     monkeypatch.setattr("arena.server.matchmaking.matchmaker.secrets.SystemRandom", lambda: rng)
@@ -72,7 +72,7 @@ def ours(monkeypatch: pytest.MonkeyPatch, rng: Random) -> None:
 
 @pytest.fixture
 def chance(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Random:
-    """All chance of a test."""
+    """The source of all randomness of a test."""
     rng = Random(request.node.name)
     ours(monkeypatch, rng)
     return rng
@@ -94,7 +94,7 @@ class Bot:
         async def play(stream: MemoryStream[bytes, bytes]) -> None:
             try:
                 await PlayService(self.arena).Play(stream)
-            except* CallRefused:  # in a group, too, as the server finds it there
+            except* CallRefused:  # the exception may be in a group, as the server finds it
                 pass
 
         nursery.start_soon(self.peer.converse, play)
@@ -106,7 +106,7 @@ class Bot:
 
 
 class HonestBot(Bot):
-    """Plays the last legal action, always."""
+    """A bot that always plays the last legal action."""
 
     games: Sequence[str] = tuple(GAMES)
 
@@ -147,7 +147,7 @@ class HonestBot(Bot):
 
 
 class FuzzingBot(Bot):
-    """Says anything."""
+    """A bot that sends random messages."""
 
     def __init__(self, arena: Arena, store: MemoryStore, name: str, observer: SecrecyObserver, rng: Random) -> None:
         super().__init__(arena, store, name, observer)
@@ -180,7 +180,7 @@ class FuzzingBot(Bot):
             await self.listen(frames)
 
     async def listen(self, frames: int) -> None:
-        """Reads what there is."""
+        """Read the messages that have arrived."""
         while True:
             await wait_all_tasks_blocked()
             if not self.peer.stream.outgoing:
@@ -195,7 +195,9 @@ class FuzzingBot(Bot):
 
 
 async def fuzz(store: MemoryStore, rng: Random, frames: int) -> SecrecyObserver:
-    """Two bots that send random messages sit with one that plays well; afterwards three others play a clean match."""
+    """Two bots that send random messages share a table with a correct bot. Afterwards three other bots play an
+    undisturbed match.
+    """
     observer = SecrecyObserver()
     async with serving(store, rng) as arena, trio.open_nursery() as nursery:
         honest = HonestBot(arena, store, "honest", observer)
@@ -207,7 +209,7 @@ async def fuzz(store: MemoryStore, rng: Random, frames: int) -> SecrecyObserver:
         others = [HonestBot(arena, store, name, observer) for name in ("ann", "bob")]
         for other in others:
             nursery.start_soon(other.play)
-        with trio.fail_after(10_000):  # of the virtual clock, which stands still while bots play on and on
+        with trio.fail_after(10_000):  # seconds of the virtual clock, which stands still while bots play
             for other in (honest, *others):
                 await other.done.wait()
         assert not [text for bot in (honest, *others) for text in bot.blamed]
@@ -240,7 +242,7 @@ async def test_whatever_bots_say_for_long(
 
 
 class QuietBot(HonestBot):
-    """Comes to the spy's table and then says no more."""
+    """A bot that accepts a seat at the spy's table and then stays silent."""
 
     games = ("sixth_sense",)
     choices = 0
@@ -256,20 +258,20 @@ class QuietBot(HonestBot):
 
 
 class EagerBot(QuietBot):
-    """Makes the first choice it is asked for, too."""
+    """A bot that also makes the first choice that it is asked for."""
 
     choices = 1
 
 
 class World(NamedTuple):
-    """How things stand at a table that a spy cannot see."""
+    """The hidden state of a table that a spy watches."""
 
     swap: tuple[int, int]
-    """Two cards of the first round that change places."""
+    """Two cards of the first round that are exchanged."""
     others: type[QuietBot]
 
     def decks(self, key: bytes) -> Decks:
-        """The deal."""
+        """Return the deal."""
         real = SeededDecks(key)
         change = dict(zip(self.swap, reversed(self.swap), strict=True))
         return Arranged(
@@ -313,7 +315,7 @@ async def overheard(world: World, seed: str, frames: int, monkeypatch: pytest.Mo
 async def test_what_a_bot_hears_does_not_depend_on_what_it_cannot_know(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Other seats' cards differ, or their choices: before the first round is under way a spy hears the same."""
+    """Other seats' cards or choices differ. Until the first round is under way, the spy receives the same messages."""
     rng = Random(seed)
     here = await overheard(World((0, 0), QuietBot), f"{seed}", 300, monkeypatch)
     view = here.decisions[0].sixth_sense
@@ -332,7 +334,7 @@ async def test_what_a_bot_hears_does_not_depend_on_what_it_cannot_know(
 
 
 class LoneCall:
-    """A call with one answer, or several."""
+    """A call with one or several answers."""
 
     peer = "ipv4:127.0.0.1:4711"
 
@@ -380,7 +382,7 @@ async def test_whatever_is_looked_up_is_found_or_refused(
             scheme, token = rng.choice(("", "Bearer", "Basic")), rng.choice((*TEXTS, store.operator_token))
             call = LoneCall({"authorization": f"{scheme} {token}"} if scheme else {})
             try:
-                with trio.move_on_after(1.0) as watched:  # what is watched has no end
+                with trio.move_on_after(1.0) as watched:  # a watching call never ends
                     await answer(request, call)
                 ended["WATCHED" if watched.cancelled_caught else "OK"] += 1
             except CallRefused as refused:

@@ -1,4 +1,4 @@
-"""Every list in pages: whole from page to page, and a page token of anything else refused. In memory."""
+"""Lists in pages: complete across pages; tokens of other queries are refused. All in memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES: Final = ("ann", "Bob", "cleo", "dan")
 
 @dataclass(frozen=True)
 class Paged:
-    """A list: its call, a query of it, another query, and what names a row of it."""
+    """A list: its call, two different queries of it, and a function that names a row."""
 
     call: Callable[[Rig], Callable[[Any, Any], Awaitable[Any]]]
     query: Callable[..., Any]
@@ -113,14 +113,14 @@ PLACES: Final = (
     | st.integers().map(str)
     | st.from_regex(r"[0-9a-f]{16} [0-9]{1,12}|[0-9]{1,20} [0-9]{1,12}", fullmatch=True)
 )
-"""Places that other lists have, or none."""
+"""Page positions of other lists, or invalid ones."""
 
 every_list = pytest.mark.parametrize("name", LISTS)
 
 
 @pytest.fixture
 async def rig(autojump_clock: MockClock) -> AsyncIterator[Rig]:
-    """Four bots, four matches of them all, four versions of one, a published ladder and three events."""
+    """Four bots, their four matches, four versions of one bot, a published ladder and three events."""
     async with services() as rig:
         await fill(rig)
         yield rig
@@ -177,7 +177,7 @@ async def test_the_pages_are_the_list(rig: Rig, name: str, autojump_clock: MockC
     assert len(whole) == len(set(whole)) >= 3
     for limit in range(1, len(whole) + 1):
         pages = await walk(rig, name, limit)
-        if name == "GetHistory":  # Each page is in the order of the results, the newest page first.
+        if name == "GetHistory":  # each page is in the order of the results, and the newest page comes first
             pages.reverse()
         assert [row for page in pages for row in page] == whole
         assert len(pages) == -(-len(whole) // limit), "no page is empty"
@@ -221,7 +221,7 @@ async def test_a_token_that_no_server_made_is_refused(rig: Rig, name: str, autoj
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=PLACES)
 def test_a_token_that_was_computed_with_another_place_never_fails(name: str, place: str) -> None:
-    """Whoever knows how a token is made gets a page or the same refusal."""
+    """Even a caller that knows how tokens are made gets only a page or a refusal."""
 
     async def tried() -> set[grpc.StatusCode]:
         async with services() as rig:

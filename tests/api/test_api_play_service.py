@@ -1,4 +1,4 @@
-"""A bot's stream from its token to its last word: over a stream in memory, with a virtual clock."""
+"""A bot's stream from its token to its last message, over a stream in memory with a virtual clock."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def token(store: MemoryStore, name: str) -> str:
 
 
 def call(nursery: trio.Nursery, arena: Arena, metadata: dict[str, str]) -> Peer:
-    """A call that runs."""
+    """A running call."""
     peer: Peer = MemoryPeer(metadata)
     nursery.start_soon(peer.converse, PlayService(arena).Play)
     return peer
@@ -50,7 +50,7 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 async def ended(peer: Peer) -> CallRefused | None:
-    """How the call ended, what it sent before passed over."""
+    """Return how the call ended, ignoring the messages before."""
     with trio.fail_after(1000):
         while await peer.receive() is not None:
             pass
@@ -219,7 +219,7 @@ async def test_a_bot_that_vanishes_ends_its_call_and_nothing_else(
         peer.send(HELLO.SerializeToString())
         if reads:
             await until(peer, lambda message: message.HasField("welcome"))
-        await trio.sleep(5)  # the bot that does not read has heartbeats waiting for it
+        await trio.sleep(5)  # heartbeats are waiting for the bot that does not read
         peer.vanish()
         assert await ended(peer) is None
         assert len(arena.players) == 0

@@ -1,4 +1,4 @@
-"""The services that look things up or register, with every status they can end with. In memory."""
+"""The services for queries and registration, with every status with which they can end. In memory."""
 
 from __future__ import annotations
 

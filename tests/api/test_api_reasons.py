@@ -1,4 +1,4 @@
-"""The reasons for which the server ends streams and refuses calls: all are in the protocol, each with one status."""
+"""The reasons with which the server ends streams and refuses calls are all in the protocol, with one status each."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ CODES = {code.name for code in grpc.StatusCode}
 
 
 def documented() -> dict[str, str]:
-    """Return the status of each reason, which its comment in the protocol begins with."""
+    """Return the status of each reason, which the reason's comment in the protocol begins with."""
     proto = (ROOT / "proto/arena/v1/play.proto").read_text()
     return {reason: status for status, reason in re.findall(r"// ([A-Z_]+): [^\n]+\n  REASON_([A-Z_]+) = ", proto)}
 
 
 def written() -> dict[str, str]:
-    """Return reasons and statuses that the sources name where they refuse something."""
+    """Return the reasons and statuses that the sources use for refusals."""
     found: dict[str, str] = {}
     for source in [*(ROOT / "arena").rglob("*.py"), *(ROOT / "trio_grpc").rglob("*.py")]:
         for call in ast.walk(ast.parse(source.read_text())):

@@ -1,4 +1,4 @@
-"""Rows and messages agree: a field that one of them lacks is named, and a packed row is unpacked completely."""
+"""Rows and messages have the same fields; a decoded row is complete."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ MESSAGES: Final[dict[type, type[Message]]] = {
     InvitationRow: operator_pb2.InvitationEntry,
 }
 LIVE: Final = {(BotRow, "connected"), (BotRow, "playing")}
-"""What a server always knows, and None only where there is none."""
+"""Fields that a server always knows. They are None only without a server."""
 BESIDE: Final[dict[type, dict[str, st.SearchStrategy[Any]]]] = {LadderRows: {"seats": st.integers(0, 99)}}
-"""What the request says and the answer does not repeat."""
+"""Fields that the request has, and that the answer therefore omits."""
 PAGED: Final[dict[type, set[str]]] = {LadderRows: {"next_page_token"}, PastLadder: {"next_page_token"}}
-"""What the answer says of the page beside the row."""
+"""Fields of the answer that describe its page, not a row."""
 DERIVED: Final[dict[type, set[str]]] = {
     row: {name for name, value in vars(row).items() if isinstance(value, property)} for row in MESSAGES
 }
-"""What a row derives from its fields, and the message says for programs."""
+"""Fields that a row derives from others, and that the message contains for programs."""
 PLAIN: Final[dict[int, st.SearchStrategy[Any]]] = {
     FieldDescriptor.CPPTYPE_BOOL: st.booleans(),
     FieldDescriptor.CPPTYPE_DOUBLE: st.floats(allow_nan=False),
@@ -74,7 +74,8 @@ PLAIN: Final[dict[int, st.SearchStrategy[Any]]] = {
     FieldDescriptor.CPPTYPE_INT32: st.integers(-(1 << 31), (1 << 31) - 1),
     FieldDescriptor.CPPTYPE_STRING: st.text(st.characters(exclude_categories=["Cs"])),
 }
-"""Values by the kind of the field: no NaN, which equals nothing, and no half of a surrogate pair, which is no text."""
+"""Values by kind of field. NaN is left out because it equals nothing, and half a surrogate pair because it is no text.
+"""
 
 every_row = pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row.__name__)
 
@@ -91,7 +92,7 @@ def optional(row: type) -> set[str]:
 
 @cache
 def rows_of(row: type) -> st.SearchStrategy[Any]:
-    """Rows that a server may send, with all that their fields can hold."""
+    """A strategy for rows that a server may send, with all values that their fields can have."""
     hints, values = get_type_hints(row), {}
     for name, field in descriptors(row).items():
         kind = next(each for each in get_args(hints[name]) or (hints[name],) if each is not NoneType)

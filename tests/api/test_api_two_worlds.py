@@ -1,7 +1,8 @@
-"""What a bot is sent depends on what its seat may know, and on nothing else: worlds that look alike give equal bytes.
+"""The messages to a bot depend only on what its seat may know: worlds that look alike give equal bytes.
 
-A game is played at random up to some point. Then two cards that the seat has not seen change places in the deal of the
-round, and the same choices are made again. The seat cannot tell the worlds apart: all bytes sent to it must be equal.
+A game is played at random up to some point. Then two cards that the seat has not seen are exchanged in the deal of the
+round, and the same choices are made again. The seat cannot tell the worlds apart, so all bytes sent to it must be
+equal.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ Choice = tuple[int, int]
 """A seat and its action."""
 OPTIONS: list[dict[str, Option]] = [{"novice": True}, {"late_trump": True}, {"target": 20}]
 BLIND_ROUND = 19
-"""Of Nullern (N1)."""
+"""The blind round of Nullern (N1)."""
 
 
 def sent(state: State[SeatView, RoundReport], seat: int) -> bytes:
-    """The bytes of a question to a seat."""
+    """Return the bytes of a question to a seat."""
     legal = state.legal(seat) if seat in state.waiting() else ()
     return encode(Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))]))
 
 
 def played(game: Game, seats: int, options: Mapping[str, Option], decks: Decks, rng: Random) -> list[Choice]:
-    """A whole game at random."""
+    """Play a whole game at random."""
     actions = game.actions
     state = game.new(seats, decks, **options)
     choices = []
     while state.player != OVER:
         seat = rng.choice(state.waiting())
-        # Blocks, splits and peeks are rare at random, and they are where secrets meet.
+        # blocks, splits and peeks are rare at random, and secrets are most at risk there
         legal = state.legal(seat)
         special = [action for action in legal if actions[action].kind != "play" and actions[action].value != 0]
         blocks = [action for action in legal if actions[action].kind == "block"]
@@ -52,7 +53,7 @@ def played(game: Game, seats: int, options: Mapping[str, Option], decks: Decks, 
 
 
 def swapped(decks: Decks, in_round: int, one: int, other: int) -> Decks:
-    """The same decks but for two cards of one round."""
+    """Return the same decks, with two cards of one round exchanged."""
 
     def shuffled(number: int, size: int, count: int) -> Sequence[int]:
         deck = decks(number, size, count)
@@ -64,7 +65,9 @@ def swapped(decks: Decks, in_round: int, one: int, other: int) -> Decks:
 
 
 def translated(actions: Sequence[Action], action: int, one: int, other: int) -> int:
-    """The choice of a seat that holds the other card: no other seat sees the card of a prediction or block."""
+    """Translate the choice of the seat that now holds the other card. No other seat sees the card of a prediction or
+    block.
+    """
     chosen = actions[action]
     if chosen.kind not in ("predict", "block") or chosen.card not in (one, other):
         return action
@@ -76,7 +79,7 @@ def translated(actions: Sequence[Action], action: int, one: int, other: int) -> 
 
 
 def seen(view: SeatView) -> set[int]:
-    """The cards whose place a seat knows."""
+    """Return the cards whose positions a seat knows."""
     match view:
         case NullernView():
             return {view.turned, *view.hand, *view.plays}
@@ -96,7 +99,7 @@ def seen(view: SeatView) -> set[int]:
 
 
 class World:
-    """A game as far as it went, as one seat was shown its last round."""
+    """A game up to some point, with the messages that one seat received in its last round."""
 
     def __init__(self, game: Game, seats: int, options: Mapping[str, Option], decks: Decks, seat: int) -> None:
         self.state = game.new(seats, decks, **options)
@@ -105,7 +108,7 @@ class World:
         self.shown: list[bytes] = []
 
     def go_on(self, choices: Sequence[Choice], from_round: int, cards: tuple[int, int] | None = None) -> bool:
-        """Makes the choices; False where somebody could not choose so: then the seat can tell the worlds apart."""
+        """Make the choices. Return False if one is impossible, because then the seat can tell the worlds apart."""
         for chooser, action in choices:
             if self.state.round == from_round:
                 self.shown.append(sent(self.state, self.seat))
@@ -120,7 +123,7 @@ class World:
 def compare(
     game: Game, options: Mapping[str, Option], seats: int, decks: Decks, choices: Sequence[Choice], rng: Random
 ) -> int:
-    """Compares the world of these choices with some that look alike to a seat; returns with how many."""
+    """Compare the world of these choices with others that look alike to a seat; return their number."""
     seat = rng.randrange(seats)
     in_round = _round_of_the_last(game, seats, options, decks, choices)
     here = World(game, seats, options, decks, seat)

@@ -1,4 +1,4 @@
-"""`WatchMatches`, `GetMatch` and `GetStatus` over a real socket: what is sent, to whom, and who is refused."""
+"""`WatchMatches`, `GetMatch` and `GetStatus` over a real socket: messages, their recipients, and refusals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Rig:
         self.bots = {name: store.register(name).id for name in NAMES}
 
     def begin(self, game: str = "sixth_sense", bots: tuple[str, ...] = NAMES[:3], ladder: str = "") -> int:
-        """Begin a match as the lifecycle does; its number."""
+        """Begin a match as the lifecycle does; return its number."""
         numbers = [self.bots[name] for name in bots]
         begin = partial(matches.begin, game=game, options={}, bots=numbers, at=1_500_000, ladder_id=ladder)
         match_id = self.store.now(begin)
@@ -77,7 +77,7 @@ def header(match_id: int, game: str, bots: tuple[str, ...]) -> Header:
 
 
 def rounds(game: str, seats: int) -> list[RoundReport]:
-    """The rounds of a game at random."""
+    """Return the rounds of a random game."""
     chance, state = Random(3), GAMES[game].new(seats, SeededDecks(bytes(32)))
     reports: list[RoundReport] = []
     while state.player != OVER:
@@ -115,7 +115,7 @@ async def events(stream: Any, count: int) -> list[matches_pb2.MatchEvent]:
 
 
 async def ended(stream: Any) -> tuple[grpc.StatusCode, str, error_details_pb2.RetryInfo, error_details_pb2.ErrorInfo]:
-    """How a stream ends, whatever comes before."""
+    """Return how a stream ends, ignoring the messages before."""
     with pytest.raises(grpc.RpcError):
         await in_thread(lambda: [*stream])
     details = dict(stream.trailing_metadata())["grpc-status-details-bin"]
@@ -216,7 +216,7 @@ async def test_a_watcher_of_a_ladder_sees_one_season_of_it_and_the_status_has_ea
             assert (began.match_id, began.ladder, began.season, began.game) == (*expected, "sixth_sense")
         stub: Any = status_pb2_grpc.StatusServiceStub(rig.channel)
         rig.arena.live.over(3, Over((), (), (), (), (), "the server was stopped"))
-        rig.begin()  # Its event is published with the end of the other match.
+        rig.begin()  # its event is published together with the other match's end
         await events(of_default, 1)
         status = await in_thread(partial(stub.GetStatus, arena_status_pb2.GetStatusRequest(), timeout=PATIENCE))
         game = next(each for each in status.games if each.game == "sixth_sense")
@@ -240,7 +240,7 @@ async def test_one_watcher_too_many_is_told_when_to_come_back() -> None:
         assert text == "streams that watch matches: 2 are open, the most at once (watchers); try again in 60 s"
         assert (retry.retry_delay.seconds, why.reason) == (60, "TOO_MANY_WATCHERS")
         first.cancel()
-        while rig.arena.live.watchers > 1:  # until the server has heard of it
+        while rig.arena.live.watchers > 1:  # until the server has noticed
             await trio.sleep(0.01)
         assert (await in_thread(partial(next, rig.watch()))).caught_up
 
@@ -255,7 +255,7 @@ async def test_who_does_not_read_is_dropped_and_others_are_not_held_up(monkeypat
         while rig.arena.live.watchers < 1:
             await trio.sleep(0.01)
         with trio.fail_after(PATIENCE):
-            while rig.arena.live.watchers:  # until what waits for it in sockets and windows is full
+            while rig.arena.live.watchers:  # until the buffers of sockets and windows are full
                 for _ in range(400):
                     rig.arena.live.round_over(match_id, report)
                 await trio.sleep(0.02)

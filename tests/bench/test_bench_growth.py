@@ -1,4 +1,4 @@
-"""What `bench.growth` concludes from its figures."""
+"""Conclusions that `bench.growth` draws from its figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ladder's benchmark makes of its measurements: bars, games needed, rivals, errors, the picture."""
+"""Evaluation of the ladder benchmark's measurements: bars, games needed, rivals, errors, the chart."""
 
 import json
 import math

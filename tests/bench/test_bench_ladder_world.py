@@ -77,7 +77,7 @@ def test_the_expected_score_is_what_matches_come_to(conditions: Conditions) -> N
 
 @pytest.mark.parametrize("luck", Luck)
 def test_luck_has_mean_0_and_deviation_1(luck: Luck) -> None:
-    """Seen in how a certain lead fares: Chebyshev's bound holds and the two sides are alike."""
+    """Measured by how a fixed lead fares: Chebyshev's bound holds, and both sides are alike."""
     scores = expected_score(np.array([-10.0, 0.0, 10.0]), Conditions(luck=luck))
     assert scores[1] == pytest.approx(0.5)
     assert scores[2] == pytest.approx(1 - scores[0])
@@ -104,7 +104,8 @@ def test_the_truth_of_normal_luck_is_the_strength_in_elo() -> None:
     true = truth(season)
     assert true[:ANCHORS].mean() == pytest.approx(1500)
     slope = np.polyfit(season.strengths, true, 1)[0]
-    assert slope == pytest.approx(SCALE * 4 / np.sqrt(4 * np.pi), rel=0.02)  # that of Φ(x/√2) at 0, over logistic ¼
+    # the slope of Φ(x/√2) at 0, divided by the logistic function's ¼
+    assert slope == pytest.approx(SCALE * 4 / np.sqrt(4 * np.pi), rel=0.02)
     assert np.corrcoef(season.strengths, true)[0, 1] > 0.9999
 
 
@@ -136,7 +137,7 @@ def test_a_cycle_makes_every_bot_lose_to_some_that_are_no_better() -> None:
     stronger = season.strengths[season.nodes[:, 0]] > season.strengths[season.nodes[:, 1]] + SPREAD
     favoured = season.means[:, 0] > season.means[:, 1]
     assert 0.1 < (stronger & ~favoured).sum() / stronger.sum() < 0.5
-    # pairs of one match gain and lose alike
+    # the pairs of one match win and lose together
     assert np.nansum(season.means, axis=1) == pytest.approx(season.strengths[season.nodes[:, :2]].sum(axis=1))
 
 

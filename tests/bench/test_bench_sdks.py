@@ -1,4 +1,4 @@
-"""The messages of the benchmark of the SDKs if an SDK cannot be measured."""
+"""Error messages of the benchmark of the SDKs if an SDK cannot be measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every benchmark and every study still runs: each as a command of its own, with its smallest arguments."""
+"""Every benchmark and every study still runs as a command of its own, with its smallest arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
-"""Seconds that a command may take on a busy machine; it takes a few."""
+"""Maximum number of seconds for a command on a busy machine; it usually takes a few."""
 SMALLEST = {
     "bench.engine": "--repetitions 5 --games 4",
     "bench.play": "--case one --seconds 0.2 --warm-up 0.2 --repetitions 1",
@@ -53,13 +53,13 @@ SMALLEST = {
 }
 """By module, arguments with which it takes a few seconds."""
 DEAR = {"bench.growth", "bench.studies.strength"}
-"""Half a minute each at the least."""
+"""Modules that take at least half a minute each."""
 ELSEWHERE = {"bench.ladder"}
-"""Run in `test_bench_ladder_play`."""
+"""Modules that `test_bench_ladder_play` runs."""
 
 
 def run(module: str) -> Any:
-    """What the module prints with its smallest arguments; coverage, which would slow it down, does not follow."""
+    """Return the output of a module with its smallest arguments. Coverage is not measured, because it is slow."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     ran = subprocess.run(
         [sys.executable, "-m", module, *shlex.split(SMALLEST[module]), "--json"],
@@ -75,7 +75,7 @@ def run(module: str) -> Any:
 
 
 def modules(package: Any) -> set[str]:
-    """The modules and folders of a package that can be run."""
+    """Return the runnable modules and folders of a package."""
     return {f"{package.__name__}.{each.name}" for each in pkgutil.iter_modules(package.__path__) if each.name[0] != "_"}
 
 

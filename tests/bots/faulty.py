@@ -25,7 +25,7 @@ from tests.end_to_end.raw_bot import Ended
 
 ADDRESS, TOKEN, GAME, KIND = sys.argv[1:]
 NOWHERE: Final = 10**9
-"""A match that never was."""
+"""The number of a match that does not exist."""
 NONSENSE: Final = pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE, decision_id=7)] * 100).SerializeToString()
 FORCED_BY_TIME: Final = pb.NOTICE_KIND_FORCED_BY_TIME
 SUSPENDED: Final = pb.NOTICE_KIND_SUSPENDED
@@ -33,12 +33,12 @@ KINDS: dict[str, Callable[[FaultyBot], object]] = {}
 
 
 def misbehaviour(act: Callable[[FaultyBot], object]) -> Callable[[FaultyBot], object]:
-    """A kind by the name of its function."""
+    """Return the misbehaviour with a function's name."""
     return KINDS.setdefault(act.__name__.replace("_", "-"), act)
 
 
 def die() -> None:
-    """Dead without a word."""
+    """Die without a message."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -54,7 +54,7 @@ def silent(bot: FaultyBot) -> None:
 
 @misbehaviour
 def late(bot: FaultyBot) -> None:
-    """Until it is suspended; then it says that it is ready and plays well."""
+    """Be late until the server suspends it; then report that it is ready, and play well."""
     bot.due()
     bot.did()
     bot.read_until(lambda: bot.told(FORCED_BY_TIME))
@@ -70,7 +70,7 @@ def late(bot: FaultyBot) -> None:
 
 @misbehaviour
 def stopped(bot: FaultyBot) -> None:
-    """A process that stops itself; a test may resume it."""
+    """Stop its own process, which a test may resume."""
     bot.due()
     bot.did()
     os.kill(os.getpid(), signal.SIGSTOP)
@@ -82,7 +82,7 @@ def stopped(bot: FaultyBot) -> None:
 
 @misbehaviour
 def illegal(bot: FaultyBot) -> None:
-    """Whatever it is asked."""
+    """Answer every question with an illegal action."""
     bot.send(pb.PlayRequest(answers=[_wrong(bot.due())]))
     bot.did()
     while not bot.over:
@@ -105,7 +105,7 @@ def _wrong(decision: pb.Decision) -> pb.Answer:
 
 @misbehaviour
 def wrong_ids(bot: FaultyBot) -> None:
-    """Of matches and decisions that are none, or not its own, or over; then the answer that was asked for."""
+    """Answer for unknown, foreign and finished matches and decisions, then give the requested answer."""
     bot.decisions.append(bot.due())
     bot.did()
     while not bot.over:
@@ -120,7 +120,7 @@ def wrong_ids(bot: FaultyBot) -> None:
 
 @misbehaviour
 def doubled(bot: FaultyBot) -> None:
-    """Every answer twice in a message, and once more."""
+    """Send every answer twice in one message, and once more."""
     bot.decisions.append(bot.due())
     bot.did()
     while not bot.over:
@@ -175,7 +175,7 @@ def flood(bot: FaultyBot) -> None:
 
 @misbehaviour
 def deaf(bot: FaultyBot) -> None:
-    """Floods, and for some seconds reads nothing of what that brings."""
+    """Flood the server, and read nothing for some seconds."""
     bot.due()
     bot.did()
     for _ in range(300):
@@ -194,11 +194,11 @@ def one_message_of_100_megabytes(bot: FaultyBot) -> None:
 
 @misbehaviour
 def messages_of_100_megabytes(bot: FaultyBot) -> None:
-    """Each small enough, and full of a field that nobody knows."""
+    """Send messages below the size limit that consist of an unknown field."""
     bot.decisions.append(bot.due())
     bot.did()
     ballast = pb.Hello(client="x" * 1_000_000).SerializeToString()
-    ballast = b"\xfa\x06" + ballast[1:]  # its length and its text, in a field that the request does not have
+    ballast = b"\xfa\x06" + ballast[1:]  # length and content of a field that the request does not have
     for _ in range(100):
         bot.send(ballast)
     bot.play_on()
@@ -231,7 +231,7 @@ def dies_invited(bot: FaultyBot) -> None:
 
 @misbehaviour
 def dies_ready(bot: FaultyBot) -> None:
-    """The first thing that it is asked is the sign that its acceptance was heard."""
+    """Die at the first question, which shows that its acceptance has arrived."""
     bot.read_until(lambda: bot.invitations)
     bot.send(pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE)]))
     bot.read_until(lambda: bot.notices or bot.decisions)
@@ -253,7 +253,7 @@ for _kind in ("predict", "play", "block", "double", "peek", "bid", "blind"):
 
 @misbehaviour
 def leaves(bot: FaultyBot) -> None:
-    """With a goodbye, in the middle of a match."""
+    """Sign off in the middle of a match."""
     bot.misbehave_at("play")
     bot.say_goodbye()
     bot.last_word()
@@ -261,13 +261,13 @@ def leaves(bot: FaultyBot) -> None:
 
 @misbehaviour
 def is_started_again(bot: FaultyBot) -> None:
-    """It dies, and its author has it started again at once."""
+    """Die, and be started again at once."""
     _started_again(bot, 0.0)
 
 
 @misbehaviour
 def is_started_again_late(bot: FaultyBot) -> None:
-    """It dies, and its author does not notice at once."""
+    """Die, and be started again after some time."""
     _started_again(bot, 1.5)
 
 
@@ -282,7 +282,7 @@ def _started_again(bot: FaultyBot, after: float) -> NoReturn:
 
 @misbehaviour
 def connects_twice(bot: FaultyBot) -> None:
-    """And plays on with its second stream; the first says how it ended."""
+    """Connect twice and continue on the second stream; the first reports how it ended."""
     bot.misbehave_at("play")
     second = bot.another()
     bot.last_word()
@@ -293,7 +293,7 @@ def connects_twice(bot: FaultyBot) -> None:
 
 @misbehaviour
 def storm(bot: FaultyBot) -> None:
-    """Hangs up and comes back at once, twenty times; then it stays and plays."""
+    """Reconnect at once, twenty times; then stay and play."""
     bot.misbehave_at("play")
     for number in range(20):
         bot.close()
@@ -305,7 +305,7 @@ def storm(bot: FaultyBot) -> None:
 
 @misbehaviour
 def storm_of_take_overs(bot: FaultyBot) -> None:
-    """Twenty streams at once, none hung up; then it plays with a last one."""
+    """Open twenty streams at once without closing any; then play on the last one."""
     bot.misbehave_at("play")
     streams = [bot.another() for _ in range(20)]
     for stream in streams:

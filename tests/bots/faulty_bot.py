@@ -13,18 +13,20 @@ from tests.end_to_end.raw_bot import RawBot
 
 
 class FaultyBot(RawBot):
-    """A bot by hand that plays at random, as long as it plays."""
+    """A bot written by hand that plays at random until it misbehaves."""
 
     def __init__(self, address: str, token: str, game: str, kind: str, **how: Any) -> None:
-        """`kind` is its misbehaviour, and the seed of its chance."""
+        """`kind`: its misbehaviour. The seed determines its choices."""
         super().__init__(address, token, games=(game,), **how)
         self._who = address, token, game, kind
         self.chance = Random(kind)
         self.match_id = 0
-        """The match it misbehaves in."""
+        """The match in which it misbehaves."""
 
     def another(self, match_id: int | None = None) -> FaultyBot:
-        """The same bot, in its match or in another, on one more stream; it hears how that ended if it missed it."""
+        """Return the same bot on another stream, in its match or in another; it learns how the match ended if it missed
+        that.
+        """
         match_id = match_id or self.match_id
         bot = FaultyBot(*self._who, reports_after=self.reports_after or 0)
         bot.match_id = match_id
@@ -36,7 +38,7 @@ class FaultyBot(RawBot):
         return self.decisions.pop(0)
 
     def did(self) -> None:
-        """Say that it has misbehaved."""
+        """Report that it has misbehaved."""
         self.match_id = max(self.matches, default=0)
         print(json.dumps({"match": self.match_id}), flush=True)
 
@@ -48,17 +50,17 @@ class FaultyBot(RawBot):
         return decision
 
     def kinds(self, decision: pb.Decision) -> set[str]:
-        """The kinds of its actions, as the game names them; "blind" where the bot does not see its card."""
+        """Return the kinds of its legal actions; "blind" if the bot does not see its card."""
         blind = decision.WhichOneof("view") == "nullern" and not decision.nullern.hand
         return {GAMES[self._who[2]].actions[action].kind for action in decision.legal} | ({"blind"} if blind else set())
 
     def choose(self, *decisions: pb.Decision) -> None:
-        """Answers at random."""
+        """Answer at random."""
         for decision in decisions:
             self.answer(decision, action=self.chance.choice(decision.legal))
 
     def play_on(self) -> None:
-        """Plays at random until its match is over."""
+        """Play at random until its match is over."""
         while not self.over:
             due, self.decisions = self.decisions, []
             self.choose(*due)
@@ -66,18 +68,18 @@ class FaultyBot(RawBot):
 
     @property
     def over(self) -> bool:
-        """Whether its match is over."""
+        """True if its match is over."""
         return any(report.match_id == self.match_id for report in self.reports)
 
     def told(self, kind: int, decision: pb.Decision | None = None) -> bool:
-        """Whether it had a notice of a kind, about that decision."""
+        """Return whether it received a notice of a kind about that decision."""
         return any(
             notice.kind == kind and (decision is None or notice.decision_id == decision.decision_id)
             for notice in self.notices
         )
 
     def sum_up(self) -> None:
-        """Print the notices and the end that the bot got, and close the connection."""
+        """Print the notices and the reason of the end that the bot received, and close the connection."""
         end = self.end
         told = {
             "notices": sorted({pb.NoticeKind.Name(each.kind).removeprefix("NOTICE_KIND_") for each in self.notices}),

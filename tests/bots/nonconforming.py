@@ -1,6 +1,6 @@
-"""Bots that keep the protocol but for one thing each: `python -m tests.bots.nonconforming FAULT`.
+"""Bots that violate the protocol in one way each: `python -m tests.bots.nonconforming FAULT`.
 
-`FAULTS` says which check is to find which, and what it is to come to.
+`FAULTS` names the check that must find each fault, and its verdict.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.bots.plain_bot import CHANNEL, PlainBot
 
 
 class Found(NamedTuple):
-    """What a check has to say of a faulty bot."""
+    """The expected result of a check of a faulty bot."""
 
     check: str
     verdict: str
@@ -30,7 +30,7 @@ FAULTS: dict[str, tuple[type[PlainBot], Found]] = {}
 
 
 def fault(check: str, verdict: str = "fail") -> Any:
-    """A bot by the name of its class, and what finds it."""
+    """Return a bot by the name of its class, with the check that finds its fault."""
 
     def keep(kind: type[PlainBot]) -> type[PlainBot]:
         FAULTS[kind.__name__] = kind, Found(check, verdict)
@@ -83,7 +83,7 @@ class ForgetsItsToken(PlainBot):
 
 @fault("slow-welcome")
 class WaitsForNothing(PlainBot):
-    """Gives a welcome a second."""
+    """A bot that waits one second for a welcome."""
 
     def welcome(self, call: Any) -> play_pb2.PlayResponse:
         timer = threading.Timer(1.0, call.cancel)
@@ -165,7 +165,7 @@ class FourSeatsAtMost(PlainBot):
 
 @fault("several")
 class OneMatchOnly(PlainBot):
-    """Answers in the match that began last."""
+    """A bot that answers only in the match that began last."""
 
     latest = 0
 
@@ -187,7 +187,7 @@ class AnswersTheFirst(PlainBot):
 
 @fault("legal")
 class PlaceInTheList(PlainBot):
-    """Takes a place in the list for an action now and then, and mends it."""
+    """A bot that sometimes sends an index in the list instead of an action, and then corrects it."""
 
     def choice(self, decision: play_pb2.Decision) -> play_pb2.Answer:
         answer = super().choice(decision)
@@ -318,7 +318,7 @@ class NeverComesBack(PlainBot):
 
 @fault("asked-again")
 class AnswersOnceOnly(PlainBot):
-    """Takes a decision that comes again for one it has answered."""
+    """A bot that takes a repeated decision for one that it has answered."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -419,7 +419,7 @@ class PrintsMuch(PlainBot):
 
 @fault("output")
 class PrintsWithoutEnd(PlainBot):
-    """A gigabyte."""
+    """A bot that prints a gigabyte."""
 
     def run(self) -> None:
         threading.Thread(target=self.flood, daemon=True).start()

@@ -21,15 +21,15 @@ from arena_client.v1 import bots_pb2, bots_pb2_grpc, play_pb2, play_pb2_grpc
 from google.rpc import error_details_pb2, status_pb2
 
 LAST = frozenset({"TAKEN_OVER", "TOKEN_UNKNOWN", "TOKEN_REVOKED", "BAD_MESSAGE", "NO_SUCH_GAME", "OWNER_BANNED"})
-"""Reasons after which it does not come back."""
+"""Reasons after which the bot does not reconnect."""
 LONGEST_WAIT = 1.0
 CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0))
 PINGS = (("grpc.keepalive_time_ms", 1_000), ("grpc.keepalive_timeout_ms", 3_000), ("grpc.http2.ping_timeout_ms", 3_000))
-"""Options that notice a silent server; more often than a bot needs, so that tests of it are short."""
+"""Options that notice a silent server. They ping more often than a bot needs, so that tests are short."""
 
 
 class PlainBot:
-    """Plays at random, in one thread."""
+    """A bot that plays at random, in one thread."""
 
     name = "plain"
     games: tuple[str, ...] = ("sixth_sense", "nullern")
@@ -90,7 +90,7 @@ class PlainBot:
             self.hear(message)
 
     def welcome(self, call: Any) -> play_pb2.PlayResponse:
-        """The first message, which may hold more than the welcome."""
+        """Return the first message, which may contain more than the welcome."""
         message: play_pb2.PlayResponse = next(call)
         assert message.HasField("welcome")
         self.wait = 0.05
@@ -165,7 +165,7 @@ class PlainBot:
 
 
 def reason(error: Any) -> str:
-    """The reason that the server gives for the end of a call, as the protocol says."""
+    """Return the server's reason for the end of a call."""
     for name, value in error.trailing_metadata() or ():
         if name == "grpc-status-details-bin":
             for detail in status_pb2.Status.FromString(value).details:
@@ -176,7 +176,7 @@ def reason(error: Any) -> str:
 
 
 class WideBot(PlainBot):
-    """Plays many matches at once."""
+    """A bot that plays many matches at once."""
 
     def __init__(self, capacity: int, seen: Path) -> None:
         super().__init__()

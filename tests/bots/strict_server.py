@@ -17,6 +17,6 @@ TIMES: Final = {
     "patient": ("--soft-limit", "60", "--bank", "60", "--grace", "120"),
 }
 LIMITS: Final = ("--connect-rate", "100", "--unsolicited-rate", "20", "--ready-limit", "60", "--heartbeat", "0.5")
-"""Fewer things than ever wait for a bot that does not read: a flood is found to be one before that."""
+"""A low limit on unsolicited messages, so that a flood is detected before many messages wait for its sender."""
 
 command([*TIMES[sys.argv.pop(1)], *LIMITS, *sys.argv[1:]])

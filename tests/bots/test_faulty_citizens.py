@@ -1,7 +1,7 @@
-"""Bots that misbehave in every way we know, each a process at a table with two that behave.
+"""Bots that misbehave in every known way, each a process at a table with two correct bots.
 
 Whatever the bot does, the others finish their match unharmed, the server's memory does not grow, and the record shows
-what happened. The bot gets the reason if it can still be reached.
+the bot's behaviour. The bot gets the reason if it can still be reached.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from tests.end_to_end.raw_bot import PATIENCE, RawBot
 STRICT: Final = (sys.executable, str(Path(__file__).with_name("strict_server.py")))
 MEGABYTE: Final = 1 << 20
 PEAK: Final = 32 * MEGABYTE
-"""What the server's memory may rise by while a bot misbehaves."""
+"""Maximum growth of the server's memory while a bot misbehaves."""
 GROWTH: Final = 24 * MEGABYTE
-"""What it may have risen by after all of them."""
+"""Maximum growth of the server's memory after all of them."""
 
 
 class Expected(NamedTuple):
-    """What comes of a misbehaviour."""
+    """The expected consequences of a misbehaviour."""
 
     record: frozenset[str] = frozenset()
-    """What the replay holds about the seat besides its answers."""
+    """Entries of the replay about the seat, besides its answers."""
     perhaps: frozenset[str] = frozenset()
-    """What else it may hold, depending on who is quicker; and nothing beyond that."""
+    """Further entries that the replay may have, depending on which side is quicker. All others are errors."""
     server: str = "brief"
-    """Which limits the server has."""
+    """The server's limits."""
     last: bool = False
-    """Whether it comes last whatever its points are."""
+    """True if the bot comes last whatever its points are."""
     told: frozenset[str] = frozenset()
-    """Kinds of notices it was sent about it, among others."""
+    """Kinds of notices that the bot receives, among others."""
     end: str = ""
     """The status of its stream, if the server ended it."""
     text: str = ""
-    """A part of the text of the status."""
+    """Part of the status's text."""
 
 
 def expected(
@@ -63,7 +63,7 @@ def expected(
     end: str = "",
     text: str = "",
 ) -> Expected:
-    """Several things are divided by commas."""
+    """Parse expectations; commas separate several."""
     several = [frozenset(part.strip() for part in parts.split(",") if part) for parts in (record, perhaps, told)]
     return Expected(several[0], several[1], server, last, several[2], end, text)
 
@@ -122,13 +122,13 @@ OF_ONES_OWN: Final = {
     pb.NOTICE_KIND_FORCED_BY_ILLEGALITY,
     pb.NOTICE_KIND_SUSPENDED,
 }
-"""Notices about what the bot itself did."""
+"""Notices about the bot's own actions."""
 NULLERN: Final = {"dies-at-bid", "dies-at-blind", "is-started-again", "is-started-again-late"}
-"""What happens at tables of that game; the rest happens at 6th Sense."""
+"""Misbehaviours that need a table of Nullern; the others use 6th Sense."""
 LONG_MATCHES: Final = {"flood", "is-started-again-late"}
-"""Where the others think before they answer: the match must not be over before the bot has done its worst."""
+"""Misbehaviours for which the others think before each answer, so that the match lasts long enough."""
 OF_ONE_GAME: Final = {f"dies-at-{choice}" for choice in ("predict", "block", "double", "peek", "bid", "blind")}
-"""Whose choices the other game does not have."""
+"""Misbehaviours that need a kind of choice that only one game has."""
 
 
 # --- what the tests share ---
@@ -143,7 +143,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
 
 @pytest.fixture(scope="module")
 def level(arena: Server) -> int:
-    """The server's memory, in bytes, once it has played every game."""
+    """Return the server's memory in bytes after it has played every game."""
     for game in ("sixth_sense", "nullern"):
         with Crowd(arena.address) as crowd:
             three = [citizen(crowd, f"first-{game}-{number}", game) for number in range(3)]
@@ -152,10 +152,10 @@ def level(arena: Server) -> int:
 
 
 class Citizen(RawBot):
-    """Plays at random, well within its time."""
+    """A bot that plays at random, well within its time."""
 
     pause = 0.0
-    """Seconds for which it thinks before every answer."""
+    """Number of seconds for which it thinks before every answer."""
 
     def answer(self, *decisions: pb.Decision, action: int | None = None) -> None:
         sleep(self.pause)
@@ -165,7 +165,7 @@ class Citizen(RawBot):
 
 
 def citizen(crowd: Crowd, name: str, game: str, pause: float = 0.0) -> RawBot:
-    """One that plays in the background."""
+    """A correct bot that plays in the background."""
     token = crowd.token(name)
     bot = Citizen(crowd.address, token, games=(game,))
     bot.pause = pause
@@ -174,7 +174,7 @@ def citizen(crowd: Crowd, name: str, game: str, pause: float = 0.0) -> RawBot:
 
 
 class FaultyBot:
-    """The process."""
+    """The process of a faulty bot."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -217,7 +217,7 @@ class FaultyBot:
 
 @contextmanager
 def faulty(crowd: Crowd, kind: str, game: str, prefix: str = "") -> Iterator[FaultyBot]:
-    """A bot that misbehaves, once it has; its name is its kind."""
+    """Start a faulty bot of a kind, and wait until it has misbehaved."""
     with program("-m", "tests.bots.faulty", crowd.address, crowd.token(prefix + kind), game, kind) as process:
         yield FaultyBot(process)
 
@@ -228,7 +228,7 @@ def played(bots: list[RawBot], match_id: int) -> bool:
 
 
 def about(seat: int, replay: Any) -> set[str]:
-    """What a replay says of a seat, besides its answers."""
+    """Return the replay's entries about a seat, besides its answers."""
     found = set()
     for line in map(json.loads, replay.lines):
         if line.get("seat") == seat and "out" in line:
@@ -245,7 +245,7 @@ def reset_peak(arena: Server) -> None:
 
 
 def each(kinds: Iterable[str]) -> pytest.MarkDecorator:
-    """These misbehaviours, each with its server."""
+    """Run a test with these misbehaviours, each with its server."""
     of = IN_A_MATCH | BEFORE_A_MATCH
     cases = [pytest.param(of[kind].server, kind, id=kind) for kind in kinds]
     return pytest.mark.parametrize(("arena", "kind"), cases, indirect=["arena"], scope="module")

@@ -1,4 +1,4 @@
-"""Real servers, bots and terminals to try the `arena` command with. Every wait is bounded and ends with its event."""
+"""Real servers, bots and terminals for tests of the `arena` command. Every wait is bounded and ends with its event."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from click.testing import CliRunner, Result
 from arena.cli.main import main
 
 PATIENCE = 180.0
-"""Seconds that anything may take; only a failure takes them."""
+"""Maximum number of seconds for any wait; only a failure takes that long."""
 ARENA = (sys.executable, "-m", "arena.cli")
 BOTS = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
 
 
 class Played(NamedTuple):
-    """A server that runs, with a few finished matches."""
+    """A running server with a few finished matches."""
 
     server: str
     data: Path
@@ -38,16 +38,16 @@ class Played(NamedTuple):
 
 
 def arena(*arguments: object, env: Mapping[str, str | None] | None = None) -> Result:
-    """Runs the command in this process, its output being no terminal."""
+    """Run the command in this process; its output is not a terminal."""
     clean = {"ARENA_SERVER": None, "ARENA_DATA": None, "COLUMNS": None, "FORCE_COLOR": None, "TTY_COMPATIBLE": None}
     try:
         return CliRunner().invoke(main, [str(word) for word in arguments], env={**clean, **(env or {})})
     finally:
-        structlog.reset_defaults()  # `serve` leaves its own, which would hide lines that later tests look for
+        structlog.reset_defaults()  # `serve` leaves its log handler, which would hide lines from later tests
 
 
 def shown(*arguments: object, env: Mapping[str, str | None] | None = None) -> str:
-    """What it prints when all is well."""
+    """Return the output of a command that must succeed."""
     result = arena(*arguments, env=env)
     assert result.exit_code == 0, result.output
     return result.stdout
@@ -55,7 +55,7 @@ def shown(*arguments: object, env: Mapping[str, str | None] | None = None) -> st
 
 @contextmanager
 def serving(data: Path, *options: str) -> Iterator[Played]:
-    """A server of its own on any free port."""
+    """Run a new server on any free port."""
     command = [*ARENA, "serve", "--address", "127.0.0.1:0", "--data", str(data), "--quiet", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
@@ -76,7 +76,7 @@ def serving(data: Path, *options: str) -> Iterator[Played]:
 def let_play(
     server: str, tokens: Path, matches: int, bots: Sequence[str] = tuple(BOTS), game: str = "sixth_sense"
 ) -> None:
-    """Sample bots, one match of a game after the other, until they have played so many."""
+    """Run sample bots, one match of a game after the other, until they have played a number of matches."""
     programs = [
         subprocess.Popen(
             [
@@ -96,18 +96,18 @@ def let_play(
 
 
 def processes_of(path: Path) -> list[str]:
-    """The processes that have a path in their command line."""
+    """Return the processes that have a path in their command line."""
     listed = subprocess.run(["ps", "-axwwo", "pid=,stat=,command="], check=True, capture_output=True, text=True).stdout
     return [line for line in listed.splitlines() if str(path) in line]
 
 
 class Terminal:
-    """A command in a terminal of its own."""
+    """A command in its own terminal."""
 
     def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
         self.process = process
         self.text = ""
-        """Everything it wrote."""
+        """Everything that the command wrote."""
         self._master = master
         self._decoder = getincrementaldecoder("utf-8")(errors="replace")
 
@@ -115,7 +115,7 @@ class Terminal:
         return f"<Terminal of pid {self.process.pid}, status {self.process.poll()}, shows {plain(self.text)[-500:]!r}>"
 
     def expect(self, words: str) -> str:
-        """Reads until it has written these words since the last call; what it wrote since then, without colours."""
+        """Read until the command has written these words since the last call; return that text, without colours."""
         fresh = ""
         while words not in plain(fresh):
             piece = self._read()
@@ -124,27 +124,27 @@ class Terminal:
         return plain(fresh)
 
     def more(self) -> str:
-        """Reads what it writes next, however little; empty at its end."""
+        """Read the next output, however short; empty at its end."""
         return self._read()
 
     def press(self, keys: str) -> None:
-        """Types."""
+        """Type."""
         os.write(self._master, keys.encode())
 
     def end(self) -> int:
-        """Reads to the end; the exit status."""
+        """Read to the end; return the exit status."""
         while self._read():
             pass
         return self.process.wait(PATIENCE)
 
     def _read(self) -> str:
-        """What it wrote next, in whole characters: a read may cut one in two. Empty at its end."""
+        """Read the next output, in whole characters, because a read may cut one in two. Empty at its end."""
         piece = ""
         while not piece:
             assert select.select([self._master], [], [], PATIENCE)[0], f"it is silent after: {plain(self.text)}"
             try:
                 written = os.read(self._master, 65536)
-            except OSError:  # Linux says so when the other end is closed
+            except OSError:  # Linux raises this when the other end is closed
                 return ""
             if not written:
                 return ""
@@ -155,11 +155,11 @@ class Terminal:
 
 @contextmanager
 def terminal(*arguments: object, rows: int = 40, columns: int = 100) -> Iterator[Terminal]:
-    """The command, started in a terminal of that size."""
+    """Start the command in a terminal of the given size."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-    # Its own session takes the terminal as its own, so that Ctrl-C reaches it.
+    # in its own session the command controls the terminal, so that Ctrl-C reaches it
     take = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
     process = subprocess.Popen(
         [sys.executable, "-c", take, *ARENA, *map(str, arguments)],
@@ -179,5 +179,5 @@ def terminal(*arguments: object, rows: int = 40, columns: int = 100) -> Iterator
 
 
 def plain(text: str) -> str:
-    """Text without escape sequences."""
+    """Return text without escape sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)

@@ -1,4 +1,4 @@
-"""The pages over a data source that fails as none does: `python -m tests.cli.failing_pages` prints their address."""
+"""Pages over a data source that fails in unexpected ways: `python -m tests.cli.failing_pages` prints their address."""
 
 from __future__ import annotations
 

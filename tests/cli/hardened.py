@@ -1,4 +1,4 @@
-"""Runs a program that the system lets change no priority, as a unit with `SystemCallFilter=~@resources` does.
+"""Run a program that the system forbids to change priorities, as in a unit with `SystemCallFilter=~@resources`.
 
 python hardened.py COMMAND...
 """

@@ -1,4 +1,4 @@
-"""Rows of ladders and histories as a server might answer them, to be drawn."""
+"""Rows of ladders and histories as a server might send them, for tests of drawing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING: Final = {"int": 0, "float": 0.0, "str": "", "bool": False}
 
 
 def row(**figures: Any) -> LadderRow:
-    """A bot of whom these figures are known."""
+    """Return the row of a bot with these figures."""
     nothing: dict[str, Any] = {field.name: NOTHING.get(str(field.type)) for field in fields(LadderRow)}
     return LadderRow(**(nothing | figures))
 
@@ -63,7 +63,7 @@ UNFITTED = replace(
 
 
 def ladder(*rows: LadderRow, seats: int = 0, through: int | None = 812) -> LadderRows:
-    """A ladder of these rows."""
+    """Return a ladder of these rows."""
     return LadderRows(
         game="sixth_sense",
         seats=seats,
@@ -76,7 +76,7 @@ def ladder(*rows: LadderRow, seats: int = 0, through: int | None = 812) -> Ladde
 
 
 def moves(*ratings: float, deviation: float = 50.0, refits: Sequence[int] = ()) -> list[RatedRow]:
-    """What matches 1, 2 … did to a live rating that began at the first; a fit came before those of `refits`."""
+    """Return the changes of a live rating by matches 1, 2 …; a fit came before the matches in `refits`."""
     return [
         RatedRow(
             match_id=match,

@@ -1,4 +1,4 @@
-"""`arena bots`: invitations, and what is known of bots that are there."""
+"""`arena bots`: invitations, and information about existing bots."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def register(server: str, name: str, code: str) -> None:
 
 
 def test_invitation_registers_one_bot_of_its_owner(empty: Path) -> None:
-    """One is made before a server works on the directory, one meanwhile."""
+    """One invitation is made before a server runs on the directory, one while it runs."""
     codes = [invited("--data", empty)]
     with serving(empty, "--registration", "invited") as server:
         codes.append(invited("--data", empty))

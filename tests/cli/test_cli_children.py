@@ -1,4 +1,4 @@
-"""Programs that a verb runs beside itself, and the signals it waits for."""
+"""Programs that a verb runs beside itself, and the signals that it waits for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ sys.exit(3)
 
 @pytest.fixture(autouse=True)
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modules to run, found by every child."""
+    """Return modules to run, which every child process finds."""
     (tmp_path / "stubborn.py").write_text(STUBBORN.format(tell=""))
     (tmp_path / "telling.py").write_text(STUBBORN.format(tell="yes"))
     (tmp_path / "talker.py").write_text(TALKER)

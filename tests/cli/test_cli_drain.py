@@ -1,4 +1,4 @@
-"""`arena drain`: a server stops in an orderly way, and its operator sees it to its end."""
+"""`arena drain`: a server stops in order, and the operator follows it to its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena replay verify` on what a real server played, by the receipts that real bots kept: never a false alarm."""
+"""`arena replay verify` with receipts of real bots on matches of a real server: never a false alarm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.cli_rig import let_play, serving, shown
 MATCHES = 1000
 AT_ONCE = 250
 BY_SERVER = 50
-"""One match in so many is asked of the server, too."""
+"""One match in this many is also compared with the server's log."""
 
 
 @pytest.mark.long

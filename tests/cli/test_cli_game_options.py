@@ -1,4 +1,4 @@
-"""What a server offers, from the words typed after `arena serve`."""
+"""The games that a server offers, from the arguments of `arena serve`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from engine.registry import GAMES
 from tests.match.counting import CountingGame
 
 TWO = {name: GAMES[name] for name in ("sixth_sense", "nullern")}
-"""What is offered here: one game with options and one without, the latter for more seats."""
+"""The games here: one with options, and one without, which has more seats."""
 
 
 def offered(*words: str) -> dict[str, tuple[tuple[int, ...], dict[str, object]]]:
-    """Tables and options by game; words with = are options, with a number seats, others games."""
+    """Return tables and options by game. Words with = are options, words with a number are seats, others are games."""
     options = [word for word in words if "=" in word]
     seats = [word for word in words if word[-1].isdecimal() and "=" not in word]
     chosen = [word for word in words if word not in (*options, *seats)]

@@ -1,4 +1,4 @@
-"""`arena games`: the same for people and for programs, and true."""
+"""`arena games`: the text and the JSON agree, and are true."""
 
 from __future__ import annotations
 

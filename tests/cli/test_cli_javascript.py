@@ -1,4 +1,4 @@
-"""A match that was really played, exported with `arena replay export` and checked by the verifier in JavaScript."""
+"""A match of a real server, exported with `arena replay export` and checked by the verifier in JavaScript."""
 
 from __future__ import annotations
 

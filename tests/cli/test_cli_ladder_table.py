@@ -116,7 +116,7 @@ def test_the_wider_the_screen_the_more_columns_and_those_that_matter_first() -> 
 
 
 def test_a_name_too_long_for_the_screen_is_folded_rather_than_cut() -> None:
-    long = replace(SETTLED, bot="Ω" * 60)  # a letter that no heading or caption has
+    long = replace(SETTLED, bot="Ω" * 60)  # a letter that occurs in no heading or caption
     lines = drawn(ladder(long), 50)
     assert max(map(len, lines)) <= 50
     assert sum(text.count("Ω") for text in lines) == 60

@@ -1,4 +1,4 @@
-"""`arena ladder void`: results taken back, with a server and without one."""
+"""`arena ladder void`: results that are annulled, with a server and without one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cli.cli_rig import arena, serving, shown
 
 
 def finished(data: Path) -> int:
-    """A finished match of two bots."""
+    """Return a finished match of two bots."""
     with open_to_amend(data) as connection:
         players = [bots.register(connection, name, "", 0).bot.id for name in ("ann", "bob")]
         match = matches.begin(connection, "sixth_sense", {}, players, 0)
@@ -62,7 +62,7 @@ def test_a_server_that_works_there_takes_it_back_itself(empty: Path) -> None:
 
 
 def several(data: Path) -> list[int]:
-    """Matches of Ann, the first of which ended in 1970, the others in 2026 at 18, 19 and 20 o'clock UTC."""
+    """Matches of Ann. The first ended in 1970, the others in 2026 at 18, 19 and 20 o'clock UTC."""
     matched = [finished(data)]
     with open_to_amend(data) as connection:
         players = [bots.find(connection, name).id for name in ("ann", "bob")]

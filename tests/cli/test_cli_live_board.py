@@ -24,7 +24,7 @@ from trio_grpc.limits.connection_limits import OpenByOrigin, origin_of
 
 
 class Rig:
-    """A board whose rows a test chooses, and how often it was rendered."""
+    """A board with rows chosen by the test, which counts its renderings."""
 
     def __init__(self, viewers: int = MOST_VIEWERS, of_origin: int = MOST_OF_ADDRESS) -> None:
         self.rows = {"a": "<tr>1</tr>", "b": "<tr>2</tr>"}
@@ -42,7 +42,7 @@ class Rig:
 
 
 class Viewer:
-    """A browser at a board; it reads when it may."""
+    """A browser at a board, which reads when the test allows it."""
 
     def __init__(self, rig: Rig, address: str = "192.0.2.1") -> None:
         self.stream = EventStream(rig.board, rig.viewers, origin_of(address))

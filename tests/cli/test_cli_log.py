@@ -1,4 +1,4 @@
-"""`arena log`: head, entries, audit and another key, on a server that played and on its directory."""
+"""`arena log`: head, entries, audit and a new key, on a server that played and on its directory."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_another_key_signs_from_the_next_start_on(played: Played, tmp_path: Path
 def test_bots_say_once_what_a_restoration_took_from_them_and_play_on(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Real servers and bots: a match, a backup, another match, and a server on what was restored."""
+    """Real servers and bots: a match, a backup, another match, and a server on the restored backup."""
     bots, options = ["random", "rules"], ("--no-house", "--seats", "2")
     with serving(tmp_path / "data", *options) as server:
         let_play(server.server, tmp_path, 1, bots=bots)
@@ -115,7 +115,7 @@ def test_bots_say_once_what_a_restoration_took_from_them_and_play_on(
     assert told == [1, 2, 2, 3], "also the one that is gone"
     assert json.loads(shown("log", "audit", "--json", "--data", tmp_path / "restored"))["faults"] == []
     shutil.rmtree(tmp_path / "restored")
-    with serving(tmp_path / "data", *options) as server:  # the server from before, which knows no restoration
+    with serving(tmp_path / "data", *options) as server:  # the server from before, without the restoration
         let_play(server.server, tmp_path, 1, bots=bots)
         said = [line for line in capfd.readouterr().err.splitlines() if "LOG" in line]
         assert len(said) == len(bots), said

@@ -195,7 +195,7 @@ def test_unreachable_server_fails_and_says_what_to_do(verb: tuple[str, ...]) -> 
 
 @pytest.fixture
 def stranger() -> Iterator[str]:
-    """A gRPC server that is no arena."""
+    """A gRPC server of another program."""
     with ThreadPoolExecutor(1) as threads:
         server = grpc.server(threads)
         port = server.add_insecure_port("127.0.0.1:0")
@@ -211,7 +211,7 @@ def test_server_that_is_no_arena_is_called_so(stranger: str) -> None:
 
 
 class Newer(matches_pb2_grpc.MatchServiceServicer):
-    """A server of a later version, with a kind of match that this one does not have."""
+    """A server of a later version, with an unknown kind of match."""
 
     def ListMatches(self, request: matches_pb2.ListMatchesRequest, context: object) -> matches_pb2.ListMatchesResponse:
         return ParseDict({"matches": [self.MATCH]}, matches_pb2.ListMatchesResponse())

@@ -1,4 +1,4 @@
-"""`arena match` with commands as bots: stopped at any moment it leaves no process, and continues where it was."""
+"""`arena match` with commands as bots: stopped at any moment it leaves no process, and continues where it stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena match` with bots that exit, crash or never answer: they are named, and end no match as if it were decided."""
+"""`arena match` with bots that exit, crash or never answer: it names them, and no match ends as if it were decided."""
 
 from __future__ import annotations
 

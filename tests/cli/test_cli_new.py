@@ -19,7 +19,7 @@ from arena.local.project.sdk_project import STARTERS
 from tests.cli.cli_rig import PATIENCE, arena, serving, shown
 
 BAR = 120.0
-"""Seconds from nothing to the first rated match, at most."""
+"""Maximum number of seconds from nothing to the first rated match."""
 
 
 def run(words: list[str], folder: Path, home: Path) -> str:
@@ -39,13 +39,13 @@ def run(words: list[str], folder: Path, home: Path) -> str:
 
 
 def rated(data: Path, name: str) -> int:
-    """How many rated matches a bot has finished."""
+    """Return the number of a bot's finished rated matches."""
     bots = json.loads(shown("bots", "list", "--data", data, "--json"))["bots"]
     return next(int(bot["matches"]) for bot in bots if bot["bot"] == name)
 
 
 def metadata(wheel: Path) -> str:
-    """What a wheel says of itself."""
+    """Return the metadata of a wheel."""
     with zipfile.ZipFile(wheel) as packed:
         assert packed.testzip() is None
         return packed.read(next(name for name in packed.namelist() if name.endswith("METADATA"))).decode()
@@ -65,7 +65,7 @@ def test_a_new_bot_passes_its_test_and_plays_a_rated_match(tmp_path: Path) -> No
 
 @pytest.mark.long
 def test_its_readme_leads_from_nothing_to_a_rated_match(tmp_path: Path) -> None:
-    """With an environment of its own, into which the registry's packages are installed."""
+    """In a new environment, into which the registry's packages are installed."""
     began = time.monotonic()
     folder = tmp_path / "my-bot"
     shown("new", "my-bot", "--directory", folder)

@@ -1,4 +1,4 @@
-"""A verb of the operator asks the server that works on the data directory, wherever it listens, and no other."""
+"""The operator's verbs ask the server that uses the data directory, wherever it listens, and no other."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_these_are_all_verbs_whose_help_says_that_a_server_is_asked() -> None:
 
 
 def ways(tmp_path: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
-    """By name, a data directory and what a server on it is told."""
+    """Return by name a data directory, and the arguments of a server on it."""
     cert, key = tmp_path / "tls" / "cert.pem", tmp_path / "tls" / "key.pem"
     return {
         "everywhere": (tmp_path / "data", ("--address", "0.0.0.0:0")),
@@ -115,7 +115,7 @@ def test_a_server_that_was_killed_is_asked_no_more(tmp_path: Path) -> None:
         os.kill(server.pid, 9)
         os.waitpid(server.pid, 0)
         with locked(data):
-            pass  # its writer process has ended, too
+            pass  # its writer process has also ended
         drained = arena("drain", "--data", data)
         assert (drained.exit_code, f"no server works on {data}" in drained.output) == (1, True)
         assert shown("bots", "invite", "--owner", "alice", "--data", data)

@@ -1,4 +1,4 @@
-"""`arena serve --pair-quota`: a server that bounds what two guests count, its replays and its ladder."""
+"""`arena serve --pair-quota`: a server that limits how much matches of two guests count; its replays and ladder."""
 
 from __future__ import annotations
 

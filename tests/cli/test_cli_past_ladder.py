@@ -17,7 +17,7 @@ from tests.cli.conftest import MATCHES
 
 
 def this_instant() -> str:
-    """This instant, as --at takes it."""
+    """Return the present instant, in the form that --at accepts."""
     return datetime.now(UTC).isoformat()
 
 

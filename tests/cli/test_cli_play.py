@@ -72,7 +72,7 @@ def test_a_terminal_shows_the_game_as_it_goes_on(columns: int) -> None:
 
 
 def prompted(keyboard: Terminal) -> bool:
-    """Waits for the question; False where the game ends instead."""
+    """Wait for the prompt; return False if the game ends instead."""
     while not re.search(r"Your choice, 1 to \d+: $", plain(keyboard.text)):
         if not keyboard.more():
             return False

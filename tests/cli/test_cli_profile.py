@@ -21,7 +21,7 @@ Seat = tuple[str, int, int]
 
 
 def match(number: int, *seats: Seat, state: MatchState = MatchState.FINISHED, voided: str = "") -> MatchRow:
-    """A match with each seat's bot, score and place."""
+    """Return a match with each seat's bot, score and place."""
     rows = [SeatRow(bot, score, place, None, None, 1, "", spoilt=score == 0) for bot, score, place in seats]
     return MatchRow(number, "nullern", state, NOON, NOON, "", tuple(rows), voided, pruned=False)
 
@@ -154,7 +154,7 @@ def test_bids_are_those_of_the_replays_that_are_left(tmp_path: Path) -> None:
         let_play(server.server, tmp_path, 4, bots=["random"])
     place = "--data", tmp_path / "data"
     [before] = json.loads(shown("bots", "show", "random", "--json", *place))["games"]
-    shown("prune", "--keep", 2, *place)  # of the last match, broken off, and of one more
+    shown("prune", "--keep", 2, *place)  # of the last match, which was interrupted, and of one more
     [after] = json.loads(shown("bots", "show", "random", "--json", *place))["games"]
     assert 0 < after["bids"] < before["bids"]
     assert {**after, "bids": 0, "kept": 0} == {**before, "bids": 0, "kept": 0}

@@ -1,4 +1,6 @@
-"""`arena replay verify` with a bot's receipt and a server's log: every tampering is refused, nothing true is."""
+"""`arena replay verify` with a bot's receipt and a server's log: it refuses every forgery and accepts every true
+replay.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ AT: Final = 1_790_000_100_000_000
 
 
 class Recorded(NamedTuple):
-    """A data directory in which the match is, its file, and the receipt of the bot in seat 1."""
+    """A data directory with the match, its replay file, and the receipt of the bot in seat 1."""
 
     data: Path
     file: Path
@@ -159,7 +161,7 @@ def test_with_the_log_it_is_what_was_played_and_a_void_is_told(recorded: Recorde
 
 
 def copied(recorded: Recorded, tmp_path: Path) -> Path:
-    """The data directory as it was, in another place: by a backup, which a restoration would sign."""
+    """Copy the data directory to another place without signing a restoration, as a restored backup would."""
     back_up(recorded.data, tmp_path / "copied", AT)
     return tmp_path / "copied"
 
@@ -181,7 +183,7 @@ def header(**fields: Any) -> Callable[[list[Any]], None]:
 
 
 def renamed(objects: list[Any]) -> None:
-    """Two bots exchange their names wherever names are."""
+    """Exchange the names of two bots everywhere."""
     swap = {"bot-1": "bot-2", "bot-2": "bot-1"}
 
     def swapped(value: Any) -> Any:
@@ -196,7 +198,7 @@ def renamed(objects: list[Any]) -> None:
 
 
 def ratings_moved(objects: list[Any]) -> None:
-    """All ratings are others, and follow from each other."""
+    """Change all ratings so that they still follow from each other."""
     from arena.ladder.live import Rating, update
 
     line = objects[-1]["ratings"]
@@ -207,7 +209,7 @@ def ratings_moved(objects: list[Any]) -> None:
 
 
 def at_another_time(objects: list[Any]) -> None:
-    """Everything after the first choice came a microsecond later."""
+    """Delay everything after the first choice by a microsecond."""
     for line in objects[4:]:
         if "at" in line:
             line["at"] += 1
@@ -229,7 +231,7 @@ CONSISTENT: Final[dict[str, Callable[[list[Any]], None]]] = {
     "other times": at_another_time,
     "two lines exchanged": lambda objects: objects.insert(9, objects.pop(10)),
 }
-"""What is as sound as the truth: nothing in the file shows it."""
+"""Forgeries that the file alone does not show."""
 INCONSISTENT: Final[dict[str, Callable[[list[Any]], None]]] = {
     "another seed": header(seed="00" * 32),
     "another seed with its commitment": header(seed="00" * 32, commitment=commitment(bytes(32)).hex()),
@@ -261,7 +263,7 @@ INCONSISTENT: Final[dict[str, Callable[[list[Any]], None]]] = {
     "an unknown format": header(arena_replay=9),
     "a field more": header(more=1),
 }
-"""What the file itself shows, at a line."""
+"""Forgeries that the file itself shows, each with the line."""
 
 
 def _first(objects: list[Any], kind: str, name: str) -> int:
@@ -301,7 +303,7 @@ def test_tampering_that_the_file_does_not_show_is_not_what_the_receipt_says(
 
 
 def test_an_invented_match_is_not_what_the_receipt_says(recorded: Recorded, tmp_path: Path) -> None:
-    """From a chosen seed, with the same bots: the file is as good as any."""
+    """A match from a chosen seed with the same bots, whose file is as valid as any."""
     file = tmp_path / "invented.jsonl.gz"
     objects: list[Any] = objects_of(rated(chance=2))
     objects[0]["match"] = 101
@@ -375,7 +377,7 @@ def test_what_was_played_is_borne_out_in_javascript_too(recorded: Recorded, tmp_
 
 
 def in_javascript(file: Path, receipts: Path) -> tuple[int, str]:
-    """Exit status and words of the verifier in JavaScript."""
+    """Return exit status and output of the verifier in JavaScript."""
     command = ["node", str(VERIFIER), str(file), "--receipts", str(receipts)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return ran.returncode, ran.stdout + ran.stderr
@@ -385,7 +387,7 @@ def in_javascript(file: Path, receipts: Path) -> tuple[int, str]:
 def test_tampering_without_a_new_chain_is_refused_where_the_chain_breaks(
     recorded: Recorded, kind: str, tmp_path: Path
 ) -> None:
-    """As who edits a line leaves it: the chain of the truth, on another line."""
+    """A line is edited, but its old chain field stays."""
     objects: list[Any] = objects_of(WHOLE)
     ({**CONSISTENT, **INCONSISTENT})[kind](objects)
     texts = [json.dumps(each, ensure_ascii=False, separators=(",", ":"))[:-1] for each in objects]
@@ -433,7 +435,7 @@ def test_a_receipt_that_was_touched_proves_nothing(
 
 @NODE
 def test_bad_keys_after_a_receipt_leave_it_good_and_spoil_what_comes_after(recorded: Recorded, tmp_path: Path) -> None:
-    """A client without checks writes down whatever keys a server shows."""
+    """A client without checks stores any keys that a server shows."""
     keys, receipt = (recorded.receipts / "bot-1.receipts").read_text().splitlines(keepends=True)
     pin = json.loads(keys)
     added = json.loads(pin["keys"][0]) | {"number": 9, "signature": "00" * 64}
@@ -470,7 +472,9 @@ def test_a_log_that_was_changed_since_the_receipt_is_refused(recorded: Recorded,
 
 @pytest.fixture
 def rotated(recorded: Recorded, tmp_path: Path) -> tuple[Path, HeadSigner]:
-    """The data directory under a second key, which signed its head; and who signs with the first, as after a leak."""
+    """Rotate the key of a data directory, and sign its head; also return a signer with the first key, as after a
+    leak.
+    """
     data = copied(recorded, tmp_path)
     retired = Signer.read(key_file(data).read_bytes())
     with open_to_amend(data) as connection:
@@ -481,7 +485,7 @@ def rotated(recorded: Recorded, tmp_path: Path) -> tuple[Path, HeadSigner]:
 
 
 def receipts_under(data: Path, head: Head | None, file: Path) -> Path:
-    """Receipts of the bot in seat 1 that knows both keys, under a head; under the log's newest where none is given."""
+    """Return receipts of the bot in seat 1, which knows both keys, under the given head or the log's newest."""
     with open_readonly(data) as connection:
         newest, keys = log.outcome(connection, 101), log.key_leaves(connection)
         assert newest is not None
@@ -537,7 +541,7 @@ def test_a_retired_key_signs_for_what_came_before_it_and_for_nothing_after_in_ja
 
 
 class Forger(NamedTuple):
-    """A server that shows the true log, and answers for a match under another head."""
+    """A server that shows the true log, but proves a match under another head."""
 
     state: State
     entry: Entry
@@ -555,7 +559,7 @@ class Forger(NamedTuple):
 def test_a_retired_key_shows_no_log_of_before_as_that_of_now(
     recorded: Recorded, rotated: tuple[Path, HeadSigner]
 ) -> None:
-    """Neither as what the log says of a match, nor as what a restoration left of the log."""
+    """Such a log is refused as proof of a match, and as the rest of the log after a restoration."""
     data, retired = rotated
     with open_readonly(data) as connection:
         state = log.state(connection)
@@ -574,7 +578,7 @@ def test_a_retired_key_shows_no_log_of_before_as_that_of_now(
 
 def test_a_log_that_was_cut_by_a_restoration_says_so(recorded: Recorded, tmp_path: Path) -> None:
     trio.run(started, tmp_path / "before")
-    # A server whose backup is from before the match: the same key, one leaf.
+    # a server whose backup is from before the match: the same key, one leaf
     before = copied(recorded, tmp_path)
     with open_to_amend(before) as connection:
         for trigger in ("log_stay", "log_remain"):
@@ -590,7 +594,7 @@ def test_a_log_that_was_cut_by_a_restoration_says_so(recorded: Recorded, tmp_pat
 
 
 def test_what_was_really_played_is_borne_out_by_every_bots_receipts(played: Played, tmp_path: Path) -> None:
-    """By the files that three sample bots kept, and by the server's log, over the wire."""
+    """With the receipts of three sample bots, and with the server's log over the network."""
     tokens = played.data.parent
     files = sorted(tokens.glob("*.receipts"))
     assert [file.name for file in files] == ["counter.token.receipts", "random.token.receipts", "rules.token.receipts"]

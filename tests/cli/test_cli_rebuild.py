@@ -1,4 +1,4 @@
-"""`arena ladder rebuild`: the ladder of a real directory, compared bit for bit and made anew."""
+"""`arena ladder rebuild`: the ladder of a real directory, computed again and compared bit for bit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.cli.test_cli_ladder_void import finished
 
 @pytest.fixture(scope="session")
 def ended(played: Played, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the directory that the server works on, as a backup is made, with its ladder published."""
+    """A copy of the server's directory, made like a backup, with a published ladder."""
     copy = tmp_path_factory.mktemp("ended")
     for file in played.data.glob("arena.db*"):
         shutil.copy(file, copy)
@@ -31,13 +31,13 @@ def ended(played: Played, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(ended: Path, tmp_path: Path) -> Path:
-    """Another that a test may change."""
+    """Another copy, which a test may change."""
     return Path(shutil.copytree(ended, tmp_path / "copy"))
 
 
 @contextmanager
 def tampering(data: Path) -> Iterator[Connection]:
-    """Changes that the database refuses as long as it guards its list."""
+    """Allow changes that the database refuses while its triggers guard the list."""
     with open_to_amend(data) as connection:
         for guard in ("rated_results_stay", "rated_results_remain"):
             connection.exec_driver_sql(f"DROP TRIGGER {guard}")
@@ -45,7 +45,7 @@ def tampering(data: Path) -> Iterator[Connection]:
 
 
 def verdicts(data: Path, *options: str) -> dict[str, Any]:
-    """What --json says, by game; a difference makes the status 1."""
+    """Return the output of --json by game; with a difference the exit status is 1."""
     result = arena("ladder", "rebuild", "--verify", "--json", "--data", data, *options)
     told = {each["game"]: each for each in json.loads(result.stdout)["ladders"]}
     assert result.exit_code == any(each["differences"] for each in told.values())
@@ -103,7 +103,7 @@ def test_a_changed_result_shows(data: Path) -> None:
     with tampering(data) as connection:
         first = schema.rated_results.c.number == 1
         places = connection.execute(schema.rated_results.select().where(first)).one().places
-        passed_on = places[1:] + places[:1]  # which are places, too, whoever were level
+        passed_on = places[1:] + places[:1]  # these are valid places, too, with several bots level
         connection.execute(update(schema.rated_results).where(first).values(places=passed_on))
     told = verdicts(data)["sixth_sense"]
     assert told["published"] != told["recomputed"]

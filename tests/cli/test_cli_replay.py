@@ -1,4 +1,4 @@
-"""`arena replay`: list, show, verify and export, on real matches and on files that were spoilt."""
+"""`arena replay`: list, show, verify and export, on real matches and on damaged files."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_export_to_standard_output_is_the_file(played: Played) -> None:
 
 
 def test_list_goes_past_what_has_no_replay(empty: Path) -> None:
-    """Interrupted matches fill more than one page before the one that is finished."""
+    """Interrupted matches fill more than one page before the finished one."""
     from arena.store.bots import bots
     from arena.store.matches import matches
     from arena.store.opening import open_to_amend

@@ -1,4 +1,4 @@
-"""`arena replay dataset`, of games of `arena match` and of a server's matches, and read again."""
+"""`arena replay dataset`, from games of `arena match` and from a server's matches; and reading it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ QUIET = {"LC_ALL": None, "LC_MESSAGES": None, "LANG": None}
 
 
 def shape(text: str) -> list[str]:
-    """Title, sections and rulings, in their order."""
+    """Return title, sections and rulings, in order."""
     return [found[1] or found[2] for found in re.finditer(r"^(?:(#+) |\*\*([A-Z]+\d+) )", text, re.MULTILINE)]
 
 
@@ -40,7 +40,7 @@ def test_every_language_has_the_same_sections_and_every_ruling(game: str, langua
 
 @EVERY_TEXT
 def test_every_language_names_the_same_numbers(game: str, language: str) -> None:
-    """A number in one language only is most likely a mistake in one of them."""
+    """A number that only one language has is probably a mistake."""
     said, original = rulings(rules_of(GAMES[game], language)), rulings(rules_of(GAMES[game], "en"))
     for number, paragraph in said.items():
         assert _numbers(paragraph) == _numbers(original[number]), number

@@ -32,7 +32,7 @@ def bot(tmp_path: Path) -> str:
 
 
 def without(folder: Path, option: str) -> dict[str, str]:
-    """Return an environment whose bubblewrap cannot do what an option asks for, as where the system forbids it."""
+    """Return an environment whose bubblewrap cannot do what an option requests, as on a system that forbids it."""
     real = shutil.which("bwrap")
     script = f"""#!/bin/sh
 for word in "$@"; do
@@ -138,7 +138,7 @@ def parent(process: int) -> int | None:
 
 
 def processes_with(word: str) -> set[int]:
-    """Return the processes with a word on their command lines."""
+    """Return the processes that have a word in their command lines."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

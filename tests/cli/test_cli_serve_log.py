@@ -1,4 +1,4 @@
-"""The log of a server: tracebacks without values, an operator's decisions, and the line below it on a terminal."""
+"""A server's log: tracebacks without values, the operator's decisions, and the status line on a terminal."""
 
 from __future__ import annotations
 

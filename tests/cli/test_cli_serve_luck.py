@@ -1,4 +1,4 @@
-"""`arena serve --luck`: whose deals are replayed, and words that contradict each other."""
+"""`arena serve --luck`: the games whose deals are replayed, and arguments that contradict each other."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def healthz(place: tuple[str, int]) -> tuple[int, Any]:
 
 
 def figure(place: tuple[str, int], name: str) -> float:
-    """The sum of a metric's samples."""
+    """Return the sum of a metric's samples."""
     families = text_string_to_metric_families(ask(place, "/metrics")[1].decode())
     return sum(sample.value for family in families for sample in family.samples if sample.name == name)
 
@@ -89,7 +89,7 @@ def test_the_dashboard_asks_for_figures_and_labels_that_a_server_has(tmp_path: P
         assert all(grouped <= labels[name] for name in named if labels[name]), query
     if promtool := shutil.which("promtool"):
         rules = [{"record": "shown", "expr": query["expr"].replace("$__rate_interval", "5m")} for query in queries]
-        file = tmp_path / "rules.json"  # what is JSON is YAML, too
+        file = tmp_path / "rules.json"  # JSON is also YAML
         file.write_text(json.dumps({"groups": [{"name": f"{n}", "rules": [rule]} for n, rule in enumerate(rules)]}))
         checked = subprocess.run([promtool, "check", "rules", str(file)], capture_output=True, text=True, check=False)
         assert checked.returncode == 0, checked.stderr
@@ -121,7 +121,7 @@ mark = pathlib.Path(__file__).with_name("mended")
 if "arena.server.ratings.fit_process" in sys.orig_argv and not mark.exists():
     sys.exit(1)
 """
-"""Python runs it as `sitecustomize` at the start of every process."""
+"""A program that Python runs as `sitecustomize` at the start of every process."""
 
 
 def test_health_knows_of_a_process_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
-"""`arena serve --web`: pages beside a real server with real bots, their streams, and the ends of both processes."""
+"""`arena serve --web`: pages beside a real server with real bots, their event streams, and the ends of both
+processes.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ class Server:
 
     @property
     def beside(self) -> int:
-        """The process that shows the pages."""
+        """Return the process that shows the pages."""
         return int(re.findall(r'"process": (\d+), "event": "pages"', self.log)[-1])
 
     def get(self, path: str, method: str = "GET") -> tuple[HTTPResponse, str]:
@@ -60,7 +62,7 @@ class Server:
 
 @contextmanager
 def serving(data: Path, *options: str, files: int | None = None) -> Iterator[Server]:
-    """A server with pages; with `files` the system lets each of its processes open so many."""
+    """Run a server with pages. `files`: the number of files that the system lets each of its processes open."""
     log = data.with_name("server.log")
     command = [*ARENA, "serve", "--data", str(data), "--address", "127.0.0.1:0", "--web", "127.0.0.1:0", *options]
     if files is not None:
@@ -78,7 +80,7 @@ def serving(data: Path, *options: str, files: int | None = None) -> Iterator[Ser
 
 @contextmanager
 def bots(server: Server, directory: Path, *names: str, matches: int = 1000) -> Iterator[None]:
-    """Sample bots that play until the block ends."""
+    """Run sample bots until the block ends."""
     programs = [
         subprocess.Popen(
             [
@@ -107,19 +109,19 @@ def until(done: Callable[[], Any], what: str) -> Any:
 
 
 class Stream:
-    """A stream of server-sent events, read as a browser does."""
+    """A stream of server-sent events, read as in a browser."""
 
     def __init__(self, server: Server, name: str) -> None:
         self._connection = HTTPConnection(server.host, server.port, timeout=PATIENCE)
         self._connection.request("GET", f"/live/events/{name}", headers={"accept-encoding": "gzip"})
         self.answer = self._connection.getresponse()
         self.rows: dict[str, str] = {}
-        """As the page would have them."""
+        """The rows as the page shows them."""
         self.keys: list[list[str]] = []
-        """The order after each message."""
+        """The order of the rows after each message."""
 
     def read(self) -> dict[str, str]:
-        """The rows after the next message."""
+        """Return the rows after the next message."""
         fields: dict[str, str] = {}
         while True:
             line = self.answer.readline().decode().rstrip("\n")
@@ -244,7 +246,7 @@ if "arena.web.beside_server" in sys.orig_argv and not mark.exists():
     mark.touch()
     os.kill(os.getpid(), signal.SIGKILL)
 """
-"""Python runs it as `sitecustomize` at the start of every process."""
+"""A program that Python runs as `sitecustomize` at the start of every process."""
 
 
 def test_a_process_that_shows_pages_and_is_killed_while_it_first_starts_costs_the_server_nothing(
@@ -295,7 +297,8 @@ def test_a_server_that_is_started_again_is_followed_again(tmp_path: Path) -> Non
     with serving(tmp_path / "data", *options) as server, bots(server, tmp_path, "ann", "bob"):
         assert viewer.until(lambda rows: rows), "the same viewer sees what the new server plays"
         server.host, server.port = place
-        until(lambda: "data-key" in server.get("/live")[1], "a match on the page")  # between two there is none
+        # between two matches the page shows none
+        until(lambda: "data-key" in server.get("/live")[1], "a match on the page")
     viewer.close()
     pages.send_signal(signal.SIGINT)
     assert pages.wait(PATIENCE) == 0

@@ -1,4 +1,6 @@
-"""`arena serve --web`: bots play over a WebSocket, from where they may, and are bots as any other."""
+"""`arena serve --web`: bots that play over a WebSocket are like any other bots, and may connect from certain pages
+only.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def token(server: Server) -> str:
-    """That of a bot that only says what is wrong."""
+    """The token of a bot that sends only invalid messages."""
     return registered(server, "wrong")
 
 
@@ -57,7 +59,7 @@ def registered(server: Server, name: str, headers: Mapping[str, str] = MappingPr
 
 
 def reply(message: Any) -> dict[str, Any]:
-    """What a bot says to a message: Ready, answers, heartbeats."""
+    """Return a bot's reply to a message: Ready, answers, heartbeats."""
     said: dict[str, Any] = {}
     if "heartbeat" in message:
         said["heartbeat"] = message["heartbeat"]
@@ -248,7 +250,7 @@ def test_a_server_does_not_begin_with_an_origin_that_is_none(tmp_path: Path) -> 
 
 
 def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:
-    """As told by a named proxy: for connections here, for registrations and in the log at the server."""
+    """The address from a named proxy counts, for connections here, and for registrations and the log at the server."""
     options = (*QUICK, "--debug", "--proxies", "127.0.0.1", "--registrations-per-address", "2")
     public = ("--public-url", "https://arena.example", "--public-address", "https://arena.example:443")
     with serving(tmp_path / "data", *options, *public) as server:

@@ -1,4 +1,4 @@
-"""Every setting of a server has one name, and comes through a file and a flag to where it is used."""
+"""Every setting of a server has one name, in a file, as a flag and where it is used."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def another(setting: ServerSetting) -> Value:
-    """A value that is not the default."""
+    """Return a value other than the default."""
     if setting.kind is bool:
         return not setting.default
     if setting.kind is frozenset:
@@ -61,7 +61,7 @@ OTHERS = {name: another(setting) for name, setting in SETTINGS.items()} | {
 
 
 def typed(setting: ServerSetting, value: Value) -> list[str]:
-    """The words that give a setting a value."""
+    """Return the arguments that give a setting a value."""
     if isinstance(value, bool):
         return [setting.flag if value else f"--no-{setting.flag[2:]}"]
     if isinstance(value, list):
@@ -70,7 +70,7 @@ def typed(setting: ServerSetting, value: Value) -> list[str]:
 
 
 def needed(name: str) -> dict[str, Value]:
-    """The setting and what must go with it."""
+    """Return the setting together with the settings that it requires."""
     pair = ("tls_cert", "tls_key")
     return {each: OTHERS[each] for each in (pair if name in pair else (name,))}
 
@@ -164,7 +164,7 @@ def test_games_of_the_command_line_go_before_those_of_the_file(tmp_path: Path) -
 
 
 def values_of(setting: ServerSetting) -> st.SearchStrategy[Value]:
-    """Values that it takes, as people write them."""
+    """Return valid values of a setting, as users write them."""
     if setting.kind is bool:
         return st.booleans()
     if setting.kind is frozenset:
@@ -234,7 +234,7 @@ def test_what_is_printed_is_read_back_as_the_same(
 
 
 def ladders_of(tmp_path: Path, text: str, *words: str) -> list[dict[str, Any]]:
-    """The further ladders that are printed for a file of this text."""
+    """Return the further ladders that are printed for a file with this text."""
     file = tmp_path / "arena.toml"
     file.write_text(text)
     found: list[dict[str, Any]] = tomllib.loads(shown("serve", "--print-config", "--config", file, *words))["ladders"]

@@ -1,4 +1,4 @@
-"""Going through a replay with keys."""
+"""Stepping through a replay with keys."""
 
 from __future__ import annotations
 

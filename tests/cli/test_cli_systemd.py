@@ -1,4 +1,4 @@
-"""The server under systemd: the messages of a real server at a real socket, and the units that the repository has."""
+"""The server under systemd: messages of a real server to a real socket, and the repository's units."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ run(Sleeper(), sys.argv[1], token_file=sys.argv[2], owner="someone")
 
 
 class Manager:
-    """A service manager that a server notifies."""
+    """A service manager that receives a server's notifications."""
 
     def __init__(self, at: socket.socket) -> None:
         self._at = at
@@ -54,7 +54,7 @@ class Manager:
 def managed(
     data: Path, address: str, monkeypatch: pytest.MonkeyPatch, *options: str
 ) -> Iterator[tuple[Manager, subprocess.Popen[bytes]]]:
-    """A server with a watchdog of a second, and the manager that it notifies."""
+    """Run a server with a watchdog of one second and a manager that receives its notifications."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as at:
         at.settimeout(PATIENCE)
         at.bind(address.replace("@", "\0", 1))

@@ -1,4 +1,4 @@
-"""A server at a Unix socket: bots and the command line come in by `unix:PATH`."""
+"""A server at a Unix socket: bots and the command line connect with `unix:PATH`."""
 
 from __future__ import annotations
 

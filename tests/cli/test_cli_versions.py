@@ -19,7 +19,7 @@ GAME = "sixth_sense"
 
 
 def changed(data: Path) -> None:
-    """Ann has played 30 matches as each of two versions, won half of the first and two thirds of the second."""
+    """Ann has played 30 matches with each of two versions, and won half of the first and two thirds of the second."""
     with open_to_amend(data) as connection:
         players = [bots.register(connection, name, "", 0).bot.id for name in ("ann", "bob")]
         for number in range(60):

@@ -39,7 +39,7 @@ from tests.cli.web_process_rig import ask, browsing
 from tests.documents import ADDRESS, first_bots
 
 STEPS = 40
-"""Steps of replays that are looked at, besides the first of each."""
+"""Steps of replays that are requested, besides the first step of each."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def text_of(place: tuple[str, int], path: str) -> str:
 
 
 def settled(place: tuple[str, int], path: str) -> str:
-    """A page that does not wait for anything any more."""
+    """Return a page once no part of it is missing any more."""
     until = time.monotonic() + PATIENCE
     while b"data-waiting" in ask(place, path)[1]:
         assert time.monotonic() < until, path
@@ -69,7 +69,7 @@ def settled(place: tuple[str, int], path: str) -> str:
 
 
 class Links(HTMLParser):
-    """What a page refers to, and what a strict content security policy would not let it do."""
+    """The links of a page, and its parts that violate a strict content security policy."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,18 +94,18 @@ def test_no_link_is_dead_and_every_page_obeys_its_content_security_policy(place:
         assert "default-src 'none'" in answer.getheader("content-security-policy", "")
         assert len(content) <= 100_000 or path.startswith("/download/")
         if not answer.getheader("content-type", "").startswith("text/html") or path == "/docs/":
-            continue  # the documentation has a policy and tests of its own
+            continue  # the documentation has its own policy and tests
         page = Links()
         page.feed(content.decode())
         assert page.refused == [], path
         for link in sorted(page.found):
             there = urlsplit(link)
-            absolute = there.path == "/oembed" and there.netloc == f"{place[0]}:{place[1]}"  # as oEmbed asks
+            absolute = there.path == "/oembed" and there.netloc == f"{place[0]}:{place[1]}"  # the form of oEmbed
             assert absolute or not there.netloc, f"{path} refers to {link}"
             following = there.path + (f"?{there.query}" if there.query else "")
             if not following or following in seen:
                 continue
-            if "/steps/" in following and not following.endswith("/steps/1"):  # of the others, some
+            if "/steps/" in following and not following.endswith("/steps/1"):  # some of the other links
                 if steps >= STEPS:
                     continue
                 steps += 1

@@ -1,4 +1,4 @@
-"""Who may ask the pages for analyses, how many of them, and that none outlives the pages."""
+"""Requests for analyses: who may make them, how many there may be, and that no analysis outlives the pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROCESS = "arena.web.reading.review_process"
 
 @pytest.fixture(autouse=True)
 def nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No choice is known from an earlier analysis, so each takes a minute and more."""
+    """Remove stored results, so that each analysis takes a minute or more."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
@@ -34,7 +34,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def analysing(parent: int) -> Sequence[int]:
-    """The processes that work out an analysis for the pages of this process."""
+    """Return the processes that compute analyses for the pages of this process."""
     listed = subprocess.run(["ps", "-axwwo", "pid=,ppid=,command="], check=True, capture_output=True, text=True).stdout
     found = [line.split(None, 2) for line in listed.splitlines() if PROCESS in line]
     return [int(pid) for pid, of, _ in found if int(of) == parent]

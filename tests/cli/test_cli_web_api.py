@@ -44,7 +44,7 @@ PATHS = {
     "/matches/2/check": "replay verify 2",
     "/log/head": "log head",
 }
-"""Addresses, and what the command line is asked for the same."""
+"""Addresses, each with the command that gives the same."""
 ROOT = Path(__file__).parents[2]
 EXAMPLES = [each.example or each.path for each in ENDPOINTS]
 NOT_HERE = {
@@ -95,7 +95,7 @@ def test_it_says_what_the_command_line_says(place: tuple[str, int], kind: str, p
     said = read(place, path)
     if words[0] == "ladder" and words[1] == "--game":
         [printed] = printed["ladders"]
-    for document in (said, printed):  # round trips go on being measured
+    for document in (said, printed):  # round trips change while the server runs
         for bot in document.get("bots", []):
             bot.pop("round_trip_ms")
     assert said == printed
@@ -324,7 +324,7 @@ def test_every_endpoint_is_described_and_its_example_is_answered_so(place: tuple
 
 
 def strict(document: Any, schema: Any, described: Any) -> Any:
-    """The document, in which there is nothing that its schema does not name."""
+    """Return the document with schemas that allow no further fields."""
     if "$ref" in schema:
         return strict(document, described["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], described)
     if "anyOf" in schema and document is not None:
@@ -372,7 +372,7 @@ def test_the_description_can_be_read_by_people(place: tuple[str, int]) -> None:
 
 
 def test_the_document_has_the_example_of_every_endpoint() -> None:
-    """The examples that another test asks for, beside the words of the description."""
+    """The page has the examples that another test requests, with their descriptions."""
     text = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
     assert re.findall(r"(?m)^\| `(/[^`]*)` \| (.*) \|$", text.partition("## For programs")[2]) == [
         (each.example or each.path, each.summary) for each in ENDPOINTS

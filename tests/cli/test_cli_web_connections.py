@@ -33,7 +33,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
 def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
-    """A frame of HTTP/2."""
+    """Return a frame of HTTP/2."""
     return len(content).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + content
 
 
@@ -102,7 +102,7 @@ def test_what_is_wrong_with_a_connection_ends_that_one_alone(tmp_path: Path) -> 
         for what, sent in WRONG.items():
             say(place, sent)
             assert server.get("/write-a-bot")[0].status == 200, what
-            answer.readline()  # somebody looks meanwhile
+            answer.readline()  # another reader meanwhile
         assert server.beside == before
         viewer.close()
         failed = [line for line in server.log.splitlines() if "failed" in line]
@@ -130,7 +130,7 @@ def test_a_connection_that_its_reader_has_ended_counts_no_more(empty: Path) -> N
 
 
 def test_where_few_files_may_be_open_few_bots_play_in_pages(tmp_path: Path) -> None:
-    """Each has a connection to the server, too."""
+    """Each bot also has a connection to the server."""
     most = FILES // SECOND_FILES
     assert most < MOST_SOCKETS
     with serving(tmp_path / "data", "--no-house", files=FILES) as server, ExitStack() as sockets:

@@ -23,7 +23,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
 
 
 def run(function: str, text: str) -> Any:
-    """What the module's function returns for a text, or its error."""
+    """Return the result of the module's function for a text, or its error."""
     program = (
         f"const found = await import({json.dumps(MODULE.as_uri())});"
         "let text = ''; for await (const piece of process.stdin) text += piece;"

@@ -1,4 +1,4 @@
-"""Requests that fail unexpectedly: what a browser, a program and a WebSocket get, and how much of it is logged."""
+"""Requests that fail unexpectedly: the answers to a browser, a program and a WebSocket, and the log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from trio_grpc.limits.connection_limits import LOOPBACK, Origin
 
 @contextmanager
 def failing(log: list[str]) -> Iterator[tuple[str, int]]:
-    """Pages on which every read fails; their log lines are put into `log` at the end."""
+    """Pages on which every read fails. At the end `log` contains their log lines."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-m", "tests.cli.failing_pages"], stdout=pipe, stderr=pipe, text=True

@@ -25,7 +25,7 @@ GAME = "sixth_sense"
 
 
 class _Changed:
-    """A directory whose present ladder says something else, too."""
+    """A directory whose present ladder is different."""
 
     def __init__(self, directory: Directory, **changes: object) -> None:
         self._directory, self._changes = directory, changes

@@ -1,8 +1,8 @@
-"""Secrecy of a running round: no page shows a spectator anything of it. A server, bots by hand, and all pages.
+"""Secrecy of a running round: no page reveals anything of it. With a server, bots by hand, and all pages.
 
-The bots answer when the test lets them. While they owe decisions, the test reads everything that is public and compares
-it. During a round it must stay as it was at the beginning of the round. Of finished rounds it has only those that the
-seats received, face up.
+The bots answer when the test lets them. While they owe decisions, the test reads and compares all public data. During a
+round it must stay as it was at the beginning of the round. It contains only the finished rounds that the seats have
+received, face up.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tests.cli.cli_rig import PATIENCE
 from tests.cli.test_cli_serve_web import Server, Stream, serving, until
 
 ROUNDS: Final = 2
-"""Rounds through which is looked."""
+"""Number of rounds that are observed."""
 EVERY: Final = 5
-"""Of the decisions of a round so many are made between two looks."""
+"""Number of decisions of a round between two observations."""
 PATHS: Final = (
     *("/", "/live", "/tv", "/matches", "/bots", "/bots/ann", "/ladder/sixth_sense", "/live/matches/{}", "/matches/{}"),
     *(
@@ -49,12 +49,12 @@ BOARDS: Final = ("matches", "matches/{}", "ladder/sixth_sense")
 
 
 def packed(message: Message) -> bytes:
-    """A message's bytes, always the same."""
+    """Return a message's bytes in a deterministic form."""
     return message.SerializeToString(deterministic=True)
 
 
 class HeldBot(PlainBot):
-    """Asks the test before it answers."""
+    """A bot that asks the test before each answer."""
 
     games = ("sixth_sense",)
     capacity = 1
@@ -67,7 +67,7 @@ class HeldBot(PlainBot):
         self.playing = set()
         self.reports_after = None
         self.rounds: list[bytes] = []
-        """Finished rounds that the seat received."""
+        """Finished rounds that the seat has received."""
         self._asked = asked
 
     def hear(self, message: play_pb2.PlayResponse) -> None:
@@ -89,7 +89,7 @@ class HeldBot(PlainBot):
 
 
 class Watcher:
-    """The finished rounds that a watcher of all matches receives."""
+    """A watcher that records the finished rounds of all matches."""
 
     def __init__(self, address: str) -> None:
         self.rounds: list[bytes] = []
@@ -130,7 +130,7 @@ def held_bots(server: Server, directory: Path) -> Iterator[tuple[SimpleQueue[tup
 
 
 def seen(server: Server, watcher: Watcher, match_id: int) -> dict[str, Any]:
-    """Everything that anybody may look at, without what changes with the time of day."""
+    """Return all public data, except for parts that change with the time of day."""
     found: dict[str, Any] = {}
     for path in (each.format(match_id) for each in PATHS):
         answer, text = server.get(path)
@@ -149,7 +149,7 @@ def shown_rounds(text: str, heading: str) -> list[int]:
 
 
 def caught_up(server: Server, watcher: Watcher, page: str, over: int) -> bool:
-    """Whether the watcher and the page of the match have the rounds that are over."""
+    """Return whether the watcher and the match's page have all finished rounds."""
     answer, text = server.get(page)
     return answer.status == 200 and len(watcher.rounds) == len(shown_rounds(text, r"<h2>Round (\d+)")) == over
 
@@ -168,7 +168,7 @@ def test_nobody_is_shown_anything_of_a_round_before_its_seats_have_all_of_it(tmp
                         asked.put((bot, decision))
                         break
                     match_id, page = decision.match_id, f"/live/matches/{decision.match_id}"
-                    if before is None:  # the round begins: once the one before is shown, nothing more comes
+                    if before is None:  # the round begins: nothing new may appear after the previous round is shown
                         until(partial(caught_up, server, watcher, page, over), "the rounds before")
                         before = seen(server, watcher, match_id)
                         text = before[page][1]

@@ -1,4 +1,4 @@
-"""The list of matches: what it filters by, and that further pages keep the filters."""
+"""The list of matches: its filters, which further pages keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every number that an address of the pages may have, made huge, negative, foreign or thousands of digits long."""
+"""Every number in an address of the pages, replaced by huge, negative, foreign or very long ones."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ VALUES = (
     *("matches/" + number for number in (f"{LARGEST}", f"{LARGEST + 1}", "9" * 5000, "١")),
 )
 THERE = "2"
-"""The value under which there is a match: nobody has it analysed."""
+"""The number of an existing match that nobody analyses."""
 USUAL = {"number": "1", "match": "1", "step": "2", "round": "1", "game": "sixth_sense", "name": "counter"}
-"""Values under which there is something, by parameter."""
+"""Values that exist, by parameter."""
 
 
 class Address(NamedTuple):
-    """A route with the parameters of its path and of its query."""
+    """A route with the parameters of its path and query."""
 
     method: str
     path: str
-    """With parameters in braces."""
+    """The path, with parameters in braces."""
     in_path: Sequence[str]
     in_query: Sequence[str]
 
@@ -57,7 +57,7 @@ class Address(NamedTuple):
 
 @pytest.fixture(scope="module")
 def addresses(played: Played) -> Sequence[Address]:
-    """All routes of the application, with what each looks at in a query when it is asked."""
+    """Return all routes of the application, with the query parameters that each reads."""
     pages = pages_of(played.data)
     assert isinstance(pages.app, Starlette)
     of_endpoints = {PATH + each.path: [one.name for one in each.parameters] for each in ENDPOINTS}
@@ -76,7 +76,7 @@ def addresses(played: Played) -> Sequence[Address]:
 
             patched.setattr(QueryParams, "get", noted)
             known = -1
-            while len(names) > known:  # some are looked at only where others are there
+            while len(names) > known:  # some parameters are read only together with others
                 known = len(names)
                 address = Address(method, path, in_path, tuple(names))
                 pages.get(address.of({"number": "9", "name": "nobody"} if method == "POST" else {}), method)
@@ -104,7 +104,7 @@ def test_all_numbers_that_the_code_reads_are_found(addresses: Sequence[Address])
 @pytest.mark.parametrize("source", ["server", "data"])
 def test_no_number_in_any_address_is_a_fault(source: str, played: Played, addresses: Sequence[Address]) -> None:
     options = ("--server", played.server) if source == "server" else ("--data", str(played.data))
-    with browsing(*options) as place:  # which has no line in its log at the end
+    with browsing(*options) as place:  # it must have no line in the log at the end
         connection = HTTPConnection(*place, timeout=PATIENCE)
         for address in addresses:
             for path in address.with_each_value:
@@ -112,7 +112,7 @@ def test_no_number_in_any_address_is_a_fault(source: str, played: Played, addres
                 answer = connection.getresponse()
                 content = answer.read()
                 kind = str(answer.getheader("content-type")).partition(";")[0]
-                of_no_format = {501} if path.startswith("/oembed?format=") else set[int]()  # as oEmbed has it
+                of_no_format = {501} if path.startswith("/oembed?format=") else set[int]()  # the form of oEmbed
                 assert answer.status in {200, 303, 400, 404} | of_no_format, (path[:200], answer.status, content[:500])
                 if answer.status >= 400:
                     assert kind == ("application/problem+json" if path.startswith(PATH) else "text/html"), path[:200]

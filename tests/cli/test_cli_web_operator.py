@@ -1,4 +1,4 @@
-"""What an operator needs of the pages: health, the access log, limits by address, proxies."""
+"""Pages for an operator: health, the access log, limits by address, proxies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.cli.cli_rig import PATIENCE, Played, arena, serving
 from tests.cli.web_process_rig import ask, browsing
 
 PUBLIC = ("--public-url", "http://arena.example")
-"""Without it, pages behind a proxy write a line to the log."""
+"""Without this setting, pages behind a proxy write a line to the log."""
 READER = {"x_forwarded_for": "192.0.2.7"}
 
 

@@ -1,4 +1,4 @@
-"""Scripts, styles and pictures: named by their content, so that a browser asks once and never has an old one."""
+"""Scripts, styles and pictures have names made from their content, so browsers request each only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""More streams of events than there may be: those beyond are refused with a time to come back, and pages go on."""
+"""Too many event streams: surplus ones are refused with a time to come back, and the pages still answer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.cli.web_process_rig import ask, browsing
 REQUEST: Final = b"GET /live/events/matches HTTP/1.1\r\nHost: arena\r\nAccept: text/event-stream\r\n\r\n"
 FILES: Final = 512
 AT_ONCE: Final = 200
-"""Streams that are asked for before the first answer is read."""
+"""Number of streams that are requested before the first answer is read."""
 
 
 class Streams:
-    """Viewers on sockets of their own."""
+    """Viewers, each with its own socket."""
 
     def __init__(self, place: tuple[str, int], sockets: ExitStack) -> None:
         self.refused = 0

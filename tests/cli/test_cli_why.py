@@ -1,4 +1,4 @@
-"""`arena why`: of real matches and of recorded ones where much went wrong."""
+"""`arena why` on real matches and on recorded ones with many troubles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDE = {"COLUMNS": "200"}
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A replay file of a match of four in which much went wrong."""
+    """Return a replay file of a match of four with many troubles."""
     path = tmp_path / "match.jsonl.gz"
     path.write_bytes(rated(chance=4))
     return path

@@ -1,4 +1,4 @@
-"""A data directory with whole matches, played by chance in this process: no server, no bot, no second to wait."""
+"""A data directory with whole matches, played at random in this process without a server, bots or waiting."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def directory_of(
         own = [bots.register(connection, name, f"owner-{name}", STARTED).bot.id for name in NAMES]
         for number, seats in enumerate(tables):
             finished(connection, own[:seats], game, number + 1, STARTED + number * DAY, errs, stays_away)
-    trio.run(opened)  # which signs the log's head
+    trio.run(opened)  # the key that signs the log's head
     return path
 
 
@@ -106,7 +106,7 @@ def with_ladders(path: Path, game: Game = SIXTH_SENSE) -> Path:
 
 
 def pages_of(path: Path, rules: RequestRules = USUAL) -> WebPages:
-    """The pages over a data directory."""
+    """Return the pages over a data directory."""
 
     @contextmanager
     def source() -> Iterator[DataSource]:

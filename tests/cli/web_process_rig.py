@@ -1,4 +1,4 @@
-"""Pages at a free port, asked as a browser without scripts asks."""
+"""Pages at a free port, requested as by a browser without scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks the pages for something without a socket: the application in this process, over any data source."""
+"""Requests to the pages without a socket: the application in this process, over any data source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arena.web.requests.each_request import USUAL, RequestRules
 
 
 def routes(listed: Sequence[BaseRoute], before: str = "") -> Iterator[tuple[str, str, Sequence[str]]]:
-    """The methods and paths that routes answer to, and the parameters in the paths."""
+    """Return the methods and paths of routes, and the parameters of the paths."""
     for each in listed:
         if isinstance(each, Mount):
             if each.routes:
@@ -30,7 +30,7 @@ def routes(listed: Sequence[BaseRoute], before: str = "") -> Iterator[tuple[str,
 
 
 class WebAnswer(NamedTuple):
-    """What the pages answered."""
+    """An answer of the pages."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,7 +47,7 @@ class WebPages:
     def get(
         self, path: str, method: str = "GET", server: tuple[str, int] = ("127.0.0.1", 80), **headers: str
     ) -> WebAnswer:
-        """Ask for a path with its query, at an address of the machine."""
+        """Request a path with its query, from an address of this machine."""
         return trio.run(self._asked, path, method, server, headers)
 
     async def _asked(self, path: str, method: str, server: tuple[str, int], headers: Mapping[str, str]) -> WebAnswer:
@@ -63,7 +63,7 @@ class WebPages:
         async def receive() -> MutableMapping[str, Any]:
             for message in asked:
                 return message
-            await trio.sleep_forever()  # nobody goes away
+            await trio.sleep_forever()  # the client never disconnects
             raise AssertionError
 
         async def send(message: MutableMapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A WebSocket to the pages, written by hand: the messages of a browser or any program, and the answers."""
+"""A handwritten WebSocket client, which sends and receives the messages of a browser or any program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.cli.cli_rig import PATIENCE
 
 
 class Refusal(Exception):  # noqa: N818 - an event
-    """The WebSocket was not opened."""
+    """Raised if the WebSocket was not opened."""
 
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
         super().__init__(status, problem)
@@ -34,14 +34,17 @@ class Refusal(Exception):  # noqa: N818 - an event
 
 
 class Over(NamedTuple):
-    """How a WebSocket was closed."""
+    """The end of a WebSocket: its status code and reason."""
 
     code: int
     reason: str
 
 
 class Socket:
-    """An open WebSocket; Refusal."""
+    """An open WebSocket.
+
+    Raises: Refusal.
+    """
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class Socket:
             self._send(TextMessage(data=message if isinstance(message, str) else json.dumps(message)))
 
     def hear(self) -> Any:
-        """Return the next message; text is decoded as JSON. Raises: Over."""
+        """Return the next message, decoded if it is JSON, or an `Over` once the WebSocket is closed."""
         while True:
             event = self._event()
             match event:
@@ -106,7 +109,7 @@ class Socket:
                     return Over(event.code, event.reason or "")
 
     def end(self) -> tuple[Any, Over]:
-        """The last message and how it was closed."""
+        """Return the last message, and how the WebSocket was closed."""
         last: Any = None
         while not isinstance(heard := self.hear(), Over):
             last = heard

@@ -1,11 +1,11 @@
-"""From an empty folder to the first rated match in each language that has an SDK, by what the documents say.
+"""From an empty folder to the first rated match in each language that has an SDK, as the documents describe it.
 
     python -m tests.clients.first_match [--language go …] [--json]
 
-A folder is given a copy of the checkout and nothing else. The server is started as the README says; packages, build and
-start of the bot are the commands of the SDK's README, run as they stand in an environment that knows nothing of this
-project; the bot is that of docs/languages.md, or a starter. Only the server's port is another, any free one.
-What package managers downloaded for this user before is there; what compilers made is not.
+Each run begins with a copy of the checkout in an otherwise empty folder. The server is started as in the README.
+Packages, build and start of the bot are the commands of the SDK's README, unchanged, in an environment that contains
+nothing else of this project. The bot is that of docs/languages.md, or a starter. Only the server's port differs.
+Downloads that package managers have cached for this user are used; compiled files are not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.documents import ADDRESS, CONSOLE, ROOT, blocks, first_bots
 
 LANGUAGES: Final = {"python": (), "typescript": ("npm",), "go": ("go",), "cpp": ("cmake", "grpc_cpp_plugin"),
                     "rust": ("cargo",), "java": ("mvn",)}  # fmt: skip
-"""In the order of docs/languages.md, with the tools that each needs."""
+"""The languages in the order of docs/languages.md, with the tools that each needs."""
 STARTERS: Final = {
     "bash": ("bash", "jq"),
     "awk": ("awk",),
@@ -41,30 +41,30 @@ STARTERS: Final = {
     "lua": ("lua",),
     "csharp": ("mcs", "mono"),
 }
-"""In the order of clients/starters/README.md, with the tools that each needs."""
+"""The starters in the order of clients/starters/README.md, with the tools that each needs."""
 TOOLS: Final[dict[str, tuple[str, ...]]] = {**LANGUAGES, **STARTERS}
 LONGEST: Final = 900.0
-"""Seconds that a step may take; only a failure takes them."""
+"""Maximum number of seconds for a step; only a failure takes that long."""
 
 
 class Guide(NamedTuple):
-    """What an SDK's README has an author do."""
+    """The steps of an SDK's README."""
 
     packages: str
-    """Commands that begin a project and give it the SDK."""
+    """Commands that begin a project and add the SDK to it."""
     files: dict[str, str]
-    """What the author then writes, by name."""
+    """The files that the author then writes, by name."""
     build: str
-    """Commands that make a program of it, if any."""
+    """Commands that build a program from it, if any."""
     play: str
     """The command that starts the bot."""
 
 
 class Steps(NamedTuple):
-    """Seconds by the clock, but for the last."""
+    """Durations in seconds of wall-clock time, except for the last."""
 
     server: float
-    """From the copied checkout to a server that listens."""
+    """From the copied checkout until the server listens."""
     packages: float
     build: float
     match: float
@@ -80,7 +80,7 @@ class Steps(NamedTuple):
 
 
 def guide(language: str) -> Guide:
-    """What the README of an SDK says, with the bot of docs/languages.md, or the README of the starters."""
+    """Return the steps of an SDK's README with the bot of docs/languages.md, or those of the starters' README."""
     if language in STARTERS:
         packages, *starters = blocks((ROOT / "clients" / "starters" / "README.md").read_text(encoding="utf-8"), "sh")
         *build, start = starters[list(STARTERS).index(language)].splitlines()
@@ -97,7 +97,7 @@ def guide(language: str) -> Guide:
 
 
 def newcomer(home: Path) -> dict[str, str]:
-    """The environment of an author who has tools and their downloaded packages, but nothing of this project."""
+    """Return the environment of an author with tools and cached packages, but without anything of this project."""
     of_ours = re.compile(r"PYTHON|UV_|ARENA_|COV|PYTEST|VIRTUAL_ENV|MAKE|MFLAGS|CI$")
     own, there = {name: value for name, value in os.environ.items() if not of_ours.match(name)}, Path.home()
     places = [place for place in own["PATH"].split(os.pathsep) if not Path(place).is_relative_to(Path(sys.prefix))]
@@ -105,18 +105,18 @@ def newcomer(home: Path) -> dict[str, str]:
     return own | {
         "HOME": str(home),
         "PATH": os.pathsep.join(places),
-        "XDG_CACHE_HOME": str(there / ".cache"),  # pip's and uv's
+        "XDG_CACHE_HOME": str(there / ".cache"),  # caches of pip and uv
         "npm_config_cache": str(there / ".npm"),
         "CARGO_HOME": cargo,
         "RUSTUP_HOME": rustup,
         "GOPATH": os.environ.get("GOPATH", str(there / "go")),
-        "GOCACHE": str(home / "go-build"),  # what was compiled
+        "GOCACHE": str(home / "go-build"),  # caches of compiled files
         "JAVA_TOOL_OPTIONS": f"-Duser.home={home} -Dmaven.repo.local={there / '.m2' / 'repository'}",
     }
 
 
 def copy_checkout(to: Path) -> None:
-    """What is in the repository, as it stands."""
+    """Copy the files of the repository in their present state."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     for name in listed.stdout.decode().split("\0")[:-1]:
@@ -126,7 +126,7 @@ def copy_checkout(to: Path) -> None:
 
 
 def first_match(language: str, folder: Path) -> Steps:
-    """Does all of it in an empty folder."""
+    """Do all steps in an empty folder."""
     said, home = guide(language), folder.with_name(f"{folder.name}-home")
     home.mkdir()
     environment, before = newcomer(home), os.times()
@@ -143,7 +143,7 @@ def first_match(language: str, folder: Path) -> Steps:
 
 
 def first_match_of_new(language: str, folder: Path, address: str) -> None:
-    """Does what `arena new` prints for a bot in a language, on a server with any address."""
+    """Follow the instructions that `arena new` prints for a bot in a language, on a server with any address."""
     home = folder.with_name(f"{folder.name}-home")
     home.mkdir()
     environment = newcomer(home)
@@ -157,7 +157,7 @@ def first_match_of_new(language: str, folder: Path, address: str) -> None:
 
 
 def _done(commands: str, where: Path, environment: dict[str, str]) -> tuple[Path, float]:
-    """Run commands of a document in a shell; returns the folder that it is then in, and the seconds."""
+    """Run commands of a document in a shell; return the folder in which they end, and the seconds."""
     began = time.monotonic()
     ran = subprocess.run(
         ["sh", "-exc", f'{commands}\npwd > "$HOME/where"'],
@@ -176,7 +176,7 @@ def _done(commands: str, where: Path, environment: dict[str, str]) -> tuple[Path
 
 @contextmanager
 def _served(checkout: Path, environment: dict[str, str]) -> Iterator[tuple[str, float]]:
-    """The server of the README, on any free port; yields its address and the seconds until it listened."""
+    """Start the README's server on any free port; yield its address and the seconds until it listened."""
     activate, serve = (next(line for line in CONSOLE if line.startswith(begin)) for begin in (". ", "arena serve "))
     began = time.monotonic()
     _done("make setup", checkout, environment)
@@ -198,7 +198,7 @@ def _served(checkout: Path, environment: dict[str, str]) -> Iterator[tuple[str, 
 
 
 def _played(command: str, where: Path, environment: dict[str, str], address: str) -> float:
-    """Start the bot, and stop it once its first rated match is listed; returns the seconds until then."""
+    """Start the bot, and stop it once its first rated match is listed; return the seconds until then."""
     log = Path(environment["HOME"]) / "bot.log"
     began = time.monotonic()
     with (
@@ -218,7 +218,7 @@ def _played(command: str, where: Path, environment: dict[str, str], address: str
 
 
 def _rated(address: str) -> bool:
-    """Whether the bot has a rated match that is over."""
+    """Return whether the bot has a finished rated match."""
     ran = arena("matches", "--bot", "my-bot", "--server", address, "--json")
     if "there is no bot 'my-bot'" in ran.output:  # it has not registered yet
         return False
@@ -227,7 +227,7 @@ def _rated(address: str) -> bool:
 
 
 def _interrupt(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
-    """Ends it as Ctrl-C does."""
+    """End a process as by Ctrl-C."""
     process.send_signal(signal.SIGINT)
     try:
         process.wait(PATIENCE)

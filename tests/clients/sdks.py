@@ -1,4 +1,4 @@
-"""The SDKs as their users meet them: built, a project of an author's own, its bots and samples as commands."""
+"""The SDKs as their users use them: the build, an author's project, and bots and samples as commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.documents import ROOT, blocks
 from tests.interop.interop_rig import BUF, built
 
 ADDRESS: Final = "localhost:50051"
-"""The address of the server in the README's bots."""
+"""The server's address in the READMEs' bots."""
 Command: TypeAlias = Sequence[str]
 """A command line; `{home}` in it is replaced by the folder in which it runs."""
 End: TypeAlias = tuple[Sequence[str], int, str]
@@ -31,41 +31,45 @@ def started(command: Command, folder: Path, *words: str, **env: str) -> subproce
 
 
 class Sdk:
-    """An SDK. Its attributes are what differs between the languages."""
+    """An SDK. The attributes describe the differences between the languages."""
 
     name: ClassVar[str]
     tools: ClassVar[Sequence[str]]
-    """The programs that must be there."""
+    """The programs that it needs."""
     fence: ClassVar[str]
-    """The language of the README's bot, as its block says it."""
+    """The language that the code block of the README's bot names."""
     lines: ClassVar[int]
-    """The most lines that the README's bot may have."""
+    """Maximum number of lines of the README's bot."""
     samples: ClassVar[Sequence[str]]
-    """The names of the two samples, that which plays at random first."""
+    """The names of the two samples, the random one first."""
     mine: ClassVar[str]
-    """A bot that decides as `DECIDES` names, for `MATCHES` matches, without receipts, and prints its actions."""
+    """The source of a bot that decides as `DECIDES` says, plays `MATCHES` matches without receipts, and prints its
+    actions.
+    """
     bot: ClassVar[str] = "mine"
     """The name of that bot."""
     legal: ClassVar[str] = r"decision.legal is \[0, 1, 2\]"
-    """How a message quotes the legal actions, as a pattern."""
+    """A pattern for the legal actions in a message."""
     error: ClassVar[str]
-    """The line about an error of the bot's own, as a pattern."""
+    """A pattern for the line about an error of the bot's own code."""
     kinds: ClassVar[Sequence[str]] = ("", "", "", "")
-    """What that bot prints before the messages of a bad answer, an error, a bad argument and a refused token."""
+    """The names that the bot prints before the messages of a bad answer, an error, a bad argument and a refused
+    token.
+    """
     printed_after_failure: ClassVar[str] = "after the run\n"
-    """What that bot prints at last where its run failed."""
+    """The last line that the bot prints if its run failed."""
     without_tls: ClassVar[str]
-    """What is to be left out where the server has no TLS."""
+    """The words to omit if the server has no TLS."""
     untrusted: ClassVar[str] = "is not trusted "
-    """What follows the words that name a certificate."""
+    """The words after those that name a certificate."""
     authorities: ClassVar[bool] = True
-    """Whether it takes the certificate of an authority for that of a server."""
+    """True if it accepts an authority's certificate in place of the server's."""
     wrong: ClassVar[Sequence[End]]
-    """Command lines that end the random sample with an error, other than those of `ALIKE`."""
+    """Command lines that end the random sample with an error, besides those of `ALIKE`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        """A folder for projects of authors."""
+        """A folder for authors' projects."""
         self.source = ROOT / "clients" / self.name
         self.build = ROOT / "build" / f"client-{self.name}"
         built("make", f"client-{self.name}", where=ROOT, GOFLAGS="")
@@ -82,19 +86,19 @@ class Sdk:
         return str(found)
 
     def readme_bot(self) -> Command:
-        """Return the bot of the README, which plays on the server that `ARENA_SERVER` names."""
+        """Return the README's bot, changed to play on the server that `ARENA_SERVER` names."""
         return self.compiled(self.shown(self.fence), "readme")
 
     def sample(self, number: int) -> Command:
-        """Return the sample that plays at random, or the one with rules."""
+        """Return the random sample, or the one with rules."""
         return (str(self.build / self.samples[number]),)
 
     @abstractmethod
     def compiled(self, program: str, name: str) -> Command:
-        """Compile a bot of an author's own in a project that is made as the README says."""
+        """Compile an author's bot in a project that is set up as the README says."""
 
     def generated(self, to: Path) -> tuple[Path, Path]:
-        """Generate the protocol's code; return its folder, and the folder where it is checked in."""
+        """Generate the protocol's code; return its folder, and the folder of the code in the repository."""
         raise NotImplementedError
 
 
@@ -248,7 +252,7 @@ class Cpp(Sdk):
         (("--colour", "red"), 2, "random_bot: there is no option '--colour'; see --help.*"),
         (("--matches",), 2, "random_bot: --matches takes a value; see --help.*"),
         (("--tls-roots", "nowhere.pem", "--token", "t"), 2, "random: the file nowhere.pem cannot be used: .*"),
-        # No name has two dots in a row, so that nobody is asked.
+        # no name has two dots in a row, so that nothing asks for names
         (
             ("--server", "no..host:1", "--token", "t"),
             4,
@@ -360,7 +364,7 @@ fn main() -> std::process::ExitCode {
 """
 
     def compiled(self, program: str, name: str) -> Command:
-        """Compile it with the versions of packages that are there already."""
+        """Compile it with the versions of packages that are installed already."""
         folder = self.folder / name
         folder.mkdir()
         command = self.readme_command(r"^cargo new .*$")
@@ -369,7 +373,7 @@ fn main() -> std::process::ExitCode {
         built("sh", "-c", command, where=folder, CARGO_NET_OFFLINE="true")
         shutil.copy(self.source / "Cargo.lock", folder / "my-bot")
         with (folder / "my-bot" / "Cargo.toml").open("a") as manifest:
-            manifest.write("\n[profile.dev]\ndebug = false\n")  # as what is compiled already
+            manifest.write("\n[profile.dev]\ndebug = false\n")  # the same as those already compiled
         (folder / "my-bot" / "src" / "main.rs").write_text(program)
         built("cargo", "build", "--offline", where=folder / "my-bot", CARGO_TARGET_DIR=str(self.build))
         shutil.copy(self.build / "debug" / "my-bot", folder / "bot")
@@ -438,7 +442,7 @@ class Mine extends Bot {
         return ("java", "-Duser.home={home}", "-cp", f"{self.build}/arena-client.jar:{self.build}/jars/*")
 
     def compiled(self, program: str, name: str) -> Command:
-        """Java runs the file as it stands."""
+        """Do nothing, because Java runs the source file directly."""
         (self.folder / name).mkdir()
         (self.folder / name / "Bot.java").write_text(program)
         return (*self._java, str(self.folder / name / "Bot.java"))
@@ -456,4 +460,4 @@ SDKS: Final = {sdk.name: sdk for sdk in (TypeScript, Go, Cpp, Rust, Java)}
 ALIKE: Final[Sequence[End]] = (
     (("--server", "127.0.0.1:1", "--give-up-after=0", "--token", "t"), 4, "random: no connection to 127.0.0.1:1.*"),
 )
-"""A command line with which every sample ends in the same way."""
+"""Command lines with which every sample ends in the same way."""

@@ -1,4 +1,4 @@
-"""The ways of the Python SDK to play beside other tasks, on a real server at once."""
+"""Ways of the Python SDK to play beside other tasks, all on one real server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.process
 
 
 class Counts(Bot):
-    """A bot that records its reports, and the places in which it was asked."""
+    """A bot that records its reports, and the threads and tasks in which it was asked."""
 
     games = GAMES
     version = "1"

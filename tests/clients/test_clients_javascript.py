@@ -1,4 +1,4 @@
-"""The verifier in JavaScript, which shares nothing with the server: it agrees with the vectors and finds forgeries."""
+"""The verifier in JavaScript, which shares no code with the server: it agrees with the vectors and finds forgeries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def node(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def verified(tmp_path: Path, content: bytes) -> str:
-    """Return the verifier's last words about a file; if it fails, without the name of the file."""
+    """Return the verifier's last output about a file; if it fails, without the name of the file."""
     file = tmp_path / "match.jsonl.gz"
     file.write_bytes(content)
     ran = node(VERIFIER, file)
@@ -152,7 +152,7 @@ def test_javascript_refuses_a_header_that_proves_nothing(
 
 
 def exchange_plays(line: dict[str, Any]) -> None:
-    """Two seats exchange a card, each of its own."""
+    """Exchange a card of each of two seats."""
     plays = line["plays"]
     plays[0], plays[1] = plays[1], plays[0]
 
@@ -175,7 +175,7 @@ def exchange_predictions(line: dict[str, Any]) -> None:
 def test_javascript_names_the_round_that_was_not_dealt_so(
     game: Game, forge: Callable[[dict[str, Any]], None], words: str, tmp_path: Path
 ) -> None:
-    """The forger has put the chain in order again."""
+    """The forger has computed the chain again."""
     objects: list[Any] = objects_of(rated(3, game=game))
     number = [at for at, line in enumerate(objects) if line.get("out") == "round"][2]
     forge(objects[number])
@@ -282,7 +282,7 @@ def test_javascript_verifier_needs_nothing_but_node() -> None:
 
 @pytest.mark.process
 def test_it_is_a_package_with_a_command(tmp_path: Path) -> None:
-    """Packed as npm packs it, unpacked into a project, and run by its name and by its exports."""
+    """It is packed and unpacked as by npm, and run by its name and by its exports."""
     packed = subprocess.run(
         ["npm", "pack", "--silent", "--pack-destination", tmp_path, VERIFIER.parent],
         capture_output=True,
@@ -295,7 +295,7 @@ def test_it_is_a_package_with_a_command(tmp_path: Path) -> None:
     subprocess.run(["tar", "xzf", tmp_path / packed, "-C", package, "--strip-components=1"], check=True)
     described = json.loads((package / "package.json").read_text())
     command = package / described["bin"]["arena-verify"]
-    command.chmod(0o755)  # as npm does
+    command.chmod(0o755)  # the way npm does it
     replay = tmp_path / "match.jsonl.gz"
     replay.write_bytes(rated())
     ran = subprocess.run([command, replay], capture_output=True, text=True, timeout=PATIENCE, check=False)

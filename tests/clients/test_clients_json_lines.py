@@ -1,4 +1,4 @@
-"""Programs that speak JSON lines: those of the document play, here and on a ladder, and mistakes are named."""
+"""Programs that speak JSON lines: the document's programs play here and on a ladder, and mistakes are named."""
 
 from __future__ import annotations
 

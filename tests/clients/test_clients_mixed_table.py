@@ -1,4 +1,4 @@
-"""One table of Nullern with seats in every language: all are killed in the middle, and no bot is charged."""
+"""One table of Nullern with a bot in every language: all are killed in the middle of a match, and no bot is blamed."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ PROGRAMS: Final = {
     "rust": (str(BUILD / "client-rust" / "rules"),),
     "java": ("java", "-cp", f"{JAVA / 'arena-client.jar'}:{JAVA / 'jars' / '*'}", "arena.samples.Rules"),
 }
-"""Every seat but the page's: its name, and its program with the command line that all samples have."""
+"""Every seat except the page's: its name, its program, and the command line that all samples share."""
 PAGE: Final = "page"
 UNHURRIED: Final = (
     *("--soft-limit", "60", "--bank", "600", "--grace", "600", "--newcomer-grace", "600", "--restart-hold", "600"),
     *("--incidents", "20", "--ready-limit", "600", "--registrations-per-address", "60"),
 )
-"""Times that no busy machine comes near: who is charged here is charged wrongly."""
+"""Limits that no busy machine reaches, so that any blame here is wrong."""
 SOME_LINES: Final = 40
-"""Of a match in the journal, after which it is in its middle; a whole one has some hundreds."""
+"""Number of journal lines after which a match is in its middle; a whole one has some hundreds."""
 
 pytestmark = [
     pytest.mark.process,
@@ -61,7 +61,7 @@ pytestmark = [
 
 
 class Seat(Protocol):
-    """A bot that can be killed and started again."""
+    """A bot that can be killed and restarted."""
 
     def start(self) -> None: ...
     def kill(self) -> None: ...
@@ -86,7 +86,7 @@ class Program:
 
 
 class InPage:
-    """A bot in a page of a browser, which keeps its token there."""
+    """A bot in a browser's page, which stores its token there."""
 
     def __init__(self, browser: Browser, site: str) -> None:
         self._context = browser.new_context()
@@ -106,7 +106,7 @@ class InPage:
 
 
 class Table:
-    """A server, which comes and goes, and its seven bots."""
+    """A server that stops and starts, and its seven bots."""
 
     def __init__(self, folder: Path, browser: Browser) -> None:
         self.data = folder / "data"
@@ -116,7 +116,7 @@ class Table:
 
     @contextmanager
     def served(self) -> Iterator[Server]:
-        """The server, with its pages."""
+        """Start the server with its pages."""
         until(self._web_is_free, "the pages of the server before to end")
         web = ("--game", "nullern", "--web", f"127.0.0.1:{self._web}", "--drain", str(PATIENCE))
         with server(self.data, *UNHURRIED, *web, address=self.address, seats="7") as running:
@@ -129,7 +129,7 @@ class Table:
             return tried.connect_ex(("127.0.0.1", self._web)) != 0
 
     def in_the_middle(self) -> int | None:
-        """A match that is in its middle now."""
+        """Return a match that is in its middle now."""
         with open_readonly(self.data) as connection:
             stored = matches.list_matches(connection, limit=100_000)
         playing = {match.match_id for match in stored if match.state is MatchState.PLAYING}
@@ -137,7 +137,7 @@ class Table:
         return next((match for match in playing if len(lines.get(match, ())) >= SOME_LINES), None)
 
     def strike(self, name: str) -> None:
-        """Kills a bot in the middle of a match, which then stands still for want of it."""
+        """Kill a bot in the middle of a match, which then waits for it."""
         while True:
             until(self.in_the_middle, "a match to be in its middle")
             self.seats[name].kill()
@@ -160,7 +160,7 @@ def browser() -> Iterator[Browser]:
 
 
 def judged(replay: Replay) -> Counter[str]:
-    """Who was gone and came back; fails where anybody was charged with anything."""
+    """Return the bots that were gone and came back; fail if any bot was blamed for anything."""
     header, gone = replay.header, Counter[str]()
     match = Match(
         header.game, len(header.bots), header.options, SeededDecks(match_key(header.seed, header.nonces)), header.policy
@@ -190,19 +190,19 @@ def test_seven_seats_in_all_languages_live_through_every_death(tmp_path: Path, b
                 table.strike(name)
                 table.come_back(name)
             table.strike(last)
-            running.kill()  # while the page is gone
+            running.kill()  # while the page is closed
         with table.served() as running:
             for name in programs:
                 until(lambda name=name: is_connected(table.address, name), f"{name} to come back")  # type: ignore[misc]
             table.come_back(last)
             until(table.in_the_middle, "a match to be in its middle")
             running.kill()
-        table.seats[last].kill()  # the bot in the page reconnects if a user presses the button
+        table.seats[last].kill()  # the bot in the page reconnects only if a user presses the button
         with table.served() as running:
             table.come_back(last)
-            running.signal(signal.SIGTERM)  # what is played is played to its end
+            running.signal(signal.SIGTERM)  # running matches are played to their end
             assert running.ended() == 0, running
-    found = audit(table.data)  # each replay verifies
+    found = audit(table.data)  # each replay is verified
     assert found.playing == found.interrupted == []
     seen = sum((judged(replay) for replay in found.replays.values()), Counter[str]())
     assert seen["restored"] >= 2

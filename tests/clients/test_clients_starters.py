@@ -1,4 +1,4 @@
-"""Starters: each plays both games, is short, and shows where an author's own idea belongs."""
+"""Starters: each plays both games, is short, and marks the place for an author's own idea."""
 
 from __future__ import annotations
 

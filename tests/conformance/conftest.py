@@ -1,4 +1,6 @@
-"""The promises are written as plain functions outside the test modules: their asserts explain themselves as well."""
+"""Rewrites the asserts of the promises, which are plain functions outside the test modules, so that they explain
+failures.
+"""
 
 import pytest
 

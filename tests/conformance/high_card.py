@@ -1,7 +1,8 @@
-"""High Card, a small game of the tests' own: the made-up third game that the conformance suite is tried on.
+"""High Card, a small game for the tests only: the made-up third game on which the conformance suite is tried.
 
-Three cards a seat. All foretell at once, in secret, how many tricks they will take; then they play in turn, and the
-highest card takes the trick, of equals the first. A point for each trick taken and three for having foretold it.
+Each seat has three cards. All seats predict at once, in secret, how many tricks they will take. Then they play in turn,
+and the highest card takes the trick; of equal cards, the first. A trick scores one point, and a correct prediction
+three.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ ACTIONS: Final = (
 
 
 class HighCardView(NamedTuple):
-    """Everything one seat may know."""
+    """Everything that one seat may know."""
 
     seat: int
     seats: int
@@ -55,14 +56,14 @@ class HighCardView(NamedTuple):
     low: bool
     hand: bytes
     predictions: bytes
-    """By seat: the prediction plus one, 0 where there is none; until all are in only the seat's own."""
+    """By seat: the prediction plus one; 0 without one. Until all have predicted, only the seat's own is shown."""
     plays: bytes
     takers: bytes
     scores: tuple[int, ...]
 
 
 class HighCardRound(NamedTuple):
-    """A round that is over."""
+    """A finished round."""
 
     round: int
     points: tuple[int, ...]
@@ -178,7 +179,7 @@ class HighCardState:
 
 
 def replaced(values: bytes, index: int, value: int) -> bytes:
-    """The same but for one value."""
+    """Return a copy with one changed value."""
     return values[:index] + bytes([value]) + values[index + 1 :]
 
 
@@ -224,7 +225,7 @@ class HighCard:
         return HighCardState(seats, rounds, bool(settled["low"]), decks)
 
     def sample(self, view: SeatView, rng: Chance) -> HighCardState:
-        """The unseen cards are dealt out anew; while predictions are secret, nobody else has made one."""
+        """Return a game with the unseen cards dealt anew. While predictions are secret, no other seat has made one."""
         deck, choices = self.truth(view, rng)
         assert isinstance(view, HighCardView), "or there is no truth"
         state = HighCardState(view.seats, view.rounds, view.low, Redealt(view.round, deck, rng))
@@ -238,7 +239,7 @@ class HighCard:
         return [self.sample(view, rng) for _ in range(count)]
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """A deal that the view allows."""
+        """Return a deal that the view allows."""
         if not isinstance(view, HighCardView) or (len(view.takers) == HAND and view.round + 1 == view.rounds):
             raise ViewError("no view of High Card in progress")
         hidden = [card for card in range(len(CARDS)) if card not in view.hand + view.plays]

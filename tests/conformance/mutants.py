@@ -1,4 +1,4 @@
-"""A game with one thing wrong: loaded from the engine's own sources, one text in them replaced, beside the real one."""
+"""Games with one fault each: a game's sources with one text replaced, loaded beside the original."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from engine.game import Game
 
 
 class Mutant(NamedTuple):
-    """What is wrong, and where."""
+    """A fault and its place."""
 
     rule: str
-    """The rule as the mutant has it."""
+    """The rule as the mutant applies it."""
     game: str
     module: str
     old: str
-    """Text that its source has once."""
+    """Text that occurs exactly once in the source."""
     new: str
 
 
 class _Sources(MetaPathFinder, Loader):
-    """Imports one game from its sources."""
+    """An importer that loads one game from its sources."""
 
     def __init__(self, mutant: Mutant) -> None:
         self._mutant = mutant
@@ -53,12 +53,12 @@ class _Sources(MetaPathFinder, Loader):
 
 
 def source_of(game: str, module: str) -> Path:
-    """The file of a game's module."""
+    """Return the file of a game's module."""
     return Path(engine.__path__[0]) / game / f"{module}.py"
 
 
 def mutated(mutant: Mutant) -> Game:
-    """The mutant's game; every import but this one goes on to find the real one."""
+    """Return the mutant's game; all other imports find the original modules."""
     assert source_of(mutant.game, mutant.module).is_file(), f"engine/{mutant.game} has no module {mutant.module}"
     package = f"engine.{mutant.game}"
     real = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}

@@ -1,7 +1,7 @@
-"""The pieces a game consists of, each with the file it belongs in and a probe that says what is missing of it.
+"""The pieces of a game, each with its file and a probe that finds faults.
 
-`House` is where they are looked for: this house, or one of a test's own with a made-up game in it. The probes only ask
-whether a piece is there and whole; whether it is right, the other tests of this folder ask.
+The probes look in a `House`: the real one, or a test's own with a made-up game. They only check that a piece exists and
+is complete; the other tests of this folder check that it is correct.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _RULING: Final = re.compile(r"^\*\*([A-Z]+\d+)\b", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """Everything a piece of a game can be in."""
+    """The places in which a game's pieces may be."""
 
     root: Path
     games: Mapping[str, Game]
     own_fields: frozenset[str]
-    """The games that have fields of their own in `Decision` and `RoundReport`; no further game gets one."""
+    """The games that have their own fields in `Decision` and `RoundReport`. Later games get none."""
     views: Mapping[type, Any]
     """Codecs of views, by their type."""
     rounds: Mapping[type, Any]
     renderers: Mapping[str, Any]
     bots: Mapping[str, Any]
     frozen: Mapping[tuple[str, str], Any]
-    """What house bots are, by game and name."""
+    """Versions and choices of the house bots, by game and name."""
 
     def text(self, file: str) -> str | None:
         """Return the text of a file; None if there is none."""
@@ -48,7 +48,7 @@ class House:
         return path.read_text(encoding="utf-8") if path.is_file() else None
 
     def names(self) -> list[str]:
-        """The games that are here or begun: those registered, and those with a folder of rules in the engine."""
+        """The games that are registered, and those with a folder of rules in the engine."""
         folders = {path.parent.name for path in (self.root / "engine").glob("*/game.py")}
         return sorted({*self.games, *folders})
 
@@ -70,7 +70,7 @@ class Piece(NamedTuple):
 
     name: str
     file: str
-    """With {game} for the game's name."""
+    """Path of the file, with {game} for the game's name."""
     probe: Callable[[House, str, str], str | None]
     """(house, game, file) → the fault; None if the piece is complete."""
 
@@ -223,13 +223,13 @@ PIECES: Final = (
 
 
 def missing(house: House, game: str) -> list[str]:
-    """What a game lacks, a sentence a piece."""
+    """Return what a game lacks, one sentence for each piece."""
     found = [piece.missing(house, game) for piece in PIECES]
     return [sentence for sentence in found if sentence is not None]
 
 
 def need(game: Game, *names: str) -> None:
-    """Fails with the sentence of a piece that a test cannot do without."""
+    """Fail with the sentence of a missing piece without which a test cannot run."""
     for piece in PIECES:
         sentence = piece.missing(HOUSE, game.name) if piece.name in names else None
         if sentence:

@@ -1,6 +1,7 @@
-"""What the engine of every game promises, as plain functions that raise AssertionError where a game breaks its word.
+"""The promises of every game's engine, as plain functions that raise AssertionError if a game breaks them.
 
-The tests apply them to every game of the registry, and to a made-up one to prove that they see what they should.
+The tests apply them to every game of the registry. They also apply them to a made-up game, to prove that faults are
+found.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from engine.observation import Field
 from tests.conformance.table import Table, tables
 
 MOST_CHOICES: Final = 50_000
-"""A game that is not over after so many never ends."""
+"""A game with more choices than this counts as endless."""
 
 
 class Listening:
@@ -133,7 +134,7 @@ def _is_sound(table: Table, state: State[Any, Any]) -> None:
 
 
 def every_legal_action_can_be_made(table: Table) -> None:
-    """And leads to a sound state: tried on all actions of a tenth of the positions."""
+    """Every legal action leads to a valid state: tried for all actions of a tenth of the positions."""
     rng = Random(str(table))
     for state in table.walk(16, rng):
         if state.player == OVER or rng.random() > 0.1:
@@ -160,7 +161,9 @@ def the_server_alone_can_play_it_to_its_end(table: Table) -> None:
 
 
 def the_list_of_its_actions_is_the_game(table: Table) -> None:
-    """Determinism and replay: fed to a fresh state, the list gives the same facts, asked for on the way or not."""
+    """Determinism and replay: the actions give the same facts in a new state, whether or not facts are read on the
+    way.
+    """
     rng = Random(str(table))
     state = table.new(2)
     history, course = [], [table.facts(state)]
@@ -208,11 +211,11 @@ COPIES: Final[dict[str, Callable[[State[Any, Any]], State[Any, Any]]]] = {
     "deepcopy": deepcopy,
     **{f"pickle {number}": partial(_pickled, number) for number in range(2, pickle.HIGHEST_PROTOCOL + 1)},
 }
-"""Ways to make another state of one, which know nothing of games."""
+"""Ways to copy a state that need no knowledge of the game."""
 
 
 def a_copy_plays_on_as_the_game_does(table: Table) -> None:
-    """However it was copied, and copies of imagined games, too. What happens to one happens to no other."""
+    """However it was copied, and also for copies of sampled games. Changes of one do not affect the other."""
     rng = Random(str(table))
     for state in table.walk(5, rng):
         if state.player != OVER and rng.random() > 0.01:
@@ -230,7 +233,7 @@ def a_copy_plays_on_as_the_game_does(table: Table) -> None:
 
 
 def _play_on(table: Table, state: State[Any, Any]) -> None:
-    """Play some rounds, the same in the same position; now and then a seat looks at its vector."""
+    """Play some rounds; equal positions lead to equal play. Sometimes a seat reads its vector."""
     chance = Random(1)
     for _ in range(200):
         if state.player == OVER:
@@ -266,7 +269,7 @@ def it_takes_numpys_numbers_and_gives_none(table: Table) -> None:
 
 
 def choices_made_at_once_may_come_in_any_order(table: Table) -> None:
-    """And nobody else notices one before all are in."""
+    """No other seat sees a choice before all have chosen."""
     rng = Random(str(table))
     for state in table.walk(4, rng):
         waiting = state.waiting()
@@ -320,7 +323,9 @@ def a_vector_is_what_its_fields_say(table: Table) -> None:
 
 
 def _both_arrays_say_it(state: State[Any, Any], seat: int, fields: Sequence[Field], vector: list[float]) -> None:
-    """An array of float32 has the same numbers; one of bytes has them within a step, where a byte reaches so far."""
+    """Check that an array of float32 has the same numbers, and one of bytes the same within a step, if a byte
+    reaches so far.
+    """
     floats, steps = array("f", [7] * len(vector)), bytearray([7] * len(vector))
     state.vector_into(seat, floats)
     state.vector_into(seat, steps)

@@ -1,4 +1,6 @@
-"""A whole match at any table, by bots of seeded chance that err, sleep or leave for a moment; and its replay file."""
+"""A whole match at any table between seeded bots that make mistakes, are late or leave for a moment; and its replay
+file.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ POLICY: Final = Policy(soft_limit=1000, bank=20_000, incidents=1000)
 
 
 def recorded(table: Table, chance: int) -> bytes:
-    """The replay file of a match that was played to its end."""
+    """Return the replay file of a match that was played to its end."""
     seed = sha256(b"seed %d" % chance).digest()
     header = Header(
         match_id=chance,
@@ -51,7 +53,7 @@ def recorded(table: Table, chance: int) -> bytes:
     put(Begun(Instant(0)))
     while not match.over:
         now += rng.randrange(200)
-        if not queue:  # every open decision is before somebody silent
+        if not queue:  # every open decision is due before any bot is silent
             assert match.deadline is not None
             now = max(now, match.deadline)
             put(Returned(Instant(now), rng.randrange(table.seats)))
@@ -63,7 +65,7 @@ def recorded(table: Table, chance: int) -> bytes:
                 put(Left(Instant(now), ask.seat))
                 put(Returned(Instant(now), ask.seat))
             case 1:
-                pass  # never answers
+                pass  # this bot never answers
             case 2:
                 put(Acted(Instant(now), ask.seat, ask.decision, rng.randrange(-1, 300)))
             case _:

@@ -21,17 +21,17 @@ from tests.conformance.table import Table
 
 PLAIN: Final = (int, bool, str, bytes, type(None))
 MOST_WORLDS: Final = 40
-"""Worlds compared for one table and seed, spread over the game."""
+"""Number of worlds compared for one table and seed, spread over the game."""
 
 
 class NoView(NamedTuple):
-    """What no game shows."""
+    """A view that no game has."""
 
     seat: int
 
 
 def worlds(table: Table, seed: int) -> Iterator[tuple[State[Any, Any], State[Any, Any], int]]:
-    """Positions of a random game, each with another truth that a seat's view allows, and the seat."""
+    """Yield positions of a random game, each with another truth that a seat's view allows, and that seat."""
     rng = Random(f"{table} {seed}")
     positions = [state.clone() for state in table.walk(seed, rng) if state.player != OVER]
     for state in rng.sample(positions, min(MOST_WORLDS, len(positions))):
@@ -40,7 +40,7 @@ def worlds(table: Table, seed: int) -> Iterator[tuple[State[Any, Any], State[Any
 
 
 def two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart(table: Table) -> None:
-    """View, vector, legal actions and what the server would play: a view sampled from gives the same view again."""
+    """View, vector, legal actions and the server's choice are equal; a sampled view can be sampled from again."""
     differ = 0
     for state, other, seat in worlds(table, 5):
         assert other.view(seat) == state.view(seat)
@@ -74,7 +74,7 @@ def a_sampled_world_is_a_game_like_any_other(table: Table) -> None:
 
 
 def many_sampled_worlds_are_games_like_any_other(table: Table) -> None:
-    """Played to their end, so that later rounds are dealt, too: each by itself."""
+    """Each is played to its end, so that later rounds are dealt, too."""
     rng = Random(str(table))
     positions = [state.clone() for state in table.walk(12, rng) if state.player != OVER]
     differ = 0
@@ -110,7 +110,7 @@ def many_sampled_worlds_are_games_like_any_other(table: Table) -> None:
 
 
 def a_sampled_truth_is_dealt_and_played_to_the_view(table: Table) -> None:
-    """Of first rounds, which a new game begins with; what one source of chance makes of it, `sample` plays."""
+    """In the first round, with which a new game begins. With the same randomness `sample` plays the same."""
     rng = Random(str(table))
     positions = [state.clone() for state in table.walk(11, rng) if state.round == 0 and state.player != OVER]
     for state in rng.sample(positions, min(12, len(positions))):
@@ -140,7 +140,7 @@ def a_view_of_no_game_in_progress_is_refused(table: Table) -> None:
             world = table.game.sample(view, Random(1))
         except ViewError:
             continue
-        # The end may look to a seat as if somebody's last choice were still due.
+        # a seat may believe at the end that another's last choice is still due
         assert world.player != OVER
         assert world.view(seat) == view
 
@@ -157,7 +157,7 @@ def nothing_secret_is_reachable_from_a_view_or_report(table: Table) -> None:
 
 
 def _unplain(hint: Any, seen: set[Any]) -> set[Any]:
-    """The types reachable from a type hint that are no plain values."""
+    """Return the types reachable from a type hint that are not plain values."""
     if hint in PLAIN or hint in seen or hint is Ellipsis:
         return set()
     seen.add(hint)

@@ -14,7 +14,7 @@ from engine.game import Game
 RENAMED = {"hand_size": "cards_each"}
 """Fields of the engine that have another name in the protocol."""
 ABSENT_FOR_0 = {"rounds", "target"}
-"""Optional numbers for which the engine has 0."""
+"""Optional numbers for which the engine uses 0."""
 
 
 def sent_fields(value: Any, message: Descriptor) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def _named(value: Any, fields: Any) -> dict[str, Any]:
 def _sent(field: FieldDescriptor | None, value: Any) -> Any:
     if field is None:
         return value
-    if field.message_type is not None:  # a map by seat, which the engine has as a list of numbers plus one
+    if field.message_type is not None:  # a map by seat, which the engine stores as a list of numbers plus one
         return {seat: number - 1 for seat, number in enumerate(value) if number}
     if field.has_presence and field.name in ABSENT_FOR_0:
         return value or None
@@ -40,7 +40,7 @@ def _sent(field: FieldDescriptor | None, value: Any) -> Any:
 
 
 def view_of(decision: play_pb2.Decision, game: Game) -> Any:
-    """Return the view of a decision, read by the catalogue where the protocol has no field for the game."""
+    """Return the view of a decision; read it by the catalogue if the protocol has no field for the game."""
     return getattr(decision, game.name) if decision.WhichOneof("view") else _read(decision.other, game)
 
 

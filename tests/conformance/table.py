@@ -1,4 +1,4 @@
-"""The tables a game can be played at: every number of seats with every set of options, found from the game alone."""
+"""The tables of a game: every number of seats with every set of options, derived from the game alone."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from engine.game import OVER, Game, Option, OptionError, OptionSpec, State
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A game with so many seats and these options, all of them named."""
+    """A game with a number of seats and a value for each option."""
 
     game: Game
     seats: int
     options: Mapping[str, Option]
     chance: int = 0
-    """Another number gives other deals and choices."""
+    """Seed of deals and choices."""
 
     def __str__(self) -> str:
         given = {spec.name: spec.default for spec in self.game.options}
@@ -29,25 +29,25 @@ class Table:
         return "-".join([self.game.name, str(self.seats), *changed, *chance])
 
     def new(self, seed: int = 0) -> State[Any, Any]:
-        """A game about to begin; the same seed gives the same deals."""
+        """Return a new game; the same seed gives the same deals."""
         return self.game.new(self.seats, SeededDecks(b"%16d%16d" % (self.chance, seed)), **self.options)
 
     def choose(self, state: State[Any, Any], seat: int, rng: Random) -> int:
-        """A legal action: any kind as likely as any other, because rare kinds are where rules and secrets meet."""
+        """Return a legal action. All kinds are equally likely, because rare kinds concern rules and secrets most."""
         by_kind: dict[str, list[int]] = {}
         for action in state.legal(seat):
             by_kind.setdefault(self.game.actions[action].kind, []).append(action)
         return rng.choice(by_kind[rng.choice(sorted(by_kind))])
 
     def step(self, state: State[Any, Any], rng: Random) -> tuple[int, int]:
-        """One of the seats that owe a choice makes it; returns the action and the seat."""
+        """Make a choice for one of the seats that owe one; return the action and the seat."""
         seat = rng.choice(state.waiting())
         action = self.choose(state, seat, rng)
         state.apply(action, seat)
         return action, seat
 
     def walk(self, seed: int, rng: Random) -> Iterator[State[Any, Any]]:
-        """One state, before every choice of a whole game and after the last."""
+        """Yield one state, before every choice of a whole game and after the last."""
         state = self.new(seed)
         yield state
         while state.player != OVER:
@@ -55,7 +55,7 @@ class Table:
             yield state
 
     def facts(self, state: State[Any, Any]) -> tuple[Any, ...]:
-        """All that can be asked of a state."""
+        """Return all facts about a state."""
         return (
             state.player,
             state.round,
@@ -69,7 +69,9 @@ class Table:
 
 
 def tables(game: Game) -> list[Table]:
-    """Every table of a game: yes and no of every yes/no option, the default and one more of every number."""
+    """Return every table of a game: both values of every yes/no option, and the default and another value of the
+    others.
+    """
     found = []
     for seats, values in product(game.seats, product(*map(_values, game.options))):
         table = Table(game, seats, {spec.name: value for spec, value in zip(game.options, values, strict=True)})

@@ -1,6 +1,6 @@
-"""A game with all its pieces fails nothing: Leduc poker, which has no tricks, no hands and no third seat, is added.
+"""A game with all its pieces passes every test: Leduc poker, without tricks, hands or a third seat, is added.
 
-That happens in a copy of the repository, whose own tests and programs are then run as its author would run them.
+It is added to a copy of the repository, whose tests and programs are then run as its author would run them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.interop.interop_rig import tool
 pytestmark = [pytest.mark.process, pytest.mark.sources_only("it runs a copy of the sources")]
 
 OTHERS = ("--ignore=tests/conformance/test_conformance_added_game.py",)
-"""Arguments of pytest that leave out this file."""
+"""Arguments of pytest that exclude this file."""
 IN_GO = "sdk_for_go"
 """Part of the name of the game's test that needs Go."""
 GUESTS = "tests/end_to_end/test_leduc_without_its_code.py"
@@ -27,19 +27,19 @@ WHOLE = (
     "tests/tools/test_tools_compile.py",
     "tests/test_library.py",
 )
-"""Tests that name no game, or the lists of all; the long test runs every other one, too."""
+"""Tests that name no game, or all games; the long test runs every other test, too."""
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository with the game in it."""
+    """Return a copy of the repository with the game in it."""
     folder = tmp_path_factory.mktemp("added") / "arena"
     add_game(folder)
     return folder
 
 
 def test_neither_the_protocol_nor_an_sdk_changes(tree: Path) -> None:
-    """Nor what is generated of them. Of clients/javascript, which verifies deals and is no SDK, one file is new."""
+    """Nor does generated code. In clients/javascript, which verifies deals and is not an SDK, one file is new."""
     files = [path for folder in ("proto/arena", "clients") for path in (tree / folder).rglob("*") if path.is_file()]
     there = {path.relative_to(tree): path.read_bytes() for path in files if "__pycache__" not in path.parts}
     new = [path for path, content in there.items() if not same_as_here(path, content)]
@@ -51,7 +51,7 @@ def same_as_here(path: Path, content: bytes) -> bool:
 
 
 def test_every_test_of_the_game_passes(tree: Path) -> None:
-    """Every test of the repository whose parameters name the new game, but for the one in Go."""
+    """Every test with the new game among its parameters, except the one in Go."""
     ran = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", f"{NAME} and not {IN_GO}", *OTHERS)
     assert ran.returncode == 0, ran.stdout[-8000:]
 
@@ -69,7 +69,7 @@ def test_every_test_of_all_games_passes(tree: Path) -> None:
 
 
 def test_a_server_and_bots_play_it_rate_it_and_show_it(tree: Path) -> None:
-    """Three processes with the SDK, house bots at their tables, a ladder, a replay that both verifiers find true."""
+    """Three processes with the SDK, house bots at their tables, a ladder, and a replay that both verifiers accept."""
     data = str(tree / "played")
     shown = run(tree, "-m", "arena.cli", "demo", "--game", NAME, "--seconds", "2", "--data", data)
     assert shown.returncode == 0, shown.stdout
@@ -96,7 +96,7 @@ def test_a_server_and_bots_play_it_rate_it_and_show_it(tree: Path) -> None:
 
 @pytest.mark.long
 def test_nothing_else_fails_for_it(tree: Path) -> None:
-    """The whole suite but for this file and the benchmarks, which measure time."""
+    """The whole suite, except this file and the benchmarks, which measure time."""
     ran = run(
         tree,
         "-m",

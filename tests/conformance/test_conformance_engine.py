@@ -27,7 +27,7 @@ def test_a_game_keeps_its_promise(game: Game, promise: Callable[[Game], None]) -
 
 
 THOROUGH = {promises.a_copy_plays_on_as_the_game_does, promises.it_takes_numpys_numbers_and_gives_none}
-"""Promises that take more than half of the time of all."""
+"""Promises that take more than half of the total time."""
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)

@@ -1,4 +1,4 @@
-"""The net itself is tried: engines that break their word, each in one way, and the promise that must catch it."""
+"""The promises are effective: engines that break one each, and the promise that must find it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The house bots of every game choose legally at every table, and the same whenever they are asked the same."""
+"""House bots of every game choose legally at every table, and always choose the same in the same position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every game has all its pieces; each test that fails names a piece and the file it belongs in."""
+"""Every game has all its pieces; a failing test names the piece and its file."""
 
 from __future__ import annotations
 

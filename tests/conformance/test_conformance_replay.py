@@ -1,4 +1,4 @@
-"""A match of every game is recorded, read, found true, and drawn, at every table."""
+"""A match of every game is recorded, read, verified and drawn, at every table."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_match_is_recorded_read_and_verified(played: Played) -> None:
 
 @pytest.mark.thorough
 def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None:
-    """The first answer that was free: whatever it chose, the report of its round shows it."""
+    """The first free answer is changed; the report of its round shows any choice."""
     made, other = next(
         (step.made, action)
         for before, step in pairwise(played.course.steps)
@@ -70,7 +70,7 @@ def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None
 
 
 def drawn(what: RenderableType) -> str:
-    """At the width promised, without colour."""
+    """Draw at the promised width, without colour."""
     console = Console(file=StringIO(), width=80, color_system=None, legacy_windows=False)
     console.print(what)
     text = console.file.getvalue()  # type: ignore[attr-defined] # it is the StringIO above

@@ -1,4 +1,4 @@
-"""The net itself is tried: a made-up third game passes, and a piece it lacks is told by name and file."""
+"""The probes are effective: a made-up third game passes, and a missing piece is reported by name and file."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ def test_a_piece_left_out_is_named_with_its_file(house: House, piece: Any) -> No
     assert any(
         sentence.startswith(f"high_card lacks {piece.name}: {piece.file.format(game=NAME)} ") for sentence in sentences
     )
-    # Without the English rules the others have nothing to be compared with; everything else is told alone.
+    # without the English rules the other languages have nothing to be compared with; all other pieces are reported
+    # alone
     assert len(sentences) == 1 or piece.name == "its rules in English"
 
 

@@ -26,13 +26,13 @@ TO_TRAVEL = ("its messages", "its line for views", "its line for rounds")
 
 
 def sent(state: State[Any, Any], seat: int, *, asked: bool) -> bytes:
-    """The bytes of a question to a seat, or of its view alone."""
+    """Return the bytes of a question to a seat, or of its view alone."""
     legal = state.legal(seat) if asked else ()
     return encode(Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))]))
 
 
 def same(message: Any, value: Any, besides: frozenset[str] = frozenset()) -> None:
-    """The message has the fields of the view or report and no others, with their values."""
+    """Check that the message has exactly the fields of the view or report, with their values."""
     values = sent_fields(value, message.DESCRIPTOR)
     names = values.keys() - besides
     assert {field.name for field in message.DESCRIPTOR.fields} == names

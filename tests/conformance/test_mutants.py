@@ -1,4 +1,4 @@
-"""Rules that are slightly wrong, planted one at a time: each must show in the fingerprint or beside the oracle."""
+"""Slightly wrong rules, one at a time: each must change the fingerprint or differ from the oracle."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ BESIDE = pytest.mark.parametrize(
 
 
 def unmutated(mutant: Mutant) -> Game:
-    """The same game, taken the same way, with nothing replaced."""
+    """Return the same game, loaded in the same way without a replacement."""
     return mutated(mutant._replace(new=mutant.old))
 
 
@@ -291,7 +291,10 @@ def test_a_wrong_rule_shows_in_the_fingerprint(case: str, mutant: Mutant) -> Non
 
 
 def play_beside_the_oracle(game: Game, games: int) -> None:
-    """Plays random games of it beside the oracle: AssertionError when they differ."""
+    """Play random games of it beside the oracle.
+
+    Raises AssertionError if they differ.
+    """
     for seed in range(games):
         random = Random(seed)
         seats = random.choice(game.seats)

@@ -1,4 +1,4 @@
-"""Every line of play of small deals, counted by the engine, by the naive games, and by what is written down."""
+"""Lines of play of small deals: the counts of the engine, of the naive games and in the files are equal."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_game_that_is_over_is_its_own_end() -> None:
 
 
 def plays(seats: int, hand: int) -> list[int]:
-    """Lines after each play where every seat may always play any of its cards."""
+    """Return the number of lines after each play if every seat may always play any card."""
     done = [(trick, seat) for trick in range(hand) for seat in range(seats)]
     return [prod(hand - trick for trick, _ in done[: choice + 1]) for choice in range(len(done))]
 
@@ -111,19 +111,19 @@ def deal(hands: Sequence[Sequence[str]], turned: str, **more: Any) -> Case:
 
 
 def both(name: str, case: Case) -> Fingerprint:
-    """What is counted, by two engines that agree."""
+    """Return the counts of two engines that must agree."""
     counted = count(RULES[name].game, case)
     assert count_plainly(RULES[name], case) == counted
     return counted
 
 
 VALUES = [1, 2, 3, 5, 7, 10]
-"""Of cards of 6th Sense that have no effect."""
+"""Values of cards of 6th Sense without an effect."""
 
 
 @pytest.mark.parametrize(("seats", "hand"), [(2, 2), (3, 2), (4, 2), (5, 2), (6, 2), (2, 3), (3, 3)])
 def test_6th_sense_without_anything_to_follow_is_factorials(seats: int, hand: int) -> None:
-    """hand^seats predictions, then (hand−1)! orders of play a seat: who holds one colour may always play anything."""
+    """hand^seats predictions, then (hand−1)! orders of play for each seat: a seat with one colour may play any card."""
     hands = [
         [f"{SIXTH_SENSE.colours[seat % 5]} {value}" for value in VALUES[seat // 5 * 3 :][:hand]]
         for seat in range(seats)
@@ -135,7 +135,7 @@ def test_6th_sense_without_anything_to_follow_is_factorials(seats: int, hand: in
 
 
 def test_6th_sense_within_one_colour_is_factorials_too() -> None:
-    """Everybody follows with everything."""
+    """Every card follows the lead."""
     hands = [["red 1", "red 2", "red 3"], ["red 5", "red 7", "red 10"], ["red 11", "red 13", "red 14"]]
     assert both("sixth_sense", deal(hands, "blue 1")).lines[-1] == 3**3 * factorial(2) ** 3
 
@@ -150,14 +150,16 @@ def test_6th_sense_with_a_card_of_the_led_colour_each_is_decided_by_the_lead(sea
 
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 def test_6th_sense_plays_a_6_9_in_two_ways_and_a_0_as_itself_or_on_any_card(seats: int) -> None:
-    """Seat 1 leads with its 6/9 as all others; seat 0 comes last, with a 0 and `seats` − 1 cards to lay it on."""
+    """Seat 1 leads with its 6/9, like all others. Seat 0 comes last, with a 0 and `seats` − 1 cards on which to lay
+    it.
+    """
     hands = [["red 0", "red 1"], *([f"{colour} 6/9", f"{colour} 5"] for colour in SIXTH_SENSE.colours[: seats - 1])]
     counted = both("sixth_sense", deal(hands, "green 1", opening=[f"predict {hand[1]}" for hand in hands]))
     assert counted.lines[-1] == 2 ** (seats - 1) * seats
 
 
 def test_6th_sense_with_the_trump_turned_late_has_the_same_lines() -> None:
-    """The trump is another's secret until then, but nobody's choices depend on it."""
+    """The trump is secret until then, but no choice depends on it."""
     cases = {case.name: case for case in FILES["sixth_sense"][1]}
     at_once, late = cases["four seats, any prediction"], cases["four seats, the trump turned late"]
     assert (at_once.hands, at_once.turned, late.options) == (late.hands, late.turned, {"late_trump": True})
@@ -166,7 +168,7 @@ def test_6th_sense_with_the_trump_turned_late_has_the_same_lines() -> None:
 
 @pytest.mark.parametrize(("seats", "hand"), [*((seats, 1) for seats in NULLERN.seats), (2, 2), (3, 2), (4, 2), (2, 3)])
 def test_nullern_without_a_trump_is_factorials(seats: int, hand: int) -> None:
-    """(hand+1)^seats bids, then hand! orders of play a seat."""
+    """(hand+1)^seats bids, then hand! orders of play for each seat."""
     cards = [f"{colour} {value}" for value in range(1, 21) for colour in ("red", "yellow", "green")]
     hands = [cards[seat * hand : (seat + 1) * hand] for seat in range(seats)]
     counted = both("nullern", deal(hands, "blue 1", round=hand - 1))
@@ -177,7 +179,9 @@ def test_nullern_without_a_trump_is_factorials(seats: int, hand: int) -> None:
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5])
 def test_nullern_with_a_trump_each_leaves_a_choice_only_where_none_was_led(seats: int) -> None:
-    """Two cards, one of them trump: led, it draws all others; else each of them has two choices. The rest is forced."""
+    """Two cards, one of them trump. If a trump is led, it draws all others; otherwise each seat has two choices. The
+    rest is forced.
+    """
     hands = [[f"blue {seat + 1}", f"red {seat + 1}"] for seat in range(seats)]
     counted = both("nullern", deal(hands, "blue 20", round=1))
     assert counted.lines[-1] == 3**seats * (1 + 2 ** (seats - 1))

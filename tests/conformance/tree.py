@@ -1,4 +1,4 @@
-"""A copy of the repository to which a game was added: its files, and its lines in the lists of games."""
+"""A copy of the repository to which a game is added: the game's files, and its entries in the lists of games."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 PIECES: Final = Path(__file__).parent / "betting"
-"""Laid out like the repository."""
+"""The folder of the game's files, laid out like the repository."""
 NAME: Final = "leduc"
 _KIND: Final = "Leduc"
 _LEFT_OUT: Final = shutil.ignore_patterns(
@@ -55,7 +55,7 @@ _LINES: Final = {
         (r"^(FROZEN = \{\n)", rf'\1    ("{NAME}", "house-random"): ("d61a566b", "4b55b94d"),\n'),
     ],
 }
-"""What the author of the game writes into files that are there already: a place, and what comes to it."""
+"""The game's lines in existing files: a place, and the text added there."""
 
 
 def add_game(tree: Path) -> None:
@@ -77,7 +77,7 @@ def add_game(tree: Path) -> None:
 
 
 def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A Python program in the copy, which finds nothing of the repository itself."""
+    """Run a Python program in the copy, without access to the repository itself."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "PYTEST", "PYTHON"))}
     env["PYTHONPATH"] = os.pathsep.join((str(tree), str(tree / "clients" / "python")))
     command = [sys.executable, *arguments]

@@ -1,7 +1,8 @@
-"""Where the servers of a trial come from: a process that has imported everything and forks one for each line it reads.
+"""The process from which the servers of a trial come. It has imported everything, and forks a server for each line
+it reads.
 
-So a server is there in a fraction of a second. A line is JSON: the step to die at or "", the time, options and log.
-What is said in turn: the server's pid, whatever the server says, and how it ended.
+So a server starts within a fraction of a second. A line is JSON: the step at which to die or "", the time, options and
+log. The output lines are, in turn, the server's pid, the server's own output, and how it ended.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A seeded bot as a separate process: its choices depend only on its seed and the view.
 
-It notes every question before it answers, and every result that it gets, each with one write, for the judge to read.
+It records every question before it answers, and every result, each with one write, so that the judge can read them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ GAMES = ("sixth_sense", "nullern")
 
 
 def choice(seed: str, view: bytes, legal: Sequence[int]) -> int:
-    """The action a bot of this seed chooses."""
+    """Return the action that a bot with this seed chooses."""
     digest = hashlib.sha256(f"{seed} {list(legal)} ".encode() + view).digest()
     return legal[int.from_bytes(digest[:8]) % len(legal)]
 
 
 def fingerprint(view: bytes, legal: Sequence[int]) -> str:
-    """What a question comes to."""
+    """Return a digest of a question."""
     return hashlib.sha256(f"{list(legal)} ".encode() + view).hexdigest()[:16]
 
 
@@ -62,7 +62,8 @@ class CrashBot(Bot):
 
 
 def main(address: str, name: str, seed: str, capacity: str, thinks: str, directory: str) -> None:
-    # Servers die here every second or two; waiting for up to half a minute, as bots do, would leave nothing to kill.
+    # servers die every second or two here; pauses of up to half a minute, as bots make them, would leave no match to
+    # kill
     connection.LONGEST_WAIT = 0.3
     bot = CrashBot(name, seed, int(capacity), float(thinks), Path(directory, f"{name}.notes"))
     run(bot, address, token_file=Path(directory, f"{name}.token"))

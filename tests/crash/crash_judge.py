@@ -1,7 +1,7 @@
-"""The judge of a trial: every match must be what it would have been undisturbed, seen through the eyes of its bots.
+"""The judge of a trial: every match must be the same as without disturbance, as seen by its bots.
 
-It plays each match again with the same seed and nonces: the same bots must have been asked the same, have chosen the
-same and have come to the same end, although their server died again and again.
+The judge plays each match again with the same seed and nonces. The bots must have got the same questions, have chosen
+the same actions and have reached the same end, although their server died again and again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from engine.deal import SeededDecks, match_key
 from tests.crash.crash_bot import choice, fingerprint
 
 FAIR = (Ask, Show, Over, Hold, Release, Back)
-"""Effects that are allowed in a match in which only the server misbehaves: no seat is forced, missed or replaced."""
+"""Effects that are allowed in a match in which only the server misbehaves: no seat is forced, late or replaced."""
 
 
 def journal_of(data: Path) -> dict[int, list[str]]:
-    """Match → the lines that the journal has of it, as far as they are whole."""
+    """Return by match the complete lines in the journal."""
     found: dict[int, list[str]] = {}
     for path in sorted((data / "journal").glob("*.log")):
         with path.open("rb") as file:
@@ -56,29 +56,29 @@ class Move(NamedTuple):
 
     bot: str
     question: str
-    """Its fingerprint."""
+    """Digest of the question."""
     action: int
 
 
 @dataclass
 class Course:
-    """What happened in a match that was recorded."""
+    """The course of a recorded match."""
 
     moves: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Decision → the bot that made it and what it chose."""
+    """By decision, the bot that made it and its choice."""
     over: Over | None = None
     restored: int = 0
-    """Deaths of the server it lived through."""
+    """Number of the server's deaths that it survived."""
     least_bank: int = 1 << 62
-    """Microseconds in the bank of whoever had the least."""
+    """Smallest bank of any seat, in microseconds."""
 
 
 @dataclass
 class Calm:
-    """A match that nothing disturbed."""
+    """The same match without disturbance."""
 
     moves: dict[int, Move] = field(default_factory=dict)
-    """By decision."""
+    """Moves by decision."""
     over: Over | None = None
 
 
@@ -88,24 +88,24 @@ def _match(header: Header) -> Match:
 
 
 def question(ask: Ask) -> tuple[bytes, str]:
-    """The bytes of its view as a bot sees it, and its fingerprint."""
+    """Return the bytes of a question's view as a bot sees them, and its digest."""
     (decision,) = play_pb2.PlayResponse.FromString(encode(Outgoing(questions=[Question(0, ask)]))).decisions
     view = getattr(decision, decision.WhichOneof("view") or "").SerializeToString(deterministic=True)
     return view, fingerprint(view, list(ask.legal))
 
 
 class Witness:
-    """Follows one match through the journals that its servers leave."""
+    """Follows one match through the journals of its servers."""
 
     def __init__(self, header: str) -> None:
         self.asked: dict[int, Ask] = {}
-        """Decision → the question, for all that the inputs bring about."""
+        """By decision, the question, for all questions that follow from the inputs."""
         self._lines = [header]
         self._match = _match(read_unfinished(self._lines, "journal")[0])
-        self._read(Begun(Instant(0)))  # it begins by itself where its first server came no further
+        self._read(Begun(Instant(0)))  # the match begins here if its first server did not get that far
 
     def follow(self, lines: Sequence[str]) -> None:
-        """Takes what a journal has of the match: all that journals had before, and more."""
+        """Read a journal's lines of the match, which include all lines of earlier journals."""
         known = len(self._lines)
         assert lines[:known] == self._lines, f"the journal has lost something of {lines[0][:100]}"
         for event in read_unfinished([lines[0], *lines[known:]], "journal")[1]:
@@ -118,7 +118,7 @@ class Witness:
 
 
 def course_of(header: Header, inputs: Sequence[Input]) -> Course:
-    """A match as it was recorded."""
+    """Return the course of a match from its record."""
     match, course = _match(header), Course()
     for event in inputs:
         effects = match.receive(event)
@@ -136,7 +136,7 @@ def course_of(header: Header, inputs: Sequence[Input]) -> Course:
 
 
 def undisturbed(header: Header, seeds: Mapping[str, str]) -> Calm:
-    """The same match played to its end without any server."""
+    """Play the same match to its end without a server."""
     match, calm = _match(header), Calm()
     house = {bot.name: bot for bot in named_bots(header.game.name)}
     chance = match_key(header.seed, header.nonces)

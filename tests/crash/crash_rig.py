@@ -1,4 +1,4 @@
-"""A server that dies again and again on the same data and port, and bots that live through it."""
+"""A server that dies again and again on the same data and port, and bots that survive it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from tests.end_to_end.e2e_rig import audit
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
-"""Seconds after which a trial gives up; only ever reached when it fails."""
+"""Seconds after which a trial fails."""
 TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nullern:3", "nullern:5")
 SLOWNESS = 1_000_000
-"""Microseconds that a busy machine may cost a bot beyond its soft limits; the servers' deaths take many times that."""
+"""Microseconds that a busy machine may cost a bot beyond its soft limits. The deaths of servers take much longer."""
 QUIET = {"HELD", "RELEASED", "BACK", "DRAINING", "WITHDRAWN"}
-"""The kinds of notices that a bot may get if only the server misbehaves."""
+"""Notices that a bot may get if only the server misbehaves."""
 
 
 def until(done: Callable[[], object], what: str) -> None:
-    """Waits until something holds that only a look can tell."""
+    """Wait until a condition holds that can only be checked repeatedly."""
     end = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < end, f"waited in vain for: {what}"
@@ -44,7 +44,9 @@ def until(done: Callable[[], object], what: str) -> None:
 
 
 def seed() -> str:
-    """What all chance of a trial comes from, but the server's own: CRASH_SEED or a new one. Shown when a test fails."""
+    """Seed of all randomness of a trial except the server's own: CRASH_SEED or a new one. It is shown if a test
+    fails.
+    """
     chosen = os.environ.get("CRASH_SEED") or os.urandom(4).hex()
     print(f"CRASH_SEED={chosen}")
     return chosen
@@ -56,23 +58,23 @@ class Asked(NamedTuple):
     match_id: int
     decision: int
     question: str
-    """Its fingerprint."""
+    """Digest of the question."""
     action: int
 
 
 @dataclass
 class Notes:
-    """What one bot has noted."""
+    """The records of one bot."""
 
     path: Path
     asked: list[Asked] = field(default_factory=list)
     told: dict[int, tuple[int, list[int], list[int]]] = field(default_factory=dict)
-    """Match → its seat, the scores and the places."""
+    """By match, its seat, the scores and the places."""
     noticed: Counter[str] = field(default_factory=Counter)
     _read: int = 0
 
     def read(self) -> Notes:
-        """Reads what is new."""
+        """Read new records."""
         with self.path.open("rb") as file:
             file.seek(self._read)
             content = file.read()
@@ -93,7 +95,7 @@ class Notes:
 
 
 class Birthplace:
-    """The process that servers come from."""
+    """The process that starts the servers."""
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "tests.crash.birthplace"]
@@ -109,7 +111,7 @@ class Birthplace:
         self._process.stdin.write(f"{line}\n")
 
     def hear(self) -> str:
-        """The next line, waited for within bounds."""
+        """Return the next line; fail after a time limit."""
         assert self._process.stdout is not None
         hangs = threading.Timer(PATIENCE, self._process.kill)
         hangs.start()
@@ -124,7 +126,7 @@ class Birthplace:
 
 
 class Trial:
-    """One data directory and its bots, from the first server to the last."""
+    """A data directory and its bots, from the first server to the last."""
 
     def __init__(
         self, directory: Path, data: Path, chosen: str, bots: int, capacity: int, thinks: float, search: bool
@@ -138,9 +140,9 @@ class Trial:
         self.lived_through = 0
         """Matches that more than one server played."""
         self.server: int | None = None
-        """The pid of the one that runs."""
+        """The pid of the running server."""
         self._status = 0
-        """How the last one ended."""
+        """Exit status of the last server."""
         self._birthplace = Birthplace()
         self._directory = directory
         self._capacity = capacity
@@ -160,24 +162,24 @@ class Trial:
     # --- processes ---
 
     def start(self, step: str = "", time: int = 1, *, drain: float = 0.0) -> None:
-        """Starts a server, without waiting for it to be one; it dies the so-many-th time it comes to a step."""
+        """Start a server without waiting until it listens. It dies when it reaches a step for a given time."""
         options = ["--data", self.data, "--address", self._address, "--patience", "0.3", "--drain", drain, "--log-json"]
         self._birthplace.say(json.dumps([step, time, [*map(str, options), *self._options], str(self.log)]))
         self.server = int(self._birthplace.hear().removeprefix("pid "))
 
     def listens(self) -> bool:
-        """Waits until the server listens; False if it died before."""
+        """Wait until the server listens; return False if it died before."""
         return "listens on" in self._said()
 
     def _said(self) -> str:
-        """What the server says next, or how it ended."""
+        """Return the server's next output, or its exit status."""
         said = self._birthplace.hear()
         if said.startswith("ended "):
             self.server, self._status = None, int(said.removeprefix("ended "))
         return said
 
     def kill(self) -> None:
-        """Kills the server, wherever it is."""
+        """Kill the server at any moment."""
         assert self.server is not None
         os.kill(self.server, signal.SIGKILL)
         self.dead()
@@ -191,19 +193,19 @@ class Trial:
         self.look()
 
     def tear(self) -> None:
-        """Leaves half a line at the end of the journal, as if the server had died while it wrote."""
+        """Append half a line to the journal, as if the server had died while writing."""
         newest = max((self.data / "journal").glob("*.log"))
         with newest.open("ab") as file:
             file.write(b'0123abcd 1 {"in":"acted","at":')
 
     def stop(self) -> None:
-        """Has the server stop in an orderly way."""
+        """Stop the server in order."""
         assert self.server is not None
         os.kill(self.server, signal.SIGTERM)
         self._ended(0)
 
     def refused(self, why: str) -> None:
-        """Waits for a server that could not begin, and for its reason."""
+        """Wait for a server that could not start, and return its reason."""
         self._ended(1)
         assert why in self.last_words
 
@@ -214,11 +216,11 @@ class Trial:
 
     @property
     def last_words(self) -> str:
-        """The end of the servers' log."""
+        """Return the end of the servers' log."""
         return "\n".join(self.log.read_text().splitlines()[-30:])
 
     def come(self) -> None:
-        """Starts the bots, whether there is a server or not."""
+        """Start the bots, whether or not a server runs."""
         for name, own in self.seeds.items():
             command = [sys.executable, "-m", "tests.crash.crash_bot", self._address, name, own]
             with (self._directory / f"{name}.log").open("w") as log:
@@ -226,7 +228,7 @@ class Trial:
                 self._bots.append(subprocess.Popen(words, stderr=log, text=True, cwd=ROOT))
 
     def play(self) -> None:
-        """Waits until all bots are registered and have been asked something."""
+        """Wait until all bots are registered and have got a question."""
         for notes in self.notes.values():
             until(lambda notes=notes: notes.path.exists() and notes.read().asked, "every bot to play")  # type: ignore[misc]
 
@@ -236,7 +238,7 @@ class Trial:
         until(lambda: self.results() >= goal, f"{results} more results")
 
     def silence(self) -> None:
-        """Waits until the bots are asked nothing more."""
+        """Wait until the bots get no more questions."""
         known, since = -1, 0.0
 
         def silent() -> bool:
@@ -249,7 +251,7 @@ class Trial:
         until(silent, "the bots to be asked nothing more")
 
     def says(self, *words: str) -> None:
-        """Waits for the server's log to have one of these once more."""
+        """Wait until the server's log contains one of these events once more."""
 
         def said() -> int:
             return sum(map(self.log.read_text().count, words))
@@ -258,11 +260,11 @@ class Trial:
         until(lambda: said() > known, " or ".join(words))
 
     def results(self) -> int:
-        """Number of results that the bots have got."""
+        """Return the number of results that the bots have got."""
         return sum(len(notes.read().told) for notes in self.notes.values())
 
     def leave(self) -> None:
-        """Ends whatever still runs."""
+        """End all running processes."""
         if self.server is not None:
             os.kill(self.server, signal.SIGKILL)
         self._birthplace.close()
@@ -273,7 +275,7 @@ class Trial:
     # --- the judge ---
 
     def look(self) -> None:
-        """Check that the data directory accounts for everything that was shown or sent, should the server die now."""
+        """Check that the data directory accounts for everything that was shown or sent, as if the server died now."""
         assert all(bot.poll() is None for bot in self._bots), "a bot ended"
         for notes in self.notes.values():
             if notes.path.exists():
@@ -303,7 +305,7 @@ class Trial:
                 assert [each.place for each in seats] == places
 
     def finish(self) -> None:
-        """Has a last server play everything to its end, and judges it all."""
+        """Let a last server play all matches to their end, and judge them."""
         self.start(drain=PATIENCE)
         assert self.listens(), self.last_words
         self.stop()
@@ -311,7 +313,7 @@ class Trial:
         self.judge()
 
     def judge(self) -> None:
-        """Compares every match with the same match undisturbed, and the ladder with a rebuild."""
+        """Compare every match with the same match without disturbance, and the ladder with a rebuild."""
         found = audit(self.data)
         assert found.playing == []
         assert found.interrupted == []
@@ -350,7 +352,7 @@ def trial(
     data: Path | None = None,
     search: bool = False,
 ) -> Iterator[Trial]:
-    """A trial whose processes have ended at the end of the block; its data may lie in another folder.
+    """A trial whose processes end with the block; its data may be in another folder.
 
     A bot plays up to `capacity` matches at once and takes `thinks` seconds for the questions of one message. With
     `search`, searching house bots play, too: the servers and the judge compute each of their decisions for long.
@@ -363,7 +365,9 @@ def trial(
 
 
 def free_port() -> int:
-    """A port below those that the system gives to connections: a bot that finds nobody there must not meet itself."""
+    """Return a port below those that the system uses for connections, so that a bot without a server cannot connect
+    to itself.
+    """
     chance = Random()
     while True:
         port = chance.randrange(20_000, 32_000)

@@ -30,7 +30,7 @@ class Step(NamedTuple):
     owner: Any
     name: str
     counts: Callable[..., bool] = lambda *_: True
-    """Whether a call with these arguments is one that is meant."""
+    """Return whether a call with these arguments is a call of this step."""
 
 
 def _with_reports(_: object, encoded: bytes) -> bool:
@@ -45,7 +45,7 @@ STEPS = {
     # a registration
     "before a registration is committed": Step("after", bots, "register"),
     "a registration is stored": Step("after", accounts.Accounts, "register"),
-    # the finish, in its order
+    # the end of a match, in order
     "the result is computed": Step("before", persistence.MatchPersistence, "record"),
     "before the transaction": Step("before", matches, "finish"),
     "before the ratings": Step("before", ratings, "rate"),
@@ -57,7 +57,7 @@ STEPS = {
     "before the report leaves": Step("before", session.Session, "_hand_over", _with_reports),
     "the report has left": Step("after", session.Session, "_hand_over", _with_reports),
     "before the seats are released": Step("before", driver.MatchDriver, "dissolve"),
-    # the beginning
+    # the beginning of a match
     "the match is in the journal": Step("after", journal.Journal, "begin"),
     "before the beginning is committed": Step("after", matches, "begin"),
     "the match is stored": Step("before", driver.MatchDriver, "begin"),
@@ -76,7 +76,7 @@ STEPS = {
     "a match goes on": Step("after", driver.MatchDriver, "resume"),
     "before the server listens": Step("before", arena.Arena, "run"),
 }
-"""The steps by name."""
+"""The steps, by name."""
 
 
 def arm(step: Step, time: int) -> None:
@@ -89,7 +89,7 @@ def arm(step: Step, time: int) -> None:
             time -= 1
             if time == 0:
                 os.kill(server, signal.SIGKILL)
-                os.kill(os.getpid(), signal.SIGKILL)  # the writer process, if that reached the step
+                os.kill(os.getpid(), signal.SIGKILL)  # the writer process, if it reached the step
 
     if inspect.iscoroutinefunction(original):
 
@@ -112,9 +112,9 @@ def arm(step: Step, time: int) -> None:
 
 
 def serve(step: str, time: int, options: Sequence[str]) -> None:
-    """The command, which dies the so-many-th time it comes to a step; "" is none."""
+    """Run the command, which dies when it reaches a step for the given time; the step "" never occurs."""
     if step:
-        # A file of the journal is full in seconds.
+        # a journal file is full within seconds
         store.open_journal = partial(journal.open_journal, full=1 << 17)  # type: ignore[attr-defined]
         arm(STEPS[step], time)
     command(list(options))

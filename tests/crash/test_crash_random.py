@@ -25,7 +25,9 @@ def run(directory: Path, kills: int, capacity: int = 4, thinks: float = 0.02, *,
 
 
 def _one_more_end(it: Trial) -> None:
-    """The server's death at any moment of its start, while the bots return, or in the middle of play; or a stop."""
+    """End the server at any moment of its start, while the bots return or in the middle of play; or stop it in
+    order.
+    """
     way = it.chance.random()
     if way < 0.2:
         _moment(it, 0.6)
@@ -42,7 +44,7 @@ def _one_more_end(it: Trial) -> None:
 
 
 def _moment(it: Trial, longest: float) -> None:
-    """Waits for nothing: the end is to come at any moment."""
+    """Do not wait: the end may come at any moment."""
     time.sleep(it.chance.uniform(0.0, longest))
 
 

@@ -16,9 +16,9 @@ AT_REGISTRATION = (
     ("a registration is stored", 1),
     ("a registration is stored", 2),
 )
-"""Where the first servers die, while bots register."""
+"""Steps at which the first servers die, while bots register."""
 DEATHS = (
-    # the end of a match, in its order
+    # the end of a match, in order
     ("the result is computed", 3),
     ("before the transaction", 1),
     ("before the ratings", 2),
@@ -30,7 +30,7 @@ DEATHS = (
     ("before the report leaves", 2),
     ("the report has left", 1),
     ("before the seats are released", 1),
-    # its beginning, and the restart after it
+    # the beginning of a match, and the restart after it
     ("the match is in the journal", 2),
     ("before the beginning is committed", 1),
     ("the match is stored", 2),
@@ -49,7 +49,7 @@ DEATHS = (
     ("a full journal", 1),
     ("the journal has a new file", 2),
 )
-"""The step at which each later server dies, and the how-many-th time that it reaches the step."""
+"""The step at which each later server dies, and how many times it reaches the step before."""
 
 
 def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None:

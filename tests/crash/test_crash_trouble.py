@@ -14,7 +14,7 @@ import pytest
 from tests.crash.crash_rig import Trial, seed, trial
 
 NOT_WRITTEN = ("journal not written yet", "match not begun")
-"""The second where no match is under way at that moment."""
+"""Reports of unwritten data. The second appears if no match is running at that moment."""
 NOT_STORED = "result not stored yet"
 
 
@@ -30,7 +30,7 @@ def playing(directory: Path, data: Path | None = None) -> Iterator[Trial]:
 
 
 def _largest_file(it: Trial, size: int) -> None:
-    """Lets no file of the server grow beyond a size."""
+    """Limit the size of every file of the server."""
     assert it.server is not None
     resource.prlimit(it.server, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 

@@ -1,7 +1,7 @@
-"""A bot by the SDK that plays casual matches or takes challenges until it is stopped.
+"""An SDK bot that plays casual matches or accepts challenges until it is stopped.
 
-Arguments: address, name, token file, then any of "casual", "challenges" and "crash": it raises an error in its first
-decision. Prints a line for each match: its kind and number, and the bots.
+Arguments: address, name, token file, then any of "casual", "challenges" and "crash" (it raises an error in its first
+decision). It prints a line for each match: its kind and number, and the bots.
 """
 
 import sys
@@ -13,23 +13,23 @@ address, name, token_file, *modes = sys.argv[1:]
 
 
 class CasualBot(Bot):
-    """Plays the first legal action."""
+    """A bot that plays the first legal action."""
 
     games = ("nullern",)
     capacity = 2
 
     def decide(self, decision: Decision) -> int:
-        """The first legal action, or a crash."""
+        """Return the first legal action, or crash."""
         if "crash" in modes:
             raise RuntimeError("not finished yet")
         return decision.legal[0]
 
     def on_match_start(self, start: MatchStart) -> None:
-        """Says which match it is."""
+        """Print the match."""
         print("start", start.kind, start.match_id, *start.bots, flush=True)
 
     def on_match_end(self, report: MatchReport) -> None:
-        """Says how it ended."""
+        """Print the result."""
         print("end", report.kind, report.match_id, "rated" if report.HasField("rating") else "unrated", flush=True)
 
 

@@ -1,6 +1,6 @@
-"""What the end-to-end tests share: servers and bots as processes, bots by hand, the audit of a data directory.
+"""Shared parts of the end-to-end tests: servers and bots as processes, bots by hand, the audit of a data directory.
 
-Every wait is for the thing itself, and bounded.
+Every wait ends with its event, and is bounded.
 """
 
 from __future__ import annotations
@@ -52,11 +52,13 @@ ROOT = HERE.parents[1]
 ARENA = Path(sys.executable).with_name("arena")
 LITTLE_TIME = {"--soft-limit": "0.3", "--bank": "0.4", "--grace": "1", "--restart-hold": "3", "--ready-limit": "5"}
 IMPATIENT = (str(ARENA), "serve", *(word for setting in LITTLE_TIME.items() for word in setting))
-"""A server that gives bots little time, so that tests need not wait for a bank of half a minute to run out."""
+"""Options of a server that gives bots little time, so that tests need not wait until a bank of half a minute is
+empty.
+"""
 
 
 def tail(text: str, lines: int = 5) -> str:
-    """The last lines, for a message of a failure."""
+    """Return the last lines, for the message of a failure."""
     return repr("\n".join(text.splitlines()[-lines:]))
 
 
@@ -77,12 +79,12 @@ class Server:
         timer.start()
         assert process.stdout is not None
         self.said = process.stdout.readline()
-        """Its first line."""
+        """Its first line of output."""
         timer.cancel()
         assert "listens on" in self.said, f"the server did not start: {self.said!r}; {self.log}"
         self.address = self.said.split("listens on ")[1].split(",")[0]
         self.journal = self.journal_size()
-        """Bytes of its journals when it began."""
+        """Size of its journals at its start, in bytes."""
 
     def __repr__(self) -> str:
         state = "runs" if self.process.poll() is None else f"ended with {self.process.returncode}"
@@ -93,7 +95,7 @@ class Server:
         return self._log.read_text()
 
     def journal_size(self) -> int:
-        """Bytes of the journals of all its processes."""
+        """Return the size of the journals of all its processes, in bytes."""
         return sum(file.stat().st_size for file in (self.data / "journal").rglob("*.log"))
 
     def signal(self, number: int) -> None:
@@ -101,7 +103,7 @@ class Server:
 
     @property
     def writer_process(self) -> int:
-        """The process that writes its database."""
+        """Return the process that writes its database."""
         return int(re.findall(r'"writer_process": (\d+)', self.log)[-1])
 
     def kill(self) -> None:
@@ -112,11 +114,11 @@ class Server:
             pass
 
     def ended(self, patience: float = PATIENCE) -> int:
-        """The exit status."""
+        """Return the exit status."""
         return self.process.wait(patience)
 
     def memory(self, kind: str = "VmRSS") -> int:
-        """Bytes resident; the most there ever were are "VmHWM"."""
+        """Return the resident memory in bytes; "VmHWM" selects its maximum so far."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith(kind):
                 return int(line.split()[1]) * 1024
@@ -132,7 +134,7 @@ def server(
     seats: str = "2",
     log: Path | None = None,
 ) -> Iterator[Server]:
-    """A server for the block; killed if it still runs at the end."""
+    """Run a server for the block; it is killed if it still runs at the end."""
     log = log or data.with_name(f"{data.name}.log")
     command = [*program, "--data", str(data), "--address", address, "--seats", seats, "--no-house", *SEVERAL, *options]
     with log.open("a") as errors:
@@ -148,7 +150,7 @@ def server(
 
 @contextmanager
 def small_disk(directory: Path, size: str) -> Iterator[Path]:
-    """A file system in memory for the block; the test is skipped if mounting is not permitted."""
+    """Mount a file system in memory for the block; the test is skipped if mounting is not permitted."""
     disk = directory / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
@@ -161,7 +163,7 @@ def small_disk(directory: Path, size: str) -> Iterator[Path]:
 
 
 def failing_server(*arguments: str) -> tuple[int, str]:
-    """Exit status and last words of a server that cannot start."""
+    """Return exit status and last lines of a server that cannot start."""
     command = [str(ARENA), "serve", "--no-house", *arguments]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
     return ran.returncode, ran.stderr
@@ -169,7 +171,7 @@ def failing_server(*arguments: str) -> tuple[int, str]:
 
 @contextmanager
 def program(*command: str, listened_to: bool = True, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """A process for the block, with variables of its environment; killed if it still runs at the end."""
+    """Run a process for the block, with variables of its environment; it is killed if it still runs at the end."""
     process = subprocess.Popen(
         [sys.executable, *command],
         stdout=subprocess.PIPE if listened_to else subprocess.DEVNULL,
@@ -191,7 +193,7 @@ def program(*command: str, listened_to: bool = True, **variables: str) -> Iterat
 
 
 def register(address: str, name: str, owner: str = "") -> str:
-    """The token of a new bot."""
+    """Register a new bot; return its token."""
     with channel_to(address) as channel:
         stub = bots_pb2_grpc.BotServiceStub(channel)
         answer = stub.RegisterBot(bots_pb2.RegisterBotRequest(name=name, owner=owner), timeout=PATIENCE)
@@ -199,7 +201,7 @@ def register(address: str, name: str, owner: str = "") -> str:
 
 
 class Crowd:
-    """Bots that are hung up at the end of the block."""
+    """Bots that are disconnected at the end of the block."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -210,11 +212,11 @@ class Crowd:
         return f"<Crowd at {self.address}: {self.bots}>"
 
     def come(self, name: str, **how: Any) -> RawBot:
-        """A bot of that name, registered the first time, on a new stream."""
+        """Connect the bot with a name on a new stream; register it the first time."""
         return self.stranger(self.token(name), **how)
 
     def token(self, name: str) -> str:
-        """The token of the bot of that name, registered the first time."""
+        """Return the token of the bot with a name; register it the first time."""
         if name not in self.tokens:
             self.tokens[name] = register(self.address, name)
         return self.tokens[name]
@@ -233,14 +235,14 @@ class Crowd:
 
 
 def listed(address: str, **request: Any) -> list[matches_pb2.MatchEntry]:
-    """Matches as the server lists them, newest first."""
+    """Return matches as the server lists them, newest first."""
     with channel_to(address) as channel:
         stub = matches_pb2_grpc.MatchServiceStub(channel)
         return list(stub.ListMatches(matches_pb2.ListMatchesRequest(**request), timeout=PATIENCE).matches)
 
 
 def is_connected(address: str, name: str) -> bool:
-    """Whether the server knows a bot to be there."""
+    """Return whether a bot is connected, according to the server."""
     with channel_to(address) as channel:
         bots = bots_pb2_grpc.BotServiceStub(channel).ListBots(bots_pb2.ListBotsRequest(), timeout=PATIENCE).bots
         return any(bot.connected for bot in bots if bot.name == name)
@@ -276,17 +278,17 @@ def rate(
 
 @dataclass
 class Audit:
-    """What a data directory holds, found to be in order."""
+    """The contents of a data directory that is in order."""
 
     finished: list[MatchRow]
     interrupted: list[MatchRow]
     playing: list[MatchRow]
     replays: Mapping[int, Replay]
-    """Of the finished matches, by number."""
+    """Replays of the finished matches, by number."""
 
 
 def audit(data: Path) -> Audit:
-    """Fails unless every match is whole, every replay verifies, and each ladder is what finished matches make it."""
+    """Check that every match is complete, every replay verifies, and each ladder follows from the finished matches."""
     with open_readonly(data) as connection:
         stored = matches.list_matches(connection, limit=100_000)
         by_state = {state: [match for match in stored if match.state is state] for state in MatchState}
@@ -334,7 +336,9 @@ def _checked(match: MatchRow, content: bytes) -> Replay:
 def _check_ladder(
     connection: Connection, ladder_id: str, finished: Sequence[MatchRow], replays: Mapping[int, Replay]
 ) -> None:
-    """Events are the finished matches, the published ladder is theirs bit for bit, and live ratings go on from it."""
+    """Check that the events are the finished matches, the published ladder equals theirs bit for bit, and the live
+    ratings continue from it.
+    """
     finished = [match for match in finished if match.kind is MatchKind.RATED]
     results = {each.match_id: each for each in events.read(connection, ladder_id) if isinstance(each, MatchResult)}
     assert results.keys() == {match.match_id for match in finished}

@@ -1,4 +1,4 @@
-"""A server process on which two bots play, and checks that an attack harms neither it nor them."""
+"""A server process with two playing bots, and checks that an attack harms neither the server nor the bots."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.end_to_end.e2e_rig import Crowd, RawBot, Server, register, server, un
 
 MIB: Final = 1 << 20
 MAX_GROWTH: Final = 24 * MIB
-"""Bytes by which one attack may raise the peak of the server's memory."""
+"""Maximum number of bytes by which one attack may raise the peak of the server's memory."""
 PLAYING_TIME: Final = 900.0
-"""Seconds for which the two bots play, at most."""
+"""Maximum number of seconds for which the two bots play."""
 
 
 class LoadedServer:
@@ -55,7 +55,7 @@ class LoadedServer:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Fail where the block costs the server more than `MAX_GROWTH`, an error, or a bot its stream or a decision."""
+        """Fail if the block costs the server more than `MAX_GROWTH` or an error, or a bot its stream or a decision."""
         before, peak = self.server.memory(), self.server.memory("VmHWM")
         self.play_on(1)
         yield

@@ -12,11 +12,11 @@ import grpc
 from arena_client.v1 import play_pb2 as pb
 
 PATIENCE = 120.0
-"""Seconds after which a test gives up; only ever reached when it fails."""
+"""Seconds after which a test fails."""
 
 
 class Ended(Exception):  # noqa: N818 - an event, nobody's error
-    """A stream is over."""
+    """Raised when a stream has ended."""
 
     def __init__(self, code: grpc.StatusCode, text: str) -> None:
         super().__init__(code, text)
@@ -29,7 +29,7 @@ def channel_to(address: str) -> grpc.Channel:
 
 
 class RawBot:
-    """A bot that speaks the protocol by hand. It accepts every invitation; answers are the test's affair."""
+    """A bot that speaks the protocol by hand. It accepts every invitation; the test sends its answers."""
 
     def __init__(
         self,
@@ -57,25 +57,25 @@ class RawBot:
         self.decisions: list[pb.Decision] = []
         """Decisions that are not answered yet."""
         self.matches: set[int] = set()
-        """Matches in which a decision came."""
+        """Matches in which it was asked for a decision."""
         self.invitations: list[pb.Invitation] = []
         self.starts: list[pb.MatchStart] = []
         self.notices: list[pb.Notice] = []
         self.reports: list[pb.MatchReport] = []
         self.reports_after = reports_after
-        """The leaf of its last report, or the size of the log before the first."""
+        """The leaf of its last report, or the size of the log before the first report."""
         self.rounds = 0
         self.answered = 0
         self.end: Ended | None = None
         self.error: grpc.RpcError | None = None
-        """The end as gRPC tells it, with trailers, where it was not OK."""
+        """The end as gRPC reports it, with trailers, if it was not OK."""
         self.thread: threading.Thread | None = None
         if hello:
             said = pb.Hello(games=games, capacity=capacity, client="raw", reports_after=reports_after)
             self.send(pb.PlayRequest(hello=said))
 
     def open_channel(self) -> grpc.Channel:
-        """A channel to its server."""
+        """Return a channel to its server."""
         return channel_to(self.address)
 
     def __repr__(self) -> str:
@@ -92,7 +92,10 @@ class RawBot:
         self._out.put(request)
 
     def read(self) -> pb.PlayResponse:
-        """The next message; raises Ended."""
+        """Return the next message.
+
+        Raises: Ended.
+        """
         try:
             message: pb.PlayResponse = next(self._call)
         except StopIteration:
@@ -143,7 +146,7 @@ class RawBot:
         self.answered += len(decisions)
 
     def play_until(self, done: Callable[[], object]) -> None:
-        """Answers everything with the last legal action."""
+        """Answer everything with the last legal action until a condition holds."""
         while not done():
             if self.decisions:
                 due, self.decisions = self.decisions, []
@@ -151,7 +154,7 @@ class RawBot:
             self.read()
 
     def play_in_background(self) -> RawBot:
-        """Plays until the stream ends."""
+        """Play until the stream ends."""
 
         def play() -> None:
             with suppress(Ended):
@@ -163,11 +166,11 @@ class RawBot:
 
     @property
     def unsent(self) -> int:
-        """Messages that wait for their turn."""
+        """Return the number of messages that wait to be sent."""
         return self._out.qsize()
 
     def connected(self) -> None:
-        """Returns when there is a connection."""
+        """Wait for the connection."""
         grpc.channel_ready_future(self._channel).result(PATIENCE)
 
     def say_goodbye(self) -> None:
@@ -175,7 +178,7 @@ class RawBot:
         self._out.put(None)
 
     def last_word(self) -> Ended:
-        """How the stream ends, whatever comes before."""
+        """Return how the stream ends, ignoring the messages before."""
         try:
             self.play_until(lambda: False)
         except Ended as ended:
@@ -183,7 +186,7 @@ class RawBot:
         raise AssertionError
 
     def close(self) -> None:
-        """Hangs up."""
+        """Close the connection."""
         self._call.cancel()
         self._out.put(None)
         if self.thread is not None:

@@ -10,10 +10,10 @@ from arena_client import Bot, Decision, run
 
 
 class SlowBot(Bot):
-    """Takes its time."""
+    """A bot that thinks for a given time."""
 
     def decide(self, decision: Decision) -> int:
-        """The last legal action, after a while."""
+        """Return the last legal action after a while."""
         time.sleep(float(milliseconds) / 1000)
         return decision.legal[-1]
 

@@ -7,12 +7,12 @@ from arena_client import Bot, Decision, run
 
 
 class StuckBot(Bot):
-    """Sticks."""
+    """A bot that hangs."""
 
     name = "stuck"
 
     def decide(self, decision: Decision) -> int:
-        """Plays the first legal action of any other kind."""
+        """Return the first legal action of any other kind."""
         if decision.actions[0].kind == sys.argv[3]:
             print("stuck", flush=True)
             time.sleep(1000)

@@ -24,7 +24,7 @@ def arena(running: Server, *words: object, fails: bool = False) -> str:
 
 
 def lines_until(process: subprocess.Popen[str], wanted: str, number: int = 1) -> list[list[str]]:
-    """The words of a bot's lines, up to so many that begin as wanted."""
+    """Return the words of a bot's lines, up to a number of lines that begin as wanted."""
     assert process.stdout is not None
     found: list[list[str]] = []
     while sum(" ".join(line).startswith(wanted) for line in found) < number:

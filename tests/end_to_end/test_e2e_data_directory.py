@@ -30,7 +30,7 @@ def delete(data: Path) -> None:
 
 
 def replace(data: Path) -> None:
-    """By the newest copy there could be, even."""
+    """Replace a file by a copy, even by the newest possible one."""
     shutil.copy(data / "arena.db", data / "copy")
     (data / "copy").rename(data / "arena.db")
 
@@ -78,13 +78,13 @@ def test_a_server_ends_when_its_files_are_gone_and_no_result_is_told_that_is_not
         for process in stopped:
             os.kill(process, signal.SIGCONT)
         assert arena.ended() == 1
-        # Of a directory that is gone as a whole, the file that was looked for first.
+        # if the whole directory is gone, the error names the file that is checked first
         missing = [named, "replays/00000001.gz"] if harm is move else [named]
         assert any(
             f"{data / file} was deleted or replaced while the server had it open" in arena.log for file in missing
         )
         told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
-    if harm is not delete_journal:  # then the database is there still, and has more
+    if harm is not delete_journal:  # then the database still exists and has further rows
         assert told <= {match.match_id for match in audit(copy).finished}
     else:
         assert told <= {match.match_id for match in audit(data).finished}
@@ -123,7 +123,7 @@ def data(left: Path, tmp_path: Path) -> Path:
 
 
 def files(data: Path) -> dict[str, bytes]:
-    """But for what a look at the database leaves."""
+    """Return the files, except those that reading the database leaves."""
     left = {"arena.lock", "arena.db-wal", "arena.db-shm"}
     found = (path for path in data.rglob("*") if path.is_file() and path.name not in left)
     return {str(path.relative_to(data)): path.read_bytes() for path in found}
@@ -136,7 +136,7 @@ def other_database(path: Path) -> None:
 
 
 def other_migrated(path: Path) -> None:
-    """Of another program that uses Alembic, too."""
+    """Return a database of another program that also uses Alembic."""
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE alembic_version (version_num TEXT)")
         database.execute("INSERT INTO alembic_version VALUES ('ae1027a6acf')")
@@ -233,7 +233,7 @@ def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_name
 
 
 def open_to_others(data: Path) -> dict[str, int]:
-    """The modes of what others than its user may do something with."""
+    """Return the modes of the files that users other than the owner may access."""
     modes = {str(path.relative_to(data)): stat.S_IMODE(path.stat().st_mode) for path in data.rglob("*")}
     return {name: mode for name, mode in modes.items() if mode & 0o077}
 
@@ -253,7 +253,7 @@ def test_in_a_directory_that_others_may_enter_everything_is_for_the_servers_user
         os.kill(arena.writer_process, signal.SIGKILL)  # so that it leaves the files beside the database
         arena.kill()
     left = ("arena.db", "arena.db-wal", "arena.db-shm", "operator.token", "log.key", "journal", "replays")
-    for name in left:  # as an earlier version, or a copy made by hand, leaves them
+    for name in left:  # modes as left by an earlier version or a manual copy
         (data / name).chmod(0o755 if (data / name).is_dir() else 0o644)
     with server(data) as arena, Crowd(arena.address) as crowd:
         crowd.tokens = tokens

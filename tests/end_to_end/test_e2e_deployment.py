@@ -1,4 +1,4 @@
-"""What an operator hands out: the archive without a network, its units in a booted Debian, and an image of it."""
+"""Deployment files: the archive without a network, its units in a booted Debian, and its container image."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.process, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 DEBIAN = "systemd,systemd-sysv,dbus,python3,python3-venv"
-"""Packages of the system that is booted, beside the essential ones."""
+"""Packages of the booted system besides the essential ones."""
 HERE = "localhost:50051"
 PROXY, SERVER = "172.31.7.2", "172.31.7.3"
 """Addresses in compose.yaml."""
@@ -44,7 +44,7 @@ connection.request("GET", url.path, headers={"Host": host[0]} if host else {})
 answer = connection.getresponse()
 print(answer.status, answer.headers["Location"], answer.read().decode())
 """
-"""Prints the answer of a web server to a request: status, address of a redirection, content."""
+"""A program that prints a web server's answer to a request: status, address of a redirection, content."""
 THINKER = """
 import sys, time
 from arena_client import Bot, run
@@ -62,14 +62,14 @@ run(Thinker(), sys.argv[4], token_file=sys.argv[1], matches=int(sys.argv[2]))
 
 
 def needed(*programs: str) -> None:
-    """Skip a test, loudly, where root or a program of `tools/debian-packages.sh --deployment` is missing."""
+    """Skip a test, with a message, if it lacks root or a program of `tools/debian-packages.sh --deployment`."""
     missing = [name for name in programs if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"needs root and {', '.join(missing) or 'nothing else'}: tools/debian-packages.sh --deployment")
 
 
 def ran(*words: str | Path, **options: object) -> str:
-    """The output of a program that must succeed."""
+    """Return the output of a program that must succeed."""
     result = subprocess.run(
         [*map(str, words)],
         stdout=subprocess.PIPE,
@@ -85,28 +85,28 @@ def ran(*words: str | Path, **options: object) -> str:
 
 
 def codename() -> str:
-    """The release of Debian on which this runs."""
+    """Return the release of this machine's Debian."""
     found = re.search(r"^VERSION_CODENAME=(\w+)$", Path("/etc/os-release").read_text(), re.MULTILINE)
     assert found
     return found[1]
 
 
 def key_pair(folder: Path) -> tuple[Path, str]:
-    """The file of a new secret key of minisign, and its public key."""
+    """Create a secret key of minisign; return its file and the public key."""
     ran("minisign", "-G", "-W", "-p", folder / "key.pub", "-s", folder / "key")
     return folder / "key", (folder / "key.pub").read_text().split()[-1]
 
 
 @pytest.fixture(scope="session")
 def publisher(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The keys with which the archive is signed."""
+    """Return the keys with which the archive is signed."""
     needed("minisign")
     return key_pair(tmp_path_factory.mktemp("publisher"))
 
 
 @pytest.fixture(scope="session")
 def bundle(tmp_path_factory: pytest.TempPathFactory, publisher: tuple[Path, str]) -> Path:
-    """The unpacked archive, in a folder that knows nothing of this checkout."""
+    """Unpack the archive into a folder without any reference to this checkout."""
     said = ran("make", "bundle", f"MINISIGN_KEY={publisher[0]}", cwd=ROOT)
     archive = re.search(r"^(dist/arena-\S+\.tar\.gz): \d+ MB$", said, re.MULTILINE)
     assert archive, said
@@ -142,7 +142,7 @@ def test_a_signed_archive_installs_and_plays_without_a_network(
 
 
 def change(file: Path) -> None:
-    """Change a byte of a copied file, and not of its original, which it is a link to."""
+    """Change a byte of a copied file, but not of the original to which it is linked."""
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.unlink()
@@ -186,7 +186,7 @@ def test_what_its_publisher_did_not_sign_is_not_installed(
 
 
 class Machine:
-    """A booted system, in which programs can be run."""
+    """A booted system in which programs can be run."""
 
     def __init__(self, leader: int) -> None:
         self._enter = ("nsenter", "--target", str(leader), "--all")
@@ -239,7 +239,7 @@ def machine(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             try:
                 host.wait(30)
             except subprocess.TimeoutExpired:
-                os.kill(leader, signal.SIGKILL)  # The system outlives its host, and then hinders the next.
+                os.kill(leader, signal.SIGKILL)  # the system survives its host and would disturb the next one
                 host.kill()
 
 
@@ -280,7 +280,7 @@ def test_a_server_lives_under_systemd(machine: Machine) -> None:
 
     for _ in range(2):
         machine.run("systemctl", "start", "arena-backup.service")
-        time.sleep(1.1)  # a backup's name has its second
+        time.sleep(1.1)  # a backup's name contains the second of its creation
     newest = machine.run("ls", "/var/backups/arena").split()[-1]
     assert "arena serve --data" in machine.run(
         "/opt/arena/bin/arena", "restore", f"/var/backups/arena/{newest}", "--data", "/tmp/restored"
@@ -295,13 +295,13 @@ def test_a_server_lives_under_systemd(machine: Machine) -> None:
 
 
 def inside(holder: subprocess.Popen[bytes]) -> tuple[str, ...]:
-    """The words before a command that shall run in the network of a process."""
+    """Return the words before a command that run it in the network of a process."""
     return ("nsenter", "--net", "--target", str(holder.pid))
 
 
 @contextmanager
 def network() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The words before a command that shall run where compose.yaml has the proxy, and where it has the server."""
+    """Return the words before a command that run it at the address of the proxy or of the server in compose.yaml."""
     holders = [subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) for _ in range(2)]
     try:
         own = Path("/proc/self/ns/net").readlink()
@@ -320,7 +320,7 @@ def network() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 
 class Container:
-    """A container of the image, whose volume lasts as long as it does."""
+    """A container of the image, with a volume for the same time."""
 
     def __init__(self, buildah: tuple[str, ...], where: tuple[str, ...], *options: str) -> None:
         name = ran(*buildah, "from", "localhost/arena").strip()
@@ -337,7 +337,7 @@ class Container:
 
     @contextmanager
     def started(self, *words: str) -> Iterator[Callable[[], None]]:
-        """Start the server, with the image's own arguments by default; it can be stopped as Docker does."""
+        """Start the server, by default with the image's own arguments; it can be stopped as by Docker."""
         arguments = words or self.config["Cmd"]
         with subprocess.Popen([*self._run, *self.config["Entrypoint"], *arguments]) as outer:
             try:
@@ -354,7 +354,7 @@ class Container:
 
 
 def served_below(pid: int) -> int:
-    """The process of the server, a descendant of the program that runs the container."""
+    """Return the server's process, a descendant of the program that runs the container."""
     waiting = [pid]
     for each in waiting:
         if Path(f"/proc/{each}/comm").read_text().strip() == "arena":
@@ -366,7 +366,7 @@ def served_below(pid: int) -> int:
 
 @pytest.fixture(scope="session")
 def image(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
-    """The command buildah with a store that has the image, whose base is made as Debian's slim images are."""
+    """Return the command buildah with a store that contains the image, on a base made like Debian's slim images."""
     needed("mmdebstrap", "buildah", "nsenter", "ip")
     folder = tmp_path_factory.mktemp("image")
     store = ("--root", str(folder / "store"), "--runroot", str(folder / "run"), "--storage-driver", "vfs")

@@ -1,4 +1,4 @@
-"""A server of the arena under floods and crowds: they take their budget and no more, and bots play on."""
+"""A server under floods and crowds: they use no more than their budget, and bots play on."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PLAY: Final = "/arena.v1.PlayService/Play"
 
 @lru_cache
 def costly_headers(path: str = "/no.Such/Call") -> bytes:
-    """Return a header block that takes long to decode, with nothing of it in a table."""
+    """Return a header block that is expensive to decode and adds nothing to the table."""
     fields = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "localhost"}
     fields |= {"content-type": "application/grpc", "x-long": "&" * 3500}
     return Encoder().encode(fields.items(), huffman=True)
 
 
 def flood_with_headers(connection: RawConnection) -> None:
-    """Open as many calls as may be open at once, and see them refused."""
+    """Open as many calls at once as allowed, and check that they are refused."""
     streams = [connection.stream() for _ in range(8)]
     for stream in streams:
         connection.send(frame(Kind.HEADERS, END_HEADERS | END_STREAM, stream, costly_headers()))
@@ -41,7 +41,7 @@ def flood_with_headers(connection: RawConnection) -> None:
 
 
 def flood_with_reads(connection: RawConnection) -> None:
-    """Read all matches, as often as calls may be open at once."""
+    """Read all matches, in as many calls at once as allowed."""
     streams = [connection.open("/arena.v1.MatchService/ListMatches") for _ in range(8)]
     for stream in streams:
         connection.data(stream, message(b"\x18\xe8\x07"), end=True)  # limit = 1000
@@ -50,7 +50,7 @@ def flood_with_reads(connection: RawConnection) -> None:
 
 
 def flood_with_registrations(connection: RawConnection) -> None:
-    """Request names that are in use or not allowed."""
+    """Request registrations of names that are in use or not allowed."""
     for _ in range(8):
         connection.call("/arena.v1.BotService/RegisterBot", message(b"\x0a\x03ann"))
 
@@ -60,7 +60,7 @@ FLOODS: Final = (flood_with_headers, flood_with_reads, flood_with_registrations)
 
 
 def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
-    """Flood the server without end, over a new connection whenever one is closed."""
+    """Flood the server without end; open a new connection whenever one is closed."""
     while True:
         with suppress(AssertionError, OSError), RawConnection(address) as connection:
             while True:
@@ -70,7 +70,7 @@ def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
 
 @contextmanager
 def flooding(address: str, flood: Callable[[RawConnection], None], connections: int = 4) -> Iterator[None]:
-    """Flood from several connections for the block; in processes, as threads would slow down whoever measures."""
+    """Flood from several connections for the block, in processes, because threads would slow down the measurement."""
     processes = [SPAWN.Process(target=keep_flooding, args=(address, flood), daemon=True) for _ in range(connections)]
     for process in processes:
         process.start()
@@ -92,11 +92,11 @@ def processor_time(running: Server) -> float:
 def test_a_flood_takes_no_more_processor_time_than_its_budget(
     tmp_path: Path, flood: Callable[[RawConnection], None]
 ) -> None:
-    """2 % of a core for 4 s; the rest is what the server takes anyway, what is not measured, and the last of 0.2 s."""
+    """2 % of a core for 4 s; the rest is the server's usual work, unmeasured work, and the last of 0.2 s."""
     seconds = 4.0
     options = ("--drain", "0", "--no-house", "--work-untrusted", "2")
     with server(tmp_path / "data", *options) as running, flooding(running.address, flood):
-        time.sleep(3.0)  # until they have begun, and spent what was saved up
+        time.sleep(3.0)  # until they have begun, and have spent their savings
         before = processor_time(running)
         time.sleep(seconds)
         taken = processor_time(running) - before
@@ -104,7 +104,7 @@ def test_a_flood_takes_no_more_processor_time_than_its_budget(
 
 
 def round_trips(connection: RawConnection, seconds: float) -> float:
-    """Return the 99th percentile of the time in which pings are answered."""
+    """Return the 99th percentile of the response times of pings."""
     trips, end = [], time.monotonic() + seconds
     while (sent := time.monotonic()) < end:
         connection.settle()
@@ -125,7 +125,7 @@ def test_bots_are_answered_nearly_as_soon_beside_a_flood(
             stream = bot.open(PLAY, token)
             bot.data(stream, message(pb.PlayRequest(hello=pb.Hello(games=["nullern"])).SerializeToString()))
             bot.until(lambda: bot.answers[stream].messages)
-            time.sleep(5.0)  # until the budget that coming here took is saved up again
+            time.sleep(5.0)  # until the budget that was spent on connecting is saved up again
             quiet = round_trips(bot, 20.0)
             with flooding(loaded_server.address, flood):
                 time.sleep(5.0)

@@ -1,6 +1,6 @@
-"""Over real sockets: nothing a bot or a stranger sends stops the server, troubles others or brings secrets to light.
+"""Over real sockets: no input from a bot or stranger stops the server, disturbs others or reveals secrets.
 
-The bulk of the fuzzing needs no sockets: `tests/api/test_api_fuzz.py`.
+Most of the fuzzing needs no sockets: `tests/api/test_api_fuzz.py`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tests.end_to_end.e2e_rig import Server, audit, register, server, until
 from tests.end_to_end.raw_bot import Ended, RawBot
 
 GROWTH: Final = 48 << 20
-"""Bytes by which the server's memory may grow."""
+"""Maximum number of bytes by which the server's memory may grow."""
 
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     data = tmp_path_factory.mktemp("fuzz") / "data"
-    # Time enough for bots that say what they should, on a machine with other things to do; and no deals to replay,
-    # which a busy server would leave out with a warning.
+    # Enough time for correct bots on a busy machine. No deals are replayed, because a busy server would skip some with
+    # a warning.
     limits = ("--soft-limit", "30", "--bank", "60", "--grace", "0.5", "--drain", "0", "--luck", "off")
     with server(data, "--quiet", *limits, seats="3") as arena:
         yield arena
@@ -55,7 +55,7 @@ class WatchedBot(RawBot):
 
 
 class FuzzingBot:
-    """Says anything, on one stream after the other."""
+    """A bot that sends random messages, on one stream after the other."""
 
     def __init__(self, address: str, name: str, observer: SecrecyObserver, seed: str) -> None:
         self._address = address

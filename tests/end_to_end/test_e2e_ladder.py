@@ -51,7 +51,7 @@ def ladder(address: str, seats: int = 0) -> ladder_pb2.GetLadderResponse:
 
 
 def workers(data: Path) -> list[int]:
-    """The processes that fit the ladders of a data directory."""
+    """Return the processes that fit the ladders of a data directory."""
     found = []
     for process in Path("/proc").iterdir():
         try:
@@ -81,7 +81,8 @@ def test_a_ladder_outlives_every_death_of_its_server_and_of_the_process_that_fit
     audit(data)
     with server(data) as arena:
         until(lambda: ladder(arena.address).through == 4, "the fit of what the dead server left")
-        until(lambda: len(workers(data)) == 1, "one process that fits")  # a fork looks like another for a moment
+        # for a moment a forked process looks like its parent
+        until(lambda: len(workers(data)) == 1, "one process that fits")
         (worker,) = workers(data)
         os.kill(worker, signal.SIGKILL)
         play(arena, tmp_path, 3, "2")

@@ -1,4 +1,4 @@
-"""Real servers and real bots: matches are played, recorded, rated, and can be checked by anybody."""
+"""Real servers and real bots: matches are played, recorded and rated, and anybody can check them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(
 
 
 def test_a_friend_that_vanishes_is_no_veto(tmp_path: Path) -> None:
-    """It loses to both others, who lose and win against each other as if it had never sat there."""
+    """It loses to both others. Their results against each other count as if it had never played."""
     with server(tmp_path / "data", "--quiet", program=IMPATIENT, seats="3") as arena, Crowd(arena.address) as crowd:
         ann, bob = (crowd.come(name).play_in_background() for name in ("ann", "bob"))
         friend = crowd.come("friend")

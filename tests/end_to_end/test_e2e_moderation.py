@@ -1,4 +1,4 @@
-"""What the operator decides about bots and owners, by the verbs, while bots are connected to a real server."""
+"""The operator's decisions about bots and owners, while bots are connected to a real server."""
 
 from __future__ import annotations
 

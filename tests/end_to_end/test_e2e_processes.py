@@ -1,4 +1,6 @@
-"""A server of several processes: bots of all meet, calls are answered wherever they arrive, and one may be killed."""
+"""A server of several processes: bots of all processes meet, calls are answered by any process, and one may be
+killed.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,11 @@ NAMES = ("ann", "bob", "cid", "dan")
 TWO = ("--processes", "2")
 AGAIN = "--patience", "0.2"
 HARMLESS = {pb.NOTICE_KIND_HELD, pb.NOTICE_KIND_RELEASED, pb.NOTICE_KIND_WITHDRAWN, pb.NOTICE_KIND_DRAINING}
-"""Notices that a bot may get while a process is replaced; no notice may say that another bot is gone."""
+"""Notices that a bot may get while a process is replaced. None of them may report that another bot is gone."""
 
 
 def further(running: Server) -> int:
-    """The process that was started last beside the first."""
+    """Return the worker process that was started last."""
     return int(re.findall(r'"pid": (\d+), "event": "a process of the server runs"', running.log)[-1])
 
 
@@ -49,14 +51,14 @@ def alive(pid: int) -> bool:
 
 
 def connections(pid: int) -> int:
-    """Sockets of a process that are connected to a TCP port."""
+    """Return the sockets of a process that are connected to a TCP port."""
     inodes = {line.split()[9] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if line.split()[3] == "01"}
     wanted = {Path(f"socket:[{inode}]") for inode in inodes}
     return sum(file.readlink() in wanted for file in Path(f"/proc/{pid}/fd").iterdir())
 
 
 def come_back(crowd: Crowd, bot: RawBot, name: str) -> RawBot:
-    """The same bot on a new stream, once its first has ended."""
+    """Return the same bot on a new stream, once its first stream has ended."""
     assert bot.thread is not None
     bot.thread.join()
     return crowd.come(name, capacity=8, reports_after=bot.reports_after).play_in_background()
@@ -105,7 +107,7 @@ def test_bots_of_two_processes_play_with_each_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_process_that_ends_costs_no_match_and_charges_nobody(tmp_path: Path, how: int) -> None:
-    """It is killed, or ends as by a fault of its own: SIGINT raises an exception in it."""
+    """The process is killed, or ends by its own fault: SIGINT raises an exception in it."""
     with server(tmp_path / "data", *TWO, *AGAIN, "--grace", "60") as running, Crowd(running.address) as crowd:
         for name in NAMES:
             crowd.token(name)
@@ -113,7 +115,7 @@ def test_a_process_that_ends_costs_no_match_and_charges_nobody(tmp_path: Path, h
         came = list(bots.values())
 
         def have_results() -> bool:
-            """Whether each has results on its newest stream; who was cut off comes back."""
+            """Return whether each bot has results on its newest stream; disconnected bots return."""
             for name, bot in bots.items():
                 if bot.end is not None:
                     bots[name] = come_back(crowd, bot, name)
@@ -121,7 +123,8 @@ def test_a_process_that_ends_costs_no_match_and_charges_nobody(tmp_path: Path, h
             return all(len(bot.reports) > 6 for bot in bots.values())
 
         for _ in range(3):
-            until(have_results, "results", patience=25)  # less than a bot that owes a word is left uninvited
+            # shorter than the time for which a bot that owes an answer gets no invitation
+            until(have_results, "results", patience=25)
             killed = further(running)
             os.kill(killed, how)
             until(lambda killed=killed: further(running) != killed, "another process")  # type: ignore[misc]
@@ -195,7 +198,7 @@ def test_every_call_is_answered_in_whichever_process_it_arrives(tmp_path: Path) 
             with pytest.raises(Ended) as ended:
                 crowd.stranger("no token").play_until(lambda: False)
             assert ended.value.code is grpc.StatusCode.UNAUTHENTICATED
-        for _ in range(3):  # each in the other process than the one before
+        for _ in range(3):  # each bot in the process that did not get the one before
             again = crowd.come("ann")
             assert first.last_word().code is grpc.StatusCode.FAILED_PRECONDITION
             until(lambda: is_connected(running.address, "ann"), "ann again")
@@ -205,7 +208,7 @@ def test_every_call_is_answered_in_whichever_process_it_arrives(tmp_path: Path) 
 def test_a_stream_that_breaks_the_protocol_is_over_in_whichever_process_it_is(tmp_path: Path) -> None:
     with server(tmp_path / "data", *TWO) as running, Crowd(running.address) as crowd:
         for bad in (b"\xff\xff\xff\xff", bytes(2 << 20)) * 2:
-            crowd.come("bob")  # so that the next one's process is the same, or is the other
+            crowd.come("bob")  # so that the next bot gets the same process, or the other one
             bot = crowd.come("ann")
             until(lambda: is_connected(running.address, "ann"), "ann")
             bot.send(bad)
@@ -214,7 +217,7 @@ def test_a_stream_that_breaks_the_protocol_is_over_in_whichever_process_it_is(tm
 
 
 def test_a_bot_elsewhere_has_its_own_time_only(tmp_path: Path) -> None:
-    """The way between processes costs no bot time on its clock; neither does the work of others meanwhile."""
+    """The way between processes does not count as a bot's time, nor does the work of others meanwhile."""
     with server(tmp_path / "data", *TWO, *AGAIN, "--soft-limit", "5", "--bank", "0") as running:
         with Crowd(running.address) as crowd:
             for name in NAMES[:2]:
@@ -270,7 +273,7 @@ def pairs_met(data: Path, processes: int, matches: int) -> Counter[tuple[str, st
 
 @pytest.mark.long
 def test_who_meets_whom_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
-    """Compare by chi-square the pairs of one process with those of two; the bound is the 99.9th percentile for 14
+    """Compare by chi-square the pairs of one process with those of two. The bound is the 99.9th percentile for 14
     degrees of freedom.
     """
     one, two = (pairs_met(tmp_path / str(processes), processes, 600) for processes in (1, 2))

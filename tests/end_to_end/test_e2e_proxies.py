@@ -1,4 +1,4 @@
-"""The page on proxies is true: its nginx configurations are cut out of it and run, with Debian's nginx in between."""
+"""The page on proxies is true: its nginx configurations are extracted and run in front of a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NGINX: Final = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 MODULE: Final = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 NUMBERS: Final = count()
 SLOW: Final = 20
-"""Times as fast as on the page are heartbeats and timeouts where a test waits for them."""
+"""Factor by which heartbeats and timeouts are shorter than on the page, if a test waits for them."""
 
 pytestmark = pytest.mark.skipif(
     not (NGINX and MODULE.exists()) and os.environ.get("CI") != "true",
@@ -53,7 +53,7 @@ def free_port() -> int:
 
 @contextmanager
 def nginx(folder: Path, tls: Path, text: str, places: Mapping[str, str]) -> Iterator[str]:
-    """A configuration of the page at any free port, with other places behind it; its address."""
+    """Run a configuration of the page at any free port, with other addresses behind it; yield its address."""
     assert NGINX, "there is no nginx: tools/debian-packages.sh installs it"
     port = free_port()
     for old, new in {"listen 443": f"listen 127.0.0.1:{port}", "/etc/arena": str(tls), **places}.items():
@@ -88,7 +88,7 @@ def answers(port: int) -> bool:
 
 
 class SecureBot(RawBot):
-    """A bot by hand that comes over TLS."""
+    """A bot by hand that connects with TLS."""
 
     def __init__(self, address: str, token: str, tls: Path, **how: Any) -> None:
         self._roots = (tls / "cert.pem").read_bytes()
@@ -100,7 +100,7 @@ class SecureBot(RawBot):
 
 
 def lives(bot: RawBot) -> bool:
-    """Whether a stream is there for one and a half times a timeout; hangs up."""
+    """Return whether a stream stays open for one and a half times a timeout; then close it."""
     heartbeats = 0
     try:
         while heartbeats < 9:
@@ -141,7 +141,7 @@ def test_a_bot_plays_a_match_through_nginx_by_tls(
 
 @pytest.fixture(scope="module", params=[True, False], ids=["with heartbeats", "without heartbeats"])
 def beating(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, bool]]:
-    """A server, and whether its heartbeats come as often as the page's timeouts need."""
+    """A server, and whether its heartbeats are as frequent as the page's timeouts require."""
     beats = bool(request.param)
     folder = tmp_path_factory.mktemp("beating")
     with server(folder / "data", "--heartbeat", str(10 / SLOW) if beats else "3600") as running:
@@ -152,7 +152,7 @@ def beating(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_a_stream_without_a_match_lives_as_long_as_heartbeats_come(
     tmp_path: Path, tls: Path, text: str, beating: tuple[Server, bool]
 ) -> None:
-    """Times are a twentieth of the page's; without heartbeats these timeouts do end the stream."""
+    """Times are a twentieth of the page's. Without heartbeats these timeouts end the stream."""
     running, beats = beating
     text = text.replace("60s", f"{60 // SLOW}s").replace("proxy_protocol on;", "")
     with nginx(tmp_path, tls, text, here(running)) as address:
@@ -200,7 +200,7 @@ def test_pages_and_calls_share_a_port_and_each_knows_whose_a_request_is(tmp_path
 
 
 def site(host: str) -> Mapping[str, str]:
-    """What a browser says of itself on a page of this site."""
+    """Return the headers of a browser on a page of this site."""
     return {"host": host, "origin": f"https://{host}"}
 
 

@@ -23,21 +23,21 @@ from tests.end_to_end.e2e_rig import (
 )
 
 AT_ONCE = 3
-"""Matches."""
+"""Number of matches at once."""
 
 
 def running(address: str) -> set[int]:
-    """The matches in progress."""
+    """Return the running matches."""
     return {match.match_id for match in listed(address, limit=1000) if not match.ended.seconds}
 
 
 def are_going_on(arena: Server) -> bool:
-    """Whether as many matches are played as the bots can, and some of it was written since the server began."""
+    """Return whether the bots play as many matches as they can, and the server has written some of their moves."""
     return len(running(arena.address)) == AT_ONCE and arena.journal_size() > arena.journal + 20_000
 
 
 def sdk_bots(stack: ExitStack, tmp_path: Path, address: str) -> list[subprocess.Popen[str]]:
-    """Three bots on the SDK."""
+    """Three bots of the SDK."""
     return [
         stack.enter_context(
             program("tests/end_to_end/slow_bot.py", address, name, str(tmp_path / f"{name}.token"), str(AT_ONCE))
@@ -47,7 +47,7 @@ def sdk_bots(stack: ExitStack, tmp_path: Path, address: str) -> list[subprocess.
 
 
 def undisturbed(found: Audit) -> None:
-    """Nobody was forced, charged or replaced, and every result counts for all."""
+    """Check that nobody was forced, blamed or replaced, and every result counts for all."""
     for match in found.finished:
         assert [seat.forced for seat in match.seats] == [0] * len(match.seats)
     for replay in found.replays.values():

@@ -1,4 +1,4 @@
-"""The SDK's manners on a real server: a bot that is started twice, and one that finishes its matches."""
+"""The SDK on a real server: a bot that is started twice, and one that finishes its matches before it leaves."""
 
 from __future__ import annotations
 

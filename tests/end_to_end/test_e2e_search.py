@@ -1,4 +1,6 @@
-"""House bots that search at the tables of a real server: killed while one plays, and how much of a core they take."""
+"""House bots that search at the tables of a real server: one is killed during a match, and their processor time is
+limited.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ NAME = SEARCH_BOTS[GAME].name
 OPTIONS = ("--house", "--luck", "off", "--patience", "0.2", "--game", GAME)
 SHARE = 0.25
 MEASURED = 15.0
-"""Seconds."""
+"""Length of the measurement in seconds."""
 MORE = 6.0
-"""Seconds of processor time beyond the share: those of the match under way, where nothing is compiled."""
+"""Maximum processor time beyond the share, in seconds: that of the running matches, if nothing is compiled."""
 
 
 def with_it(address: str) -> list[MatchEntry]:
@@ -34,7 +36,7 @@ def ended(address: str) -> set[int]:
 
 
 def play(stack: ExitStack, tmp_path: Path, address: str, bots: int, capacity: int) -> None:
-    """A number of bots that reconnect when the server returns."""
+    """Return a number of bots that reconnect when the server returns."""
     for number in range(bots):
         command = ["-m", "arena_client.samples.rule_bot", "--server", address, "--name", f"bot{number}"]
         command += ["--token-file", str(tmp_path / f"{number}.token"), "--capacity", str(capacity), "--game", GAME]
@@ -42,7 +44,7 @@ def play(stack: ExitStack, tmp_path: Path, address: str, bots: int, capacity: in
 
 
 def searching(arena: Server) -> list[int]:
-    """The helper processes of a server that give way to it."""
+    """Return a server's helper processes of low priority."""
     own = arena.process.pid
     children = Path(f"/proc/{own}/task").glob("*/children")
     helpers = [int(pid) for thread in children for pid in thread.read_text().split()]

@@ -1,4 +1,4 @@
-"""Whatever happens, nothing that a server logs holds a token, an invitation, a seed or a nonce."""
+"""A server never logs a token, an invitation, a seed or a nonce, whatever happens."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ serve.command(sys.argv[1:])
 
 
 def nonces(bot: RawBot, secrets: set[bytes]) -> None:
-    """A bot that accepts invitations with nonces that it remembers."""
+    """A bot that accepts invitations with nonces that it records."""
     bot.accepts = False
     for invitation in bot.invitations:
         nonce = os.urandom(16)
@@ -49,7 +49,7 @@ def nonces(bot: RawBot, secrets: set[bytes]) -> None:
 
 
 def seeds(data: Path) -> set[bytes]:
-    """Of the matches in the journal, running ones among them."""
+    """Return the seeds of the matches in the journal, including running ones."""
     found: set[bytes] = set()
     for path in (data / "journal").rglob("*.log"):
         for line in path.read_text().splitlines():
@@ -60,7 +60,7 @@ def seeds(data: Path) -> set[bytes]:
 @pytest.mark.parametrize("form", [(), ("--log-json",)], ids=["for people", "JSON"])
 def test_no_secret_is_ever_logged(tmp_path: Path, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("--debug", "--house", "--house-workers", "0", "--patience", "0", *form)
-    alone = ("--processes", "1")  # the faults are in one
+    alone = ("--processes", "1")  # one of the secrets is in a damaged line
     monkeypatch.setenv("GRPC_VERBOSITY", "debug")
     (tmp_path / "faulty.py").write_text(FAULTY)
     program = (sys.executable, str(tmp_path / "faulty.py"))

@@ -1,4 +1,4 @@
-"""A server that cannot start gives the reason in one line, with the name of the thing that is wrong."""
+"""A server that cannot start gives the reason in one line, and names the cause."""
 
 from __future__ import annotations
 

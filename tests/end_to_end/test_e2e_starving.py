@@ -1,7 +1,7 @@
 """Honest bots beside one that declines, is silent, leaves or is slow: real servers and real processes.
 
-The two servers of a comparison, with and without the other bot, play side by side for the same time, so other work on
-this machine affects both alike.
+The two servers of a comparison, with and without the other bot, run at the same time, so other work on this machine
+affects both alike.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tests.end_to_end.e2e_rig import program, server
 
 HERE = Path(__file__).parent
 LEAD = 60.0
-"""Seconds before the window."""
+"""Seconds before the measurement."""
 SECONDS = 180.0
-"""Of the window."""
+"""Length of the measurement in seconds."""
 THINKING = 5
 """Milliseconds that an honest bot takes for a decision."""
 
 
 @contextmanager
 def evening(data: Path, honest: int, seats: int, capacity: int, trouble: list[tuple[str, int]]) -> Iterator[None]:
-    """A server with its house bots, honest bots and others, each a process, for the block."""
+    """Run a server with house bots, honest bots and others, each in its own process, for the block."""
     with ExitStack() as stack:
         arena = stack.enter_context(server(data, "--house", "--luck", "off", "--quiet", seats=str(seats)))
         for number in range(honest):
@@ -51,7 +51,7 @@ def evening(data: Path, honest: int, seats: int, capacity: int, trouble: list[tu
 
 
 def finished(data: Path) -> int:
-    """Seats of honest bots in matches that are over."""
+    """Return the seats of honest bots in finished matches."""
     seats, bots, matches = schema.match_seats, schema.bots, schema.matches
     chosen = (
         select(func.count())

@@ -1,4 +1,4 @@
-"""How a server ends, by signal, by force and for want of room, and what it leaves: whole matches and a true ladder."""
+"""Ends of a server, by signal, by force and by a full disk: they leave whole matches and a correct ladder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FULL = (
 
 
 def all_playing(crowd: Crowd, capacity: int = 20) -> None:
-    """Two bots that play many matches until the server is gone."""
+    """Two bots that play many matches until the server ends."""
     ann, bob = crowd.come("ann", capacity=capacity), crowd.come("bob", capacity=capacity)
     ann.play_in_background()
     bob.play_in_background()
@@ -47,7 +47,7 @@ def test_a_signal_lets_matches_finish_and_ends_with_status_0(tmp_path: Path, num
         assert any(notice.kind == 8 for notice in crowd.bots[0].notices), "bots are told that the server drains"
     found = audit(arena.data)
     assert found.playing == []
-    # A match whose beginning was being stored at that moment is called off before its first card.
+    # a match whose beginning was being stored at that moment is called off before its first card
     limit = timedelta(seconds=2)
     assert all(match.ended is not None and match.ended - match.started < limit for match in found.interrupted)
     assert len(found.interrupted) <= 4
@@ -109,7 +109,7 @@ def _keep(directory: Path, tokens: dict[str, str]) -> None:
 
 
 def _largest_file(arena: Server, size: int) -> None:
-    """Lets no file of the server's database grow beyond a size."""
+    """Limit the size of every file of the server's database."""
     _, hard = resource.prlimit(arena.writer_process, resource.RLIMIT_FSIZE)
     resource.prlimit(arena.writer_process, resource.RLIMIT_FSIZE, (size, hard))
 
@@ -119,8 +119,8 @@ def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
         all_playing(crowd, 4)
         ann, bob = crowd.bots
         dan = crowd.come("dan")
-        dan.read_until(lambda: dan.decisions)  # so that a match is under way whose result has to be stored
-        _largest_file(arena, 0)  # not its present size: what SQLite has written may be written over
+        dan.read_until(lambda: dan.decisions)  # so that a running match has a result to store
+        _largest_file(arena, 0)  # not its present size, because SQLite may overwrite what it has written
         dan.play_in_background()
         until(lambda: "result not stored yet" in arena.log, "the server to notice")
         assert "arena.db" in arena.log

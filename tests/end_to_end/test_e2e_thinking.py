@@ -1,4 +1,4 @@
-"""What a bot's thinking is taken for: never for the way to it, whatever it answers when."""
+"""A bot's thinking never counts as its distance, whatever it answers and when."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.end_to_end.e2e_rig import IMPATIENT, PATIENCE, Crowd, RawBot, program
 
 OFTEN = ("--heartbeat", "0.1", "--drain", "0", "--quiet")
 THOUGHT = 0.6
-"""Seconds for each decision, twice the soft limit: the bank is soon used up."""
+"""Seconds for each decision, twice the soft limit, so that the bank is soon empty."""
 
 
 def trips(seat: dict[str, Any]) -> list[float]:
-    """The round trips of a seat's decisions, in milliseconds."""
+    """Return the round trips of a seat's decisions, in milliseconds."""
     return [sent["round_trip_ms"] for decision in seat["decisions"] for sent in decision["sent"]]
 
 
@@ -39,7 +39,7 @@ def test_a_bot_of_the_sdk_that_sleeps_in_decide_is_not_taken_for_one_far_away(tm
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="the system does not tell")
 def test_a_client_that_answers_heartbeats_only_between_thoughts_gains_nothing(tmp_path: Path) -> None:
-    """In one thread, of which the bot's answers to decisions all come late, too."""
+    """The bot has one thread, so its answers to decisions are all late, too."""
 
     class Sleeps(RawBot):
         def answer(self, *decisions: Any, action: int | None = None) -> None:

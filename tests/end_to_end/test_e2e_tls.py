@@ -1,4 +1,4 @@
-"""TLS from the certificate to the last card: one verb makes it, a server shows it, bots trust it or stay away."""
+"""TLS from certificate to last card: one verb creates it, a server uses it, and bots trust it or refuse to connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens on a running server: replaced or revoked they die at once, with the stream that they opened."""
+"""Tokens on a running server: after replacement or revocation they stop working at once, and their stream ends."""
 
 from __future__ import annotations
 

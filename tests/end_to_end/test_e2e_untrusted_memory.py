@@ -1,4 +1,4 @@
-"""Memory of a real server under what a stranger may send it: bounded, and given back."""
+"""Memory of a real server during attacks by strangers: it is bounded, and is freed afterwards."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ pytestmark = [pytest.mark.process, pytest.mark.unmeasured]
 
 CONNECTIONS: Final = 60
 CALLS: Final = 8
-"""Calls that a connection may have open at once."""
+"""Maximum number of open calls of a connection."""
 MOST: Final = 20 * MIB
-"""What strangers may add to the server's memory."""
+"""Maximum number of bytes that strangers may add to the server's memory."""
 REST: Final = 10 * MIB
-"""What may be left of it soon after."""
+"""Maximum number of these bytes that may remain soon afterwards."""
 BOMB: Final = message(gzip.compress(bytes(MIB)), flag=1)
 HALF: Final = message(bytes(16_000), length=16 << 10)
 
 
 def throw(connection: RawConnection, bombs: int) -> None:
-    """Send gzip bombs, as many at once as calls may be open."""
+    """Send gzip bombs in as many calls at once as allowed."""
     for _ in range(bombs // CALLS):
         streams = [connection.stream() for _ in range(CALLS)]
         connection.send(
@@ -44,11 +44,11 @@ def throw(connection: RawConnection, bombs: int) -> None:
 
 
 def attacked(running: Server, bombs: int) -> None:
-    """Throw bombs, then leave requests half-sent, some of a MiB; check the memory at its peak and afterwards."""
+    """Send bombs, then leave requests half-sent, some of a MiB; check the memory at its peak and afterwards."""
     with RawConnection(running.address) as connection, ExitStack() as stack:
         throw(connection, 10 * CALLS)
         before = running.memory()
-        Path(f"/proc/{running.process.pid}/clear_refs").write_text("5")  # the peak counts from here
+        Path(f"/proc/{running.process.pid}/clear_refs").write_text("5")  # the peak is measured from here
         throw(connection, bombs)
         for number in range(CONNECTIONS):
             hoarder = stack.enter_context(RawConnection(running.address))

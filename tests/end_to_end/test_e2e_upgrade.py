@@ -1,4 +1,4 @@
-"""A server on a data directory of the oldest schema that is updated, while a match was being played."""
+"""A server on a data directory of the oldest supported schema, upgraded in the middle of a match."""
 
 from __future__ import annotations
 

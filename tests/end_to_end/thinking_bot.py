@@ -10,13 +10,13 @@ from arena_client import Bot, Decision, run
 
 
 class ThinkingBot(Bot):
-    """Sleeps."""
+    """A bot that sleeps."""
 
     name = "thinker"
     games = ("sixth_sense",)
 
     def decide(self, decision: Decision) -> int:
-        """The first legal action, after a while."""
+        """Return the first legal action after a while."""
         time.sleep(float(sys.argv[3]))
         return decision.legal[0]
 

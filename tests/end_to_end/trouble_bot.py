@@ -1,6 +1,6 @@
-"""A bot that keeps to the rules and costs the others time, until it is stopped; it comes back whenever it is let go.
+"""A bot that keeps the rules but costs the others time, until it is stopped. It reconnects after every end.
 
-Arguments: address, name, capacity, and what it does: `declines`, `ignores`, `leaves` or `slow`.
+Arguments: address, name, capacity, and its behaviour: `declines`, `ignores`, `leaves` or `slow`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from arena_client.v1 import bots_pb2, bots_pb2_grpc
 from arena_client.v1 import play_pb2 as pb
 
 SECONDS = 0.9
-"""For each decision of one that is slow: within the limit."""
+"""Seconds for each decision of a slow bot, within the limit."""
 GAMES = ("nullern", "sixth_sense")
 
 
 class TroubleBot:
-    """One stream after the other."""
+    """A bot with one stream after the other."""
 
     def __init__(self, address: str, token: str, capacity: int, manner: str) -> None:
         self._channel = grpc.insecure_channel(address)
@@ -33,7 +33,7 @@ class TroubleBot:
         self._changed = threading.Condition()
 
     def attend(self) -> None:
-        """Until the stream ends."""
+        """Serve a stream until it ends."""
         play = self._channel.stream_stream(
             "/arena.v1.PlayService/Play",
             request_serializer=pb.PlayRequest.SerializeToString,
@@ -53,7 +53,7 @@ class TroubleBot:
             self._say(None)
 
     def _hear(self, message: pb.PlayResponse) -> bool:
-        """Takes a message; returns whether to hang up."""
+        """Handle a message; return whether to disconnect."""
         now = pb.PlayRequest()
         if message.HasField("heartbeat"):
             now.heartbeat = message.heartbeat

@@ -1,4 +1,4 @@
-"""Decks that a test arranges."""
+"""Decks arranged by a test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.deal import SeededDecks
 
 
 class Arranged:
-    """Decks that a function deals, from round, size and count; dice fall as with a key of zeros."""
+    """Decks dealt by a function of round, size and count; dice roll as with a key of zeros."""
 
     def __init__(self, deal: Callable[[int, int, int], Sequence[int]]) -> None:
         self._deal = deal

@@ -1,4 +1,4 @@
-"""A table of 6th Sense whose hands a test chooses, played by the actions' names."""
+"""A table of 6th Sense whose hands a test chooses. Actions are given by name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ HAND_SIZE = {2: 15, 3: 14, 4: 14, 5: 13, 6: 11}
 
 
 def named(cards: str) -> list[int]:
-    """The cards in a list such as "red 7, blue 6/9"."""
+    """Return the cards in a list such as "red 7, blue 6/9"."""
     return [CARDS[name.strip()] for name in cards.split(",") if name.strip()]
 
 
 class Table:
-    """One game whose first round has the hands asked for, filled up with cards of the colours given."""
+    """A game whose first round has the requested hands, filled up with cards of the given colours."""
 
     def __init__(
         self,
@@ -58,28 +58,28 @@ class Table:
         return self.dealt[:count]
 
     def predict(self) -> Table:
-        """Everybody predicts with the first card of the hand."""
+        """Predict for each seat with the first card of its hand."""
         for seat, card in enumerate(self.predictions):
             self.state.apply(PREDICT + card, seat)
         return self
 
     def play(self, *names: str) -> Table:
-        """Whoever is asked makes the next of these choices, which must be legal."""
+        """Make these choices, each by the seat whose turn it is. They must be legal."""
         for name in names:
             assert name in self.choices(), f"{name!r} is not among {self.choices()}"
             self.state.apply(ACTIONS[name], self.state.player)
         return self
 
     def choices(self) -> list[str]:
-        """The legal actions of the seat that is asked."""
+        """Return the legal actions of the seat whose turn it is."""
         return [SIXTH_SENSE.actions[action].name for action in self.state.legal(self.state.player)]
 
     def plays_seen(self, seat: int) -> list[str]:
-        """The plays in a seat's view."""
+        """Return the plays in a seat's view."""
         return [SIXTH_SENSE.actions[action].name for action in self.state.view(seat).plays]
 
     def finish_round(self) -> Table:
-        """Plays the first legal action until the round is over."""
+        """Play the first legal action until the round is over."""
         number = self.state.round
         while self.state.player >= 0 and self.state.round == number:
             self.state.apply(self.state.legal(self.state.player)[0], self.state.player)

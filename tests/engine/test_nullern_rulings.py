@@ -1,4 +1,4 @@
-"""Tests for each of the rulings N1–N9, bearing its number. Blue is trump if nothing else is said."""
+"""Tests of the rulings N1–N9, named after them. Blue is trump unless a test says otherwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERY_SIZE = pytest.mark.parametrize("seats", NULLERN.seats)
 
 
 def taker(table: Table) -> int:
-    """Who took the last trick of a round that is over."""
+    """Return the seat that took the last trick of a finished round."""
     return table.report().takers[-1]
 
 

@@ -1,4 +1,4 @@
-"""What a seat cannot know cannot reach its view: two worlds that differ only in that look the same to it."""
+"""A view does not depend on facts that its seat cannot know: worlds that differ only in these look the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERY_SIZE = pytest.mark.parametrize("seats", NULLERN.seats)
 
 
 def another_world(state: NullernState, seat: int, random: Random) -> NullernState:
-    """The state with everything dealt out anew that the seat cannot know: in the blind round its own card too."""
+    """Return the state with all cards dealt anew that the seat cannot know: in the blind round also its own."""
     blind = state.round == BLIND_ROUND
     seen = {state.turned, *state.plays, *(b"" if blind else state.hands[seat])}
     pool = [card for card in range(80) if card not in seen]

@@ -1,4 +1,4 @@
-"""A state as numbers: they contain everything that the view contains, and the page about them is right."""
+"""Observation vectors: they contain everything that the view contains, and their page is correct."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EVERY_GAME = pytest.mark.parametrize("game", [*GAMES.values()], ids=lambda game:
 
 
 def played(game: Game, seats: int, options: dict[str, Option], most: int = 1000) -> Iterator[Any]:
-    """The states of a game that is played at random, the last one when it is over; at most so many."""
+    """Return the states of a random game, at most a given number; the last state is that of the end."""
     random = Random(seats)
     state = game.new(seats, SeededDecks(seats.to_bytes(32, "big")), **options)
     for _ in range(most):
@@ -79,7 +79,7 @@ def part(game: Game, state: Any, seat: int, name: str) -> list[float]:
 
 @EVERY_GAME
 def test_seats_are_counted_from_the_one_that_looks(game: Game) -> None:
-    """Of the fields that mean the same in every game that has them."""
+    """For the fields that mean the same in every game."""
     seats = min(4, game.seats[-1])
     named = {field.name for field in game.observation(seats)}
     for state in played(game, seats, {}, 200):
@@ -104,7 +104,7 @@ def test_the_page_about_observations_is_what_the_games_say(tmp_path: Path) -> No
 
 
 LOSSY = {"score", "scores", "target"}
-"""Fields of which a byte cannot hold every value."""
+"""Fields for which a byte cannot represent every value."""
 
 
 @EVERY_TABLE

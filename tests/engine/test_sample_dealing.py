@@ -1,4 +1,4 @@
-"""Dealing unseen cards: every way that fits is exactly as likely, found by walking through all that chance can do."""
+"""Dealing unseen cards: every deal that fits is exactly equally likely, shown by trying all random choices."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Truth = tuple[frozenset[int], ...]
 
 
 class EveryChance:
-    """Goes through everything that chance can do, one run after the other."""
+    """A source of chance that takes every possible course, one after the other."""
 
     def __init__(self) -> None:
         self.choices: list[tuple[int, int]] = []
-        """What was drawn in this run, and of how many."""
+        """The numbers drawn in this run, each with the number of possible ones."""
         self.drawn = 0
 
     def randrange(self, stop: int, /) -> int:
@@ -37,7 +37,7 @@ class EveryChance:
         raise AssertionError("nothing here needs bytes")
 
     def next(self) -> bool:
-        """Sets out for another run; False after the last."""
+        """Begin another run; return False after the last."""
         self.drawn = 0
         while self.choices:
             choice, stop = self.choices.pop()
@@ -48,7 +48,7 @@ class EveryChance:
 
 
 def distribution(run: Callable[[EveryChance], Hashable]) -> dict[Hashable, Fraction]:
-    """How likely each result is, exactly."""
+    """Return the exact probability of each result."""
     chance = EveryChance()
     found: dict[Hashable, Fraction] = {}
     more = True
@@ -63,7 +63,7 @@ def distribution(run: Callable[[EveryChance], Hashable]) -> dict[Hashable, Fract
 
 
 def fitting(cards: Sequence[Sequence[int]], hands: Sequence[Hand]) -> Counter[Truth]:
-    """The deals that fit, each as often as an order of the cards deals it."""
+    """Return the deals that fit, each as often as an order of the cards yields it."""
     colour_of = {card: colour for colour, pile in enumerate(cards) for card in pile}
     found: Counter[Truth] = Counter()
     for order in permutations(colour_of):
@@ -80,7 +80,7 @@ def fitting(cards: Sequence[Sequence[int]], hands: Sequence[Hand]) -> Counter[Tr
 
 
 def assert_equally_likely(piles: Sequence[Sequence[int]], hands: Sequence[Hand]) -> None:
-    """Compares the number of ways and the likelihood of every deal with all that there are."""
+    """Compare the number of ways and the probability of every deal with all deals that fit."""
     expected = fitting(piles, hands)
     dealing = ConstrainedDeal(hands, len(piles))
     assert dealing.ways([len(pile) for pile in piles]) == expected.total()
@@ -119,7 +119,7 @@ class EveryNumber:
 
 
 class Pairs(EveryNumber):
-    """Chance whose bytes are one number before each other: (first, 0), (first, 1) … (first, 254)."""
+    """A source of chance that yields the pairs (first, 0), (first, 1) … (first, 254)."""
 
     def __init__(self, first: int) -> None:
         self.numbers = cycle(bytes(chain.from_iterable((first, second) for second in range(255))))
@@ -134,7 +134,7 @@ def test_of_all_bytes_every_card_is_drawn_by_as_many(size: int) -> None:
         draws.draw(cards, 1)
         assert sorted(cards) == [*range(size)]
         found[cards[0]] += 1
-    if size > 1:  # the only card there is needs no byte
+    if size > 1:  # the only card needs no byte
         assert found == dict.fromkeys(range(size), 256 // size)
 
 

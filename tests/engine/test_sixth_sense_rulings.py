@@ -1,4 +1,4 @@
-"""Tests for each of the rulings S1–S17, bearing its number. Blue is trump and seat 1 leads if nothing else is said."""
+"""Tests of the rulings S1–S17, named after them. Blue is trump and seat 1 leads unless a test says otherwise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new(seats: int, **options: Option) -> SixthSenseState:
 
 
 def finish(state: SixthSenseState) -> SixthSenseRound:
-    """Plays the first legal actions to the end of the round."""
+    """Play the first legal actions to the end of the round."""
     number = state.round
     while state.player != OVER and state.round == number:
         state.apply(state.legal(state.player)[0], state.player)

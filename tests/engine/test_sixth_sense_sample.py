@@ -1,4 +1,4 @@
-"""Games of 6th Sense that a seat could be in: exactly those that its view allows, each equally often."""
+"""Sampled games of 6th Sense: exactly those that a seat's view allows, each equally often."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Truth = tuple[tuple[PlainCard, ...], ...]
 
 
 class Play:
-    """A random game on the fast engine and on the naive one, with many blocks and peeks."""
+    """A random game with many blocks and peeks, in the fast engine and in the naive one."""
 
     def __init__(self, seats: int, random: Random, **options: Option) -> None:
         self.random = random
@@ -67,7 +67,7 @@ def sampled(view: SeatView, random: Random) -> SixthSenseState:
 
 
 def seen_cards(view: SixthSenseView) -> set[PlainCard]:
-    """The cards that the seat has seen in this round."""
+    """Return the cards that the seat has seen in this round."""
     played = {SIXTH_SENSE.actions[action].card for action in view.plays} - {None}
     known = {card - 1 for card in view.known_predictions if card}
     turned = set() if view.turned is None else {view.turned}
@@ -75,7 +75,8 @@ def seen_cards(view: SixthSenseView) -> set[PlainCard]:
 
 
 def truths(view: SixthSenseView, plain: PlainGame) -> Iterator[Truth]:
-    """All that fits the view, predictions apart: the naive engine says what was legal, card by card.
+    """Return all truths that fit the view, except for predictions. The naive engine decides card by card what was
+    legal.
 
     `plain` is the real game; of hidden cards only their numbers are used.
     """
@@ -89,7 +90,7 @@ def truths(view: SixthSenseView, plain: PlainGame) -> Iterator[Truth]:
 
     @cache
     def fits(seat: int, hand: tuple[PlainCard, ...], zeros: tuple[PlainCard, ...]) -> bool:
-        """Whether all plays of the seat were legal if it holds this hand and blocked with these 0s."""
+        """Return whether all plays of the seat were legal if it had this hand and blocked with these 0s."""
         held, blocked_with = list(hand), list(zeros)
         for trick, place, play in reversed(course):
             if play.seat == seat:
@@ -118,7 +119,7 @@ def truths(view: SixthSenseView, plain: PlainGame) -> Iterator[Truth]:
 
 
 def truth_of(state: SixthSenseState, view: SixthSenseView) -> Truth:
-    """A sampled state in the form of `truths`."""
+    """Return a sampled state in the form of `truths`."""
     hidden = [action for action, shown in zip(state.plays, view.plays, strict=True) if action != shown]
     zeros = tuple((NAMES[action].split(" ")[0], 0) for action in hidden)
     hands = [cards_of(hand) for seat, hand in enumerate(state.hands) if seat != view.seat]
@@ -126,7 +127,7 @@ def truth_of(state: SixthSenseState, view: SixthSenseView) -> Truth:
 
 
 def assert_likely(found: Counter[object], expected: dict[object, float]) -> None:
-    """All that can be was found, nothing else, and none oftener or more evenly than chance explains."""
+    """Check that all possible truths were found, nothing else, with frequencies that chance explains."""
     assert found.keys() == expected.keys()
     chi_square = sum((found[each] - count) ** 2 / count for each, count in expected.items())
     freedom = len(expected) - 1
@@ -134,7 +135,7 @@ def assert_likely(found: Counter[object], expected: dict[object, float]) -> None
 
 
 def assert_uniform(view: SixthSenseView, fitting: list[Truth], random: Random) -> None:
-    """Draws many truths and compares hands, hidden 0s and predictions with all that can be."""
+    """Sample many truths; compare hands, hidden 0s and predictions with all possible ones."""
     draws = max(14 * len(fitting), 1500)
     for states in ([sampled(view, random) for _ in range(draws)], SIXTH_SENSE.sample_many(view, random, draws)):
         assert_uniformly_sampled(view, fitting, cast("list[SixthSenseState]", states))
@@ -155,7 +156,7 @@ def assert_uniformly_sampled(view: SixthSenseView, fitting: list[Truth], states:
 
 
 def last_positions(seats: int, random: Random, **options: Option) -> Iterator[tuple[SixthSenseView, list[Truth]]]:
-    """Views near the end of a first round, few truths each, that show something of the other seats."""
+    """Yield views near the end of a first round with few possible truths and some information about the other seats."""
     while True:
         play = Play(seats, random, **options)
         while not play.plain.over and play.plain.round == 0:
@@ -263,7 +264,7 @@ def test_S16_a_late_trump_is_any_card_not_seen() -> None:
 
 
 def asked_twice() -> Table:
-    """Seat 1 led an 8, seat 2 took the trick with a 12: it is asked to double, then seat 1 to peek."""
+    """Seat 1 led an 8, seat 2 took the trick with a 12. It is asked to double, then seat 1 to peek."""
     table = Table({1: "red 3, green 8", 2: "red 4, green 12", 3: "red 5, green 1", 0: "red 1, green 2"}).predict()
     return table.play("green 8", "green 12", "green 1", "green 2")
 
@@ -315,7 +316,7 @@ def test_a_sampled_game_gives_the_same_view_and_can_be_played_to_the_end(
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 @pytest.mark.thorough
 def test_worlds_that_are_copies_are_what_their_deals_and_choices_make(seats: int, options: dict[str, Option]) -> None:
-    """Each is played anew from the first card, its own blocks in the place of hidden ones."""
+    """Each is played again from the first card, with its own blocks in place of hidden ones."""
     random = Random(f"{seats} {options}")
     play = Play(seats, random, **options)
     state = play.state

@@ -1,4 +1,4 @@
-"""What a seat cannot know cannot reach its view: two worlds that differ only in that look the same to it."""
+"""A view does not depend on facts that its seat cannot know: worlds that differ only in these look the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ZEROS = frozenset(index for index, card in enumerate(SIXTH_SENSE.cards) if card.
 
 
 def another_world(state: SixthSenseState, seat: int, peeked_at: set[int], random: Random) -> SixthSenseState:
-    """The state with everything dealt out anew that the seat, who peeked at these seats this round, cannot know."""
+    """Return the state with everything dealt anew that the seat cannot know, given the seats at which it peeked."""
     setting = state.setting
     seats = setting.seats
     predicting = -1 in state.predictions

@@ -1,6 +1,6 @@
-"""Views and rounds in words: each game's texts are those in `texts/`, which `python -m tests.engine.test_texts` writes.
+"""Views and rounds in words: each game's texts equal those in `texts/` (`python -m tests.engine.test_texts`).
 
-A program that learned to read them, such as a prompt of a language model, must not meet others.
+Programs may have learned to read these texts, for example the prompt of a language model. So they must not change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.registry import GAMES, texts_of
 
 TEXTS = Path(__file__).parent / "texts"
 EACH = 13
-"""Of all views, each thirteenth is written, and those with a rare choice."""
+"""Every thirteenth view is written, and every view with a rare choice."""
 RARE = ("double", "peek")
 OPTIONS: dict[str, tuple[dict[str, Option], ...]] = {
     "sixth_sense": ({}, {"novice": True}, {"target": 30, "late_trump": True}),
@@ -27,7 +27,7 @@ OPTIONS: dict[str, tuple[dict[str, Option], ...]] = {
 
 
 def matches(game: Game) -> Iterator[tuple[str, list[str]]]:
-    """The texts of the first rounds of a few matches, each with a heading."""
+    """Return the texts of the first rounds of a few matches, each with a heading."""
     texts_of_game = texts_of(game)
     for options in OPTIONS[game.name]:
         for seats in (2, 4):

@@ -21,19 +21,19 @@ LEARNER: Final = ROOT / "examples" / "learner"
 SMALL: Final = ("--games", 16, "--hidden", 32, "--deals", 20, "--one-process")
 PATIENCE: Final = 300
 TRAINING: Final = 3 * 3600
-"""Seconds that the documented training may take, also where nothing is compiled and others use the machine."""
+"""Maximum number of seconds for the documented training, even uncompiled and on a busy machine."""
 DOCUMENTED: Final = re.compile(
     r"\((\d+) batches, [\d,]+ matches, .* wins (\d+) ± (\d+) % of (\d+) matches against the SDK's rule sample "
     r"and (\d+) ± (\d+) % against `house-counter`"
 )
 BAR: Final = 60
-"""Per cent of matches that the learner is to win against the rule sample."""
+"""Minimum percentage of matches that the learner must win against the rule sample."""
 
 pytestmark = pytest.mark.process
 
 
 def trained(out: Path, *words: object, status: int = 0) -> str:
-    """What the training says."""
+    """Return the output of the training."""
     command = [sys.executable, str(LEARNER / "train.py"), "--out", str(out), *map(str, (*SMALL, *words))]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=out.parent)
     assert ran.returncode == status, ran.stdout + ran.stderr
@@ -54,7 +54,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_becomes_better_and_draws_how(whole: Path) -> None:
-    """From a level with random play to clearly more, in four seconds."""
+    """Within four seconds it becomes clearly better than random play."""
     first, last = ({each["opponent"]: each for each in measured["strengths"]} for measured in curve(whole))
     assert last["house-random"]["won"] > 0.6
     assert last["house-random"]["points"] > first["house-random"]["points"]
@@ -97,7 +97,7 @@ def test_a_checkpoint_that_does_not_fit_is_named(
 
 
 def test_two_processes_come_to_what_one_does(whole: Path, tmp_path: Path) -> None:
-    """Neither process waits for the other for ever, although weights and batches are larger than a pipe."""
+    """The processes do not block each other, although weights and batches are larger than a pipe."""
     for name, words in (("one", SMALL), ("two", SMALL[:-1])):
         command = [sys.executable, str(LEARNER / "train.py"), "--out", str(tmp_path / name), *map(str, words)]
         command += ["--hidden", "256", "--batches", "4", "--measured", "2"]
@@ -113,7 +113,7 @@ def test_a_number_that_makes_no_sense_is_named(tmp_path: Path, words: tuple[obje
 
 
 def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole: Path, tmp_path: Path) -> None:
-    """As `arena match` seats it, at a table for two and at one for three."""
+    """As seated by `arena match`, at a table for two and at one for three."""
     project = tmp_path / "examples" / "learner"
     shutil.copytree(LEARNER, project, ignore=shutil.ignore_patterns("trained", "__pycache__"))
     arena = [sys.executable, "-m", "arena.cli", "match", f"{project / 'bot.py'}:LearnerBot", "house:random"]
@@ -136,7 +136,7 @@ def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole
 @pytest.mark.long
 @pytest.mark.unmeasured
 def test_the_documented_command_comes_to_the_documented_strength(tmp_path: Path) -> None:
-    """Measured as the README says, in as many matches; the build is whichever the checkout has."""
+    """Measured as in the README, in as many matches, with the build that the checkout has."""
     said = DOCUMENTED.search(" ".join((LEARNER / "README.md").read_text().split()))
     assert said is not None
     batches, rules, rules_error, matches, counter, counter_error = map(int, said.groups())

@@ -1,4 +1,4 @@
-"""The errors of the learner of `examples/`: each has a name, the wrong value and the remedy."""
+"""Errors of the learner in `examples/`: each names the wrong value and the remedy."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(autouse=True)
 def _its_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The learner's modules are imported as its programs do it: from its folder."""
+    """Import the learner's modules as its programs do: from its folder."""
     monkeypatch.syspath_prepend(str(LEARNER))
 
 
 def new_network(folder: Path) -> Path:
-    """A network that learned nothing, as a file."""
+    """Return the file of an untrained network."""
     from encoding import CHOICES, Encoding
     from network import new_weights
     from weights import write
@@ -192,6 +192,6 @@ def test_a_training_whose_player_is_killed_says_so_and_goes_on_when_started_agai
 
 
 def players_of(pid: int) -> list[int]:
-    """The processes that a training started to play, not what watches over its shared memory."""
+    """Return the processes that a training started to play, without the one that watches over its shared memory."""
     children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
     return [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]

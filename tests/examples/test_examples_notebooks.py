@@ -1,4 +1,4 @@
-"""The notebooks of `examples/`, run cell by cell with small numbers, as a notebook program would."""
+"""The notebooks of `examples/`, run cell by cell with small numbers, like in a notebook program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the house bots know of 6th Sense."""
+"""Knowledge of 6th Sense's house bots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strongest house bot of each game beats the sample that goes by rules, the same deals played both ways round."""
+"""The strongest house bot of each game beats the rule sample, on deals played with both seatings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.registry import GAMES
 
 VIEWS: dict[str, type[View]] = {"nullern": NullernView, "sixth_sense": SixthSenseView}
 SIGNIFICANT = 4.0
-"""Standard errors by which it wins: chance alone does that once in 30,000 tries."""
+"""Standard errors by which it wins. By chance alone this happens once in 30,000 tries."""
 
 
 def catalog(game: Game) -> Catalog:
@@ -35,12 +35,12 @@ def catalog(game: Game) -> Catalog:
 
 
 def shown(game: Game, view: Any) -> View:
-    """The engine's view as a bot gets it."""
+    """Return the engine's view as a bot gets it."""
     return VIEWS[game.name].FromString(CODECS[type(view)].encode(view))
 
 
 def margin(house: HouseBot, sample: Bot, seats: int, deal: int, first: int) -> float:
-    """Points that the house has more than the sample, a seat, when it has every other seat from the first on."""
+    """Return the house bot's lead over the sample in points per seat, if it has every other seat from the first on."""
     game, known = GAMES[house.game], catalog(GAMES[house.game])
     state, choices = game.new(seats, SeededDecks(sha256(f"{game.name} {deal}".encode()).digest())), 0
     while (seat := state.player) != OVER:

@@ -19,11 +19,11 @@ from tests.house.frozen import FROZEN
 
 BOTS = [bot for game in HOUSE_BOTS for bot in named_bots(game)]
 SEARCHED = 17
-"""Of so many decisions a bot that searches makes one, and the strongest that does not makes the others."""
+"""One in this many decisions is made by a searching bot, the others by the strongest bot without search."""
 
 
 def choices(bot: HouseBot) -> str:
-    """A digest of all choices of six rounds at each table size; of bots that search, of some of them."""
+    """Return a digest of all choices of six rounds at each table size; of searching bots, of some choices."""
     digest, game = sha256(), GAMES[bot.game]
     every = SEARCHED if bot in SEARCH_BOTS.values() else 1
     for seats in game.seats:
@@ -54,7 +54,7 @@ def test_no_house_bot_that_was_is_gone() -> None:
 
 
 def modules(start: ModuleType) -> set[str]:
-    """A module and all modules of the house that it imports, but for what only describes house bots."""
+    """Return a module and all house modules that it imports, except those that only describe house bots."""
     found, todo = set[str](), [start.__name__]
     while todo:
         name = todo.pop()

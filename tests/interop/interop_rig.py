@@ -1,4 +1,4 @@
-"""What a client in any language has to see of a real server, and the server with a house bot to play against."""
+"""The parts that all clients of `tests/interop` need: what they must see of a server, and a server with a house bot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.end_to_end.e2e_rig import ROOT, Server, replay_of, server
 HERE: Final = Path(__file__).parent
 PROTOS: Final = ROOT / "proto"
 BUILD: Final = ROOT / "build" / "interop"
-"""The folder of downloaded and compiled files of tools, which makes the next run quick."""
+"""The folder of downloaded and compiled files of tools, which speeds up the next run."""
 BUF: Final = Path(sys.executable).with_name("buf")
 PATIENCE: Final = 120.0
 SEATS: Final = ("--house", "--patience", "0.1", "--luck", "off", "--house-workers", "0", "--game", "nullern")
@@ -48,7 +48,7 @@ def built(*command: str | Path, where: Path, patience: float = 900.0, **environm
 
 
 def generated(language: str, to: Path, tools: Path) -> None:
-    """Puts the code into a folder that `buf.gen.yaml` has generated for a language; `tools`: where its plugins are."""
+    """Put the code that `buf.gen.yaml` generates for a language into a folder; `tools`: where its plugins are."""
     entries = (ROOT / "buf.gen.yaml").read_text().split("\n  - ")
     template = "\n  - ".join(each for each in entries if "out:" not in each or f"out: generated/{language}" in each)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
@@ -57,7 +57,7 @@ def generated(language: str, to: Path, tools: Path) -> None:
 
 @contextmanager
 def offered(folder: Path, tls: bool) -> Iterator[tuple[Server, tuple[str, ...]]]:
-    """A server whose house bots play at once, and the file that a client must trust, if any."""
+    """Run a server whose house bots play at once; yield it with the file that a client must trust, if any."""
     more: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     if tls:
@@ -69,9 +69,10 @@ def offered(folder: Path, tls: bool) -> Iterator[tuple[Server, tuple[str, ...]]]
 
 
 def checked(tmp_path: Path, command: Sequence[str | Path], *, tls: bool, peculiar: Sequence[str] = ()) -> None:
-    """Runs a client, with the server's address, a name, the protocol's files and what to trust; fails on any oddity.
+    """Run a client with the server's address, a name, the protocol's files and the file to trust; fail on any
+    difference.
 
-    `peculiar` names what this client's library sees otherwise.
+    `peculiar`: known differences of this client's library.
     """
     with offered(tmp_path, tls) as (running, roots):
         arguments = [*map(str, command), running.address, "stranger", str(PROTOS), *roots]

@@ -1,4 +1,4 @@
-"""h2spec, the conformance tests of HTTP/2 that servers are measured by: what fails is named here, with the reason."""
+"""h2spec, the conformance tests for HTTP/2 servers. Failing cases are listed here with the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.interop.interop_rig import BUILD, HERE, PATIENCE, built, offered, too
 
 H2SPEC: Final = "github.com/summerwind/h2spec/cmd/h2spec"
 GROUPS: Final = ("generic", "http2", "hpack")
-"""Of its cases, in the order in which it lists them."""
+"""The groups of its cases, in its own order."""
 NO_CONTENT: Final = "h2spec asks with GET and waits for a page; who asks gRPC so has 405 with no content"
 OVER: Final = "the 405 has ended the call before the offence comes"
 AT_ONCE: Final = "calls that are answered at once with 405 are never open at the same time"
@@ -32,14 +32,14 @@ UNFIT: Final = {
     "http2/8.1.2.6/1": BY,
     "http2/8.1.2.6/2": BY,
 }
-"""Cases that fail; `test_http2_frames.py` holds the same with calls that stay open, where that can be."""
+"""Cases that fail. `test_http2_frames.py` tests the same with open calls, where possible."""
 
 pytestmark = tool("go")
 
 
 @pytest.fixture(scope="module")
 def h2spec() -> Path:
-    """An external program."""
+    """Return an external program."""
     BUILD.mkdir(parents=True, exist_ok=True)
     built("go", "build", "-o", BUILD / "h2spec", H2SPEC, where=HERE / "h2spec", GOFLAGS="-buildvcs=false")
     return BUILD / "h2spec"
@@ -47,7 +47,7 @@ def h2spec() -> Path:
 
 @pytest.fixture(scope="module")
 def cases(h2spec: Path) -> list[str]:
-    """Every case by the number that h2spec takes: group, section, number in the section."""
+    """Return every case by h2spec's numbering: group, section, number in the section."""
     listed = subprocess.run([h2spec, "--dryrun"], capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
     found, section, groups = [], "", iter(GROUPS)
     group = ""

@@ -1,4 +1,4 @@
-"""What the page about generating code shows is in the clients that are tested."""
+"""The excerpts of the page about generating code are in the tested clients."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ print(json.dumps({
     "folders": sorted({module.__file__.rsplit("/", 3)[0] for module in (play_pb2, google.rpc.status_pb2)}),
 }))
 """
-"""Reads a refusal, as a client that got it would, and tells where the generated code is."""
+"""A program that reads a refusal as a client would, and reports where the generated code is."""
 
 PAGE = (ROOT / "docs" / "generating.md").read_text()
 BLOCKS = re.findall(r"^```\w+\n\W+ ([\w/.]+)(?: -->)?\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -95,7 +95,7 @@ def test_the_command_of_the_page_generates_code_that_reads_the_reason_of_a_refus
 
 @pytest.mark.parametrize("file", ["google/rpc/status.proto", "google/rpc/error_details.proto"])
 def test_the_files_of_google_are_those_of_its_library(file: str) -> None:
-    """As descriptors: comments may change from version to version."""
+    """They are compared as descriptors, because comments may change between versions."""
     library = {"status": google.rpc.status_pb2, "error_details": google.rpc.error_details_pb2}[Path(file).stem]
     text = (GOOGLE / file).read_text()
     for name, message in library.DESCRIPTOR.message_types_by_name.items():

@@ -1,4 +1,4 @@
-"""tonic, gRPC written anew in Rust, with the code that it generates, plays a match on a real server."""
+"""tonic, an independent gRPC in Rust, plays a match on a real server with the code that it generates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.long, tool("cargo")]
 
 @pytest.fixture(scope="module")
 def client() -> Path:
-    """The program."""
+    """Return the program."""
     target = BUILD / "rust"
     built("cargo", "build", "--locked", where=HERE / "rust", PROTOS=str(PROTOS), CARGO_TARGET_DIR=str(target))
     return target / "debug" / "client"

@@ -21,9 +21,9 @@ def _season(
     grid: float = 0.5,
     spoilt: float = 0.0,
 ) -> list[MatchResult]:
-    """Node k is worth k/20. A coarse `grid` makes ties.
+    """Simulate a season in which node k has the strength k/20. A coarse `grid` yields ties.
 
-    Of the seats a share `spoilt` is spoilt, and another share has results that do not count, as under the older rule.
+    A share `spoilt` of the seats is spoilt, and the same share has results that do not count, as under the older rule.
     """
     chance = Random(seed)
     results = []

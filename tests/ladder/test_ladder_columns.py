@@ -1,4 +1,4 @@
-"""The list of results as columns: what stands, and a named error for every list that contradicts itself."""
+"""The list of results as columns: valid results, and a named error for every contradiction in the list."""
 
 from __future__ import annotations
 

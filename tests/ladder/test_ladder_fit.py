@@ -1,4 +1,4 @@
-"""The fit against other people's Bradley–Terry, its documented likelihood, and sums over the matches."""
+"""The fit, compared with other Bradley–Terry implementations, its documented likelihood, and sums over the matches."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def solved(results: Sequence[MatchResult], nodes: int) -> tuple[Fit, Columns, En
 
 
 def of(won: Ints, played: Ints, won_alone: Ints, played_alone: Ints) -> Pairs:
-    """Pairs from dense sums in matches of weight 1; those for both nodes are symmetric."""
+    """Return pairs from dense sums in matches of weight 1; pairs that count for both nodes are symmetric."""
     both = csr_array(UNIT * np.triu(won)), csr_array(UNIT * np.triu(played))
     return Pairs(*both, csr_array(UNIT * won_alone), csr_array(UNIT * played_alone), np.zeros(len(won), np.int64))
 
 
 def score(result: MatchResult, node: int, strengths: Floats) -> float:
-    """What one match says of one node, from the ratings and nothing else."""
+    """Return the score that one match gives a node, from the ratings alone."""
     seats = range(len(result.nodes))
     if not any(result.counts[seat] and result.nodes[seat] == node for seat in seats):
         return 0.0
@@ -101,7 +101,7 @@ def test_every_node_s_scores_balance_its_prior(season: Callable[..., list[MatchR
 
 
 def vanished(matches: int, node: int = 0) -> list[MatchResult]:
-    """Lost by who vanished, where no other result counts: so it was under the older rule, and is in a match of two."""
+    """Return pairs lost by bots that vanished, as under the older rule, in matches in which no other result counts."""
     return [
         MatchResult(n, n, (Node(node), Node(1), Node(2)), (3, 1, 2), (True, False, False))
         for n in range(900, 900 + matches)
@@ -119,7 +119,7 @@ def test_who_vanished_loses_by_it_and_nobody_else_gains(season: Callable[..., li
 
 
 def test_who_vanishes_moves_nobody_else(season: Callable[..., list[MatchResult]]) -> None:
-    """Nodes 0 and 1 are a ring: one vanishes or both do, whatever the others have just done to them."""
+    """Nodes 0 and 1 form a ring: one or both of them vanish, regardless of the others' results against them."""
 
     def without(result: MatchResult, *ring: int) -> MatchResult:
         gone = tuple(node in ring for node in result.nodes)
@@ -135,7 +135,7 @@ def test_who_vanishes_moves_nobody_else(season: Callable[..., list[MatchResult]]
             solved([without(result, *ring) if vanish else result for result in results], 9)[0].strengths
             for vanish in (False, True)
         )
-        # what the others are worth follows from the pairs among them alone
+        # the others' ratings follow from the pairs among them alone
         among = [without(result, *ring) for result in results]
         among = [result._replace(counts=tuple(node not in ring for node in result.nodes)) for result in among]
         others = slice(len(ring), None)
@@ -146,7 +146,7 @@ def test_who_vanishes_moves_nobody_else(season: Callable[..., list[MatchResult]]
 def test_a_friend_that_vanishes_helps_less_than_one_that_loses_on_purpose(
     season: Callable[..., list[MatchResult]],
 ) -> None:
-    """Node 0's friend, node 1, acts wherever node 0 does not win; losing on purpose is what no rule can prevent."""
+    """Node 1, a friend of node 0, acts whenever node 0 does not win. No rule can prevent that it loses on purpose."""
     results = season(6, range(9), 1500)
 
     def rating(mark: str = "") -> float:
@@ -229,7 +229,7 @@ def test_it_converges_where_the_stronger_of_any_two_always_wins() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_it_converges_however_the_results_contradict_each_other(seed: int) -> None:
-    # up to ten million matches a pair, most of them won by one side, and as much that counts for one of the two
+    # up to ten million matches a pair, most of them won by one side, and as many pairs that count for one node only
     chance = np.random.default_rng(seed)
 
     def weights() -> Ints:

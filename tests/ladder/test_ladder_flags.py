@@ -1,4 +1,6 @@
-"""Flags: who loses on purpose is seen, honest bots and the house are not, and nothing depends on an order."""
+"""Flags: bots that lose on purpose are flagged, honest bots and the house are not, and the order of results has no
+effect.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,7 @@ def test_a_bot_to_which_many_names_lose_a_little_stands_out_though_no_pair_does(
 
 @pytest.mark.parametrize(("losers", "winners", "flagged"), [(8, 0, True), (7, 0, False), (8, 8, False), (9, 8, True)])
 def test_many_opponents_are_eight_at_least_and_more_than_half_lose(losers: int, winners: int, flagged: bool) -> None:
-    """All play the house as one who wins half of it; each meets one bot six times and loses, or wins, them all."""
+    """All bots score half against the house. Each meets one bot six times and loses, or wins, all six."""
     others = range(2, 2 + losers + winners)
     tables = [(0, other) for other in (1, *others) for _ in range(400)]
     tables += [(1, other) for other in others for _ in range(6)]
@@ -140,7 +142,7 @@ def test_many_opponents_are_eight_at_least_and_more_than_half_lose(losers: int, 
 
 
 def test_versions_of_a_bot_are_one_in_its_pairs(sybils: Night) -> None:
-    """The head becomes a new version in the middle of the night: what it gains is seen all the same."""
+    """The head changes its version in the middle of the night. Its gain is flagged all the same."""
     child, head = Node(len(sybils.entrants)), Node(sybils.head)
     nodes = sybils.columns.nodes.copy()
     nodes[-150:][nodes[-150:] == head] = child

@@ -1,4 +1,4 @@
-"""The live Elo against figures worked out by hand, and the laws it keeps for any match."""
+"""The live Elo, compared with figures computed by hand and with laws that hold for any match."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ extreme_ratings = st.builds(Rating, st.floats(-1e300, 1e300), st.floats(1e-3, 1e
 
 @st.composite
 def results(draw: st.DrawFn, rating: st.SearchStrategy[Rating] = ratings_) -> tuple[list[Rating], list[int]]:
-    """Ratings and places by seat; ties share a place."""
+    """Return ratings and places by seat; ties share a place."""
     seats = draw(st.integers(2, 7))
     points = draw(st.lists(st.integers(0, 4), min_size=seats, max_size=seats))
     places = [1 + sum(other > own for other in points) for own in points]
@@ -205,7 +205,7 @@ def test_a_spoilt_seat_loses_and_moves_nobody(result: tuple[list[Rating], list[i
         for place, gone in zip(places, spoilt, strict=True)
     ]
     after = update(before, places, spoilt=spoilt)
-    # the same whatever the strength of who vanished, and in which order: only the pairs among the others remain
+    # the same for every strength and order of the bots that vanished: only the pairs among the others remain
     unknown = [Rating(0, 10) if gone else rating for rating, gone in zip(before, spoilt, strict=True)]
     again = update(unknown, places, spoilt=spoilt)
     for seat in seats:

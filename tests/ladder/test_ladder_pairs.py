@@ -1,4 +1,4 @@
-"""Pair counts against a loop over the seats, and that they are whole, exact and in no order."""
+"""Pair counts, compared with a loop over the seats: they are whole numbers, exact, and independent of order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIELDS = ("won", "played", "won_alone", "played_alone")
 
 
 def same(one: Pairs, other: Pairs) -> bool:
-    """Whether two sums are equal, as they are stored, too: no sum of zero is."""
+    """Return whether two sums are equal, also in their stored form, which contains no zero."""
     return np.array_equal(one.matches, other.matches) and all(
         (mine := getattr(one, field)).dtype == np.int64
         and mine.has_sorted_indices

@@ -1,4 +1,4 @@
-"""Rank intervals keep their promise of 95 %, in every comparison of two bots."""
+"""Rank intervals are correct in 95 % of all comparisons of two bots."""
 
 from __future__ import annotations
 

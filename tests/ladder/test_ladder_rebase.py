@@ -1,4 +1,4 @@
-"""The live ratings start from the ladder and follow what has happened since, as if they had been there all the time."""
+"""Live ratings start from the ladder and apply the later results, as if they had been in force all the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse matrices and the errors of ratings against dense linear algebra."""
+"""Sparse matrices and the errors of ratings, compared with dense linear algebra."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_no_right_hand_side_has_no_solution_and_a_zero_has_zero() -> None:
 def test_errors_are_those_of_dense_matrices(
     season: Callable[..., list[MatchResult]], matches: int, spoilt: float
 ) -> None:
-    """Those of the newest with the whole covariance, those of others with the diagonals alone."""
+    """The newest versions with the whole covariance, older ones with the diagonals alone."""
     entrants = Entrants(Entrant(Node(node)) for node in range(10))
     columns = Columns.of(season(3, range(9), matches, seats=(2, 4, 5), spoilt=spoilt))  # the tenth has no match
     strengths, information = fit(Pairs.of(columns, entrants))

@@ -27,7 +27,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 COLUMN = ["x86_64", "aarch64"].index(platform.machine())
 PLACES: dict[str, Any] = {}
 Probe = Callable[[], str | None]
-"""Return the thing that it reached, None if nothing; an OSError or MemoryError also means nothing."""
+"""A way out of the box: it returns what it reached, or None; an OSError or MemoryError also means nothing."""
 
 
 def call(numbers: tuple[int, int], *arguments: object) -> int | None:

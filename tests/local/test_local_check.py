@@ -1,4 +1,4 @@
-"""`arena check`: bots that keep the protocol pass; what is wrong with another is found, and nothing else."""
+"""`arena check`: correct bots pass; of any other bot the check finds exactly its fault."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ QUICK: Final = {
     "NeverComesBack": ("reconnect",),
     "DiesAtSigterm": ("sigterm",),
 }
-"""Faults that are found soon, and the checks that are asked; all where none is named."""
+"""Faults that are found quickly, each with the checks to run; all checks if none is named."""
 
 
 def checked(command: Sequence[object], *options: str, cwd: Path = ROOT) -> tuple[int, dict[str, Any]]:
@@ -51,7 +51,7 @@ def checked(command: Sequence[object], *options: str, cwd: Path = ROOT) -> tuple
 
 
 def all_is_well(command: Sequence[object], *options: str, cwd: Path = ROOT) -> None:
-    """Fails unless every check passes."""
+    """Fail unless every check passes."""
     status, found = checked(command, *options, cwd=cwd)
     assert {each["name"]: each["text"] for each in found["checks"] if each["verdict"] != "pass"} == {}
     assert status == 0
@@ -59,7 +59,7 @@ def all_is_well(command: Sequence[object], *options: str, cwd: Path = ROOT) -> N
 
 
 def is_found(fault: str, *options: str) -> None:
-    """Fails unless the fault is found by the check that it concerns and by no other."""
+    """Fail unless exactly the check that concerns the fault finds it."""
     expected = FAULTS[fault][1]
     status, found = checked([sys.executable, "-m", "tests.bots.nonconforming", fault], *options)
     said = {each["name"]: each for each in found["checks"] if each["verdict"] in ("fail", "warn")}
@@ -100,7 +100,7 @@ def test_a_fault_is_found_by_its_check_and_by_no_other(fault: str) -> None:
 async def test_a_bot_that_waits_for_a_silent_server_is_found_when_its_time_is_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test gives it a second; the long tests give it all of its time."""
+    """The test gives it a second; the long tests give it the full time."""
     monkeypatch.setattr(connections, "NOTICED", 0.0)
     monkeypatch.setattr(connections, "GRACE", 1.0)
     command = [sys.executable, "-m", "tests.bots.nonconforming", "WaitsForTheSilent"]
@@ -139,7 +139,7 @@ def test_a_bot_that_is_given_its_token_is_not_asked_to_register() -> None:
 @needs_boxes
 @pytest.mark.process
 def test_a_bot_in_a_box_passes_and_gets_at_nothing_outside(tmp_path: Path) -> None:
-    """In a folder that others may read, which pytest's is not: as root a bot in a box has a user of its own."""
+    """It runs in a folder that others may read, unlike pytest's, because as root a boxed bot has its own user."""
     folder, outside = tmp_path / "project", tmp_path / "secret"
     folder.mkdir(mode=0o755)
     outside.write_text("secret")
@@ -222,7 +222,7 @@ def test_ctrl_c_ends_the_bot_and_all_that_it_started(tmp_path: Path) -> None:
 
 
 def runs(number: int) -> bool:
-    """Whether a process runs; one that only waits for its parent to ask does not."""
+    """Return whether a process runs; an ended one that its parent has not waited for does not."""
     with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
@@ -283,5 +283,5 @@ def test_the_document_names_the_longest_wait() -> None:
 
 def test_every_check_has_a_bot_that_it_finds() -> None:
     found = {expected.check for _, expected in FAULTS.values()}
-    assert {*CHECKS} - found == {"in-time", "pieces"}  # of a machine, and of a library
+    assert {*CHECKS} - found == {"in-time", "pieces"}  # names of a machine and of a library
     assert {expected.verdict for _, expected in FAULTS.values()} == {Verdict.FAIL.value, Verdict.WARN.value}

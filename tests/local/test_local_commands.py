@@ -1,4 +1,4 @@
-"""Bots that are commands: they play as in process, whatever goes wrong is said by name, and nothing is left of them."""
+"""Bots that are commands: they play as in process, faults are named, and no processes are left."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ async def directed(words: list[str], game: str, names: list[str], deal: GivenDea
 
 
 def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The lines after the header, but for clocks, chain and ratings."""
+    """Return the lines after the header, without clocks, chain and ratings."""
     times = ("at", "lag", "chain")
     return [
         {key: value for key, value in line.items() if key not in times} for line in lines[1:] if "ratings" not in line

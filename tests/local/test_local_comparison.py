@@ -36,7 +36,7 @@ def played_game(bots: tuple[int, ...], scores: tuple[int, ...]) -> SeatedGame:
 
 
 def a_world(design: Design, better: float, shared: float, sets: int, seed: int) -> list[PlayedSet]:
-    """Simulated sets whose points are skill, luck of the cards and luck of the play; the cards belong to the deal."""
+    """Simulated sets whose points are skill, luck of the cards and luck of the play. The cards belong to the deal."""
     chance, found = np.random.default_rng(seed), []
     for number in range(sets):
         cards: dict[bytes, Values] = {}
@@ -82,7 +82,7 @@ def test_the_intervals_hold(design: Design) -> None:
 
 
 def sets_of(scores: Values) -> list[PlayedSet]:
-    """Sets at one table with these scores, in thousandths of a point."""
+    """Return sets at one table with these scores, in thousandths of a point."""
     return [
         PlayedSet(
             number, (played_game((0, 1), (round(1000 * score), 0)), played_game((1, 0), (0, round(1000 * score))))
@@ -95,7 +95,7 @@ def sets_of(scores: Values) -> list[PlayedSet]:
 @pytest.mark.parametrize("shape", ["normal", "heavy tails", "many ties"])
 @pytest.mark.thorough
 def test_few_sets_are_no_surer_than_they_may_be(shape: str, count: int) -> None:
-    """Of two bots that are alike: a likelihood above 97.5 % comes in 2.5 % of matches, and 5 % of intervals miss."""
+    """Two equal bots: a likelihood above 97.5 % occurs in 2.5 % of matches, and 5 % of intervals miss."""
     chance, worlds = np.random.default_rng(count), 1000
     likely = missed = 0
     for _ in range(worlds):
@@ -121,7 +121,7 @@ def outcome(test: SequentialTest, scores: Values) -> tuple[SequentialOutcome, in
 
 @pytest.mark.thorough
 def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
-    """As the report says: about 92 in 100 hold of those that it stops."""
+    """As in the report: of tests that stop, the interval is right in about 92 of 100."""
     chance, test, worlds, held = np.random.default_rng(8), SequentialTest(0, 0.25), 250, 0
     for _ in range(worlds):
         scores = chance.normal(0.125, 1, 3000)
@@ -134,7 +134,7 @@ def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
 
 @pytest.mark.thorough
 def test_the_gain_is_how_many_games_the_same_deals_save() -> None:
-    """Of the variance of a bot and of the others, (1 + 1/3)·100², the shared part is gone."""
+    """Of the variance of a bot and of the others, (1 + 1/3)·100², the shared part disappears."""
     for shared in (0.0, 0.5, 0.8):
         gain = compare(Design.SAME_SEATS, a_world(Design.SAME_SEATS, 0, shared, 3000, 4)).gain
         assert gain is not None
@@ -167,7 +167,7 @@ def test_sets_that_are_all_alike_have_no_error() -> None:
 
 
 def test_of_many_pairs_that_are_alike_some_is_called_different_in_5_matches_of_100() -> None:
-    """Of 8 bots: each pair by itself would be in 5 %, and so some pair in more than half of all matches."""
+    """Of 8 bots: a single pair would be called different in 5 %, and some pair in more than half of the matches."""
     chance, worlds, sets, pairs = np.random.default_rng(28), 400, 40, 28
     apart = together = 0
     for _ in range(worlds):

@@ -1,4 +1,4 @@
-"""A match on a real Dask scheduler with two workers over TCP: the same sets, whatever becomes of a worker."""
+"""A match on a real Dask scheduler with two workers over TCP: the sets are the same, whatever happens to a worker."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Scheduler(NamedTuple):
 
 @contextmanager
 def program(*words: object) -> Iterator[subprocess.Popen[bytes]]:
-    """One of Dask's, whose log nobody reads; not measured.
+    """Run a program of Dask for the block, without reading its log or measuring its coverage.
 
-    Where `sys.path` has changed, coverage forgets what was imported since it began to look, also what another thread of
-    Dask's imports just then.
+    If `sys.path` changes, coverage forgets the modules that were imported since its start, including imports in other
+    threads of Dask at that moment.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS")}
     with subprocess.Popen(
@@ -49,7 +49,7 @@ def program(*words: object) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def until(done: Callable[[], object], what: str) -> None:
-    """Wait for what other processes do."""
+    """Wait for other processes."""
     end = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < end, f"{what} does not come"
@@ -58,7 +58,7 @@ def until(done: Callable[[], object], what: str) -> None:
 
 @pytest.fixture
 def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scheduler]:
-    """A scheduler that gives up a task that ended two workers."""
+    """A scheduler that gives up a task at which two workers died."""
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
     file = tmp_path / "scheduler.json"
     words = ("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard")
@@ -142,7 +142,7 @@ def test_a_scheduler_that_is_gone_is_said_and_the_match_goes_on_later(
 def test_a_bot_that_fails_is_named_and_one_that_crashes_its_workers_too(
     scheduler: Scheduler, workers: list[subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
-    """And a file that was changed is played as it is now, also by workers that played it before."""
+    """A changed file is played in its present state, also by workers that have played the old one."""
     spec = written(tmp_path, FIRST)
     words = ("match", spec, "house:random", *MATCH[3:], "--sets", 30, "--dask", scheduler.address)
     for text, expected in (

@@ -18,7 +18,7 @@ def subject(*bots: str, game: str = "nullern", design: Design = Design.SAME_SEAT
 
 
 def outcomes(played: PlayedSet) -> list[object]:
-    """All of a set but times."""
+    """Return everything about a set except its times."""
     return [played.number, *[(game.bots, *game.played[:3]) for game in played.games]]
 
 

@@ -1,4 +1,4 @@
-"""Bots in boxes: they play as they do outside, get out by none of the ways they try, and a lack is said by name."""
+"""Bots in boxes: they play as outside, none of the ways out works, and a missing ability is named."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ IN_PLAIN = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder for a bot that others may read, which pytest's is not."""
+    """A folder for a bot that others may read, unlike pytest's own folder."""
     made = tmp_path / "project"
     made.mkdir(mode=0o755)
     return made
@@ -124,7 +124,7 @@ def answer(bound: socket.socket) -> None:
 
 
 def said(text: str) -> dict[str, str | None]:
-    """Return what each probe got at."""
+    """Return what each probe reached."""
     return dict(json.loads(line.partition(" ")[2]) for line in text.splitlines() if line.startswith("probe "))
 
 
@@ -273,7 +273,7 @@ print("done", flush=True)
 
 
 def filling(folder: Path, *arguments: str) -> RunningCommand:
-    """Start a box that may have two thousand files, and in it what makes files."""
+    """Start a box that may contain two thousand files, with a program that creates files."""
     sandbox = probed(weak=False)
     words = sandbox.box().words([sys.executable, written(folder, FILES), *arguments])
     return RunningCommand(words, {}, folder / "log", fence=sandbox.fence._replace(files=2000))
@@ -282,7 +282,7 @@ def filling(folder: Path, *arguments: str) -> RunningCommand:
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])
 @pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
 def test_a_box_that_has_too_many_files_is_ended_by_name(folder: Path, kind: str, place: str) -> None:
-    """They may all be empty, and so within the bytes that it may have, but each takes memory of the kernel."""
+    """Empty files do not count towards the allowed bytes, but each needs memory of the kernel."""
     running = filling(folder, kind, place, "2100", "1")
     end = running.ended(PATIENCE)
     assert running.end() == end
@@ -298,7 +298,7 @@ def test_files_that_a_box_has_deleted_count_no_more(folder: Path) -> None:
 
 
 def test_what_a_boxs_processes_share_counts_once(folder: Path) -> None:
-    """Else a bot that forks once it has loaded what it needs would be ended though there is room."""
+    """Otherwise a bot that forks after loading its data would be ended although there is enough memory."""
     text = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -320,7 +320,7 @@ os.killpg(0, 9)
 
 
 def test_processes_that_come_and_go_during_a_look_are_no_fault() -> None:
-    """Else a command whose processes end quickly would be killed without a word: the keeper ended with an error."""
+    """Otherwise the keeper would end with an error and kill, without a reason, a command with short-lived processes."""
     text = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -404,7 +404,7 @@ def test_a_bot_sees_its_own_folder_its_programs_and_no_others(folder: Path, monk
 
 
 def test_a_link_does_not_show_a_bot_what_lies_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who made a bot made its links, too, and says which of its files its command names."""
+    """The bot's author also made its links, and chooses which of its files the command names."""
     stranger, private = folder / "stranger", folder / "private"
     for place in (stranger / "bin", private / "python-tools"):
         place.mkdir(parents=True)
@@ -469,7 +469,7 @@ def test_each_box_has_a_user_of_its_own_and_a_match_a_group() -> None:
 
 @only_root
 def test_none_of_the_ways_out_is_open_where_the_runner_is_not_root(folder: Path, outside: dict[str, Any]) -> None:
-    """In a mount namespace where another user can read this Python and the bot, which may lie in homes of root."""
+    """In a mount namespace in which another user can read this Python and the bot, which may be in root's home."""
     shutil.copy(escapes.__file__, folder / "escapes.py")
     outside |= {"own user": False, "secrets": outside["secrets"][:-1]}
     outside["not writable"] += ["/", "/usr", "/etc", "/dev", "/var/tmp", str(folder)]
@@ -512,7 +512,7 @@ command.end()
 
 
 def run_by_nobody(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run it where another user can read this Python and a folder, which may lie in homes of root."""
+    """Run it where another user can read this Python and a folder, which may be in root's home."""
     options = ["--dev-bind", "/", "/"]
     for hidden in ("/root", "/tmp"):
         options += ["--perms", "1777", "--tmpfs", hidden]

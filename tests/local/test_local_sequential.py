@@ -1,4 +1,4 @@
-"""Sequential tests: how often they err, alone and together, and how long they take."""
+"""Sequential tests: how often they are wrong, alone and together, and how long they take."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REAL_SETS: Final[dict[str, tuple[int, ...]]] = {
     "nullern": (94, 4, 814, 9, 79),
     "sixth_sense": (233, 29, 548, 23, 167),
 }
-"""Of 1,000 real sets at a table of two, how many had each share: `python -m bench.studies.sequential` plays them."""
+"""Of 1,000 real sets at a table of two, the number with each share, from `python -m bench.studies.sequential`."""
 
 
 @pytest.mark.thorough
@@ -71,14 +71,14 @@ def test_sets_that_are_all_alike_are_decided_too() -> None:
 
 
 def test_the_share_of_a_set_is_of_the_two_at_its_table() -> None:
-    """The field's places do not count; a tie is half, and both seatings count alike."""
+    """The field's places do not count, a tie counts half, and both seatings count equally."""
     won, tied = played_game((0, 2, 1), (10, 99, 4)), played_game((1, 2, 0), (9, 99, 9))
     assert set_share(PlayedSet(0, (won, tied))) == 0.75
     assert SequentialTest(0, 20, ScoreUnit.ELO).score(Design.ONE_TABLE, PlayedSet(0, (won, tied))) == 0.75
 
 
 def of_elo(game: str, elo: float) -> Values:
-    """Return how often each share comes where the two are exactly so far apart: real sets, tilted."""
+    """Return the frequency of each share if the two bots differ by exactly this many Elo: real sets, reweighted."""
     counts, low, high = np.array(REAL_SETS[game], float), -20.0, 20.0
     while high - low > 1e-12:
         middle = (low + high) / 2
@@ -121,18 +121,18 @@ def test_the_ratio_of_a_mean_is_the_one_of_the_formula(unit: ScoreUnit) -> None:
 
 
 def test_ties_in_points_decide_nothing() -> None:
-    """Of a bot that plays otherwise in few deals most sets tie: the first of them do not say that all will."""
+    """Most sets of a bot that rarely plays differently are ties. If the first sets are ties, others may differ."""
     test = SequentialTest(0, 2, ScoreUnit.POINTS)
     assert outcome(test, np.zeros(3000))[0] is SequentialOutcome.UNDECIDED
     chance, wrong = np.random.default_rng(5), 0
     for _ in range(400):
-        rarely = np.where(chance.random(20_000) < 0.05, chance.normal(40, 20, 20_000), 0)  # 2 points in the mean
+        rarely = np.where(chance.random(20_000) < 0.05, chance.normal(40, 20, 20_000), 0)  # a mean of 2 points
         wrong += outcome(test, rarely)[0] is not SequentialOutcome.BETTER
     assert wrong / 400 <= 0.05 + 2.5 * sqrt(0.05 * 0.95 / 400)
 
 
 def test_many_tests_err_together_as_seldom_as_one() -> None:
-    """Of ten pairs that are alike some pair is called better in 5 % of matches; by themselves it would be in 35 %."""
+    """Of ten equal pairs, some pair is called better in 5 % of matches; with separate tests this would be 35 %."""
     test, chance, worlds, count = SequentialTest(0, 0.5), np.random.default_rng(3), 200, 10
     together = apart = 0
     for _ in range(worlds):

@@ -1,4 +1,4 @@
-"""Leaves, heads and keys against the vectors beside the code, which other languages' verifiers read as well."""
+"""Leaves, heads and keys, compared with the vectors beside the code, which verifiers in other languages also read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A very small game to try matches on: all seats secretly guess at once, then add one or two in turn; two rounds."""
+"""A very small game for tests of matches: all seats secretly guess at once, then add one or two in turn; two rounds."""
 
 from __future__ import annotations
 
@@ -140,4 +140,4 @@ class CountingGame:
 
 
 IN_ORDER = Arranged(lambda number, _size, count: range(number, number + count))
-"""Decks that nobody shuffled."""
+"""Decks that are not shuffled."""

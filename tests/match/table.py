@@ -1,4 +1,4 @@
-"""A match to poke at: the counting game with short clocks, and inputs written without ceremony."""
+"""A match for tests: the counting game with short clocks, and short functions for its inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POLICY = Policy(soft_limit=100, bank=1000)
 
 
 class Table:
-    """Passes inputs to a match, keeps every effect, and knows which decision is open before each seat."""
+    """Passes inputs to a match, and records every effect and each seat's open decision."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Table:
         return self._keep(self.match.receive(Left(Instant(at), seat, in_order)))
 
     def desert(self, at: int, seat: int) -> list[Effect]:
-        """Leaves for the second time, so that the clock runs."""
+        """Leave for the second time, so that the clock runs."""
         return [*self.leave(at, seat), *self.come_back(at, seat), *self.leave(at, seat)]
 
     def come_back(self, at: int, seat: int) -> list[Effect]:
@@ -71,5 +71,5 @@ class Table:
 
 
 def asks(effects: list[Effect]) -> list[tuple[int, int]]:
-    """Seat and decision of every question."""
+    """Return seat and decision of every question."""
     return [(effect.seat, effect.decision) for effect in effects if isinstance(effect, Ask)]

@@ -1,4 +1,4 @@
-"""Bots that go and come back, house bots that play on for them, and the restart of the server."""
+"""Bots that leave and return, house bots that replace them, and the restart of the server."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def table_at_the_first_turn(seats: int = 2, rounds: int = 2, rating_rule: int = 
 
 
 def play_round(table: Table, stands_in: int, at: int) -> None:
-    """Plays to the end of a round, one seat through the house bot that has it."""
+    """Play to the end of a round; a house bot plays one seat."""
     rounds = sum(isinstance(effect, Show) for effect in table.effects)
     while sum(isinstance(effect, Show) for effect in table.effects) == rounds:
         seat = next(seat for seat in range(5) if table.match.open_decision(seat) is not None)
@@ -209,7 +209,7 @@ def test_match_bot_that_stays_away_comes_last_and_the_others_are_ranked_without_
     for _ in range(3):
         play_round(table, -1, 0)
     for seat in range(3):
-        table.act(0, seat, 2 - seat)  # seat 0 guesses what the total will be
+        table.act(0, seat, 2 - seat)  # seat 0 guesses the final total
     table.leave(1, 0)
     table.time_up(6000)
     play_round(table, 0, 6000)

@@ -1,4 +1,4 @@
-"""Every game of the house, played to its end through a match by bots that now and then do everything wrong."""
+"""Every game of the registry, played to its end in a match by bots that sometimes make every kind of mistake."""
 
 from collections import deque
 from random import Random
@@ -31,7 +31,7 @@ def play(game: Game, seats: int, rng: Random) -> tuple[list[Input], list[Effect]
     put(Begun(Instant(0)))
     while not match.over:
         now += rng.randrange(200)
-        if not queue:  # every open decision is before somebody silent
+        if not queue:  # every open decision is due before any bot is silent
             assert match.deadline is not None
             now = max(now, match.deadline)
             put(Returned(Instant(now), rng.randrange(seats)))
@@ -45,7 +45,7 @@ def play(game: Game, seats: int, rng: Random) -> tuple[list[Input], list[Effect]
             case 0:
                 put(Left(Instant(now), ask.seat))
             case 1:
-                pass  # never answers
+                pass  # this bot never answers
             case 2:
                 put(Acted(Instant(now), ask.seat, ask.decision, rng.randrange(-1, 300)))
             case _:

@@ -1,4 +1,4 @@
-"""Answers that are not applied: illegal, stale, unknown; and what repeated mistakes cost."""
+"""Answers that are not applied: illegal, stale, unknown; and the consequences of repeated mistakes."""
 
 import pytest
 

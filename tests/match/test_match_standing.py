@@ -1,4 +1,4 @@
-"""Who comes last and which pairs count, seat by seat, without a match."""
+"""Last places and pairs that count, seat by seat, without a match."""
 
 from itertools import product
 
@@ -9,7 +9,8 @@ from arena.match.result import Standing, standing
 from arena.match.seat import Seat
 
 ROUNDS = 8
-HERE, HELD, BACK, GONE = range(4)  # never gone; gone at the end, for a short time; back after a long one; gone for long
+HERE, HELD, BACK, GONE = range(4)
+"""Never gone; gone for a short time at the end; back after a long absence; gone for long."""
 
 
 def seat(course: int) -> Seat:
@@ -24,7 +25,7 @@ def result(*courses: int, rule: int = 2) -> Standing:
 
 
 def moves(made: Standing, own: int, other: int) -> bool:
-    """Whether the pair of two seats counts for the first, as the ladder reads it."""
+    """Return whether the pair of two seats counts for the first, as the ladder reads it."""
     return made.counts[own] and not (made.spoilt and made.spoilt[other])
 
 

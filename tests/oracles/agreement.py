@@ -1,4 +1,4 @@
-"""A game played by the engine and by the naive game side by side: they must agree on everything that can be asked."""
+"""Engine and naive game, played side by side: all their properties must agree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.game import OVER, Decks, Game, Option, RoundReport, SeatView
 from tests.oracles import nullern, sixth_sense
 
 Pick = Callable[[Sequence[int]], int]
-"""Chooses one of several."""
+"""Function that chooses one of several things."""
 
 SPECIAL = ("split", "peek")
 
@@ -17,9 +17,11 @@ SPECIAL = ("split", "peek")
 def agree_on_sixth_sense(
     game: Game, seats: int, decks: Decks, options: Mapping[str, Option], pick: Pick, eager: int = 0
 ) -> None:
-    """Plays a whole game of 6th Sense; AssertionError at the first thing on which the two differ.
+    """Play a whole game of 6th Sense.
 
-    `eager` says how much rather than anything else cards that do something are used: not at all if 0.
+    `eager` is the weight of cards with an effect; with 0 they are not used.
+
+    Raises AssertionError at the first difference.
     """
     cards = [sixth_sense.card_named(card.name) for card in game.cards]
     names = [action.name for action in game.actions]
@@ -50,7 +52,10 @@ def agree_on_sixth_sense(
 
 
 def agree_on_nullern(game: Game, seats: int, decks: Decks, pick: Pick) -> None:
-    """Plays a whole game of Nullern; AssertionError at the first thing on which the two differ."""
+    """Play a whole game of Nullern.
+
+    Raises AssertionError at the first difference.
+    """
     cards = [nullern.card_named(card.name) for card in game.cards]
     names = [action.name for action in game.actions]
     state = game.new(seats, decks)

@@ -1,4 +1,4 @@
-"""All lines of play of a naive game, followed one after the other and without the engine."""
+"""All lines of play of a naive game, followed one by one without the engine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol, Self
 
 
 class Plain(Protocol):
-    """What the naive games have in common."""
+    """The common interface of the naive games."""
 
     scores: list[int]
     round: int
@@ -20,7 +20,9 @@ class Plain(Protocol):
 
 
 def all_lines(game: Plain, depth: int | None) -> tuple[Counter[int], Counter[tuple[tuple[int, ...], bool]]]:
-    """How many lines there are of 1, 2 … choices, to the end of the round or to a depth; how many end how."""
+    """Return the number of lines with 1, 2 … choices, to the end of the round or to a depth, and the number of each
+    end.
+    """
     lengths: Counter[int] = Counter()
     ends: Counter[tuple[tuple[int, ...], bool]] = Counter()
     unfinished = [(0, game)]

@@ -1,6 +1,7 @@
-"""Nullern once more, slow and plain: written from the rulings with lists and loops, to check the fast engine against.
+"""A slow and plain second implementation of Nullern, written from the rulings, with which the fast engine is
+compared.
 
-It shares nothing with the engine. A card is a pair such as ("red", 7); actions go by their names.
+It shares nothing with the engine. A card is a pair such as ("red", 7); actions are identified by their names.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ def name_of(card: PlainCard) -> str:
 class Trick:
     leader: int
     plays: list[tuple[int, PlainCard]] = field(default_factory=list)
-    """Seat and card, in the order of play."""
+    """Seats and cards in the order of play."""
 
     def find_taker(self, trump: str) -> int:
-        """N6."""
+        """Return the taker (N6)."""
         trumps = [(seat, card) for seat, card in self.plays if card[0] == trump]
         best_seat, best_card = (trumps or self.plays)[0]
         for seat, card in trumps or self.plays:
@@ -39,7 +40,7 @@ class Trick:
 
 
 class PlainGame:
-    """A whole game; `decks` is the deck of each round, at least as many cards as are needed."""
+    """A whole game; `decks` contains the deck of each round, with at least as many cards as needed."""
 
     def __init__(self, seats: int, decks: list[list[PlainCard]]) -> None:
         self.seats = seats
@@ -62,7 +63,7 @@ class PlainGame:
         return other
 
     def deal(self) -> None:
-        """N1, N2, N3."""
+        """Deal a round (N1, N2, N3)."""
         self.round += 1
         self.size = self.sizes[self.round]
         self.blind = self.round == 19
@@ -74,7 +75,7 @@ class PlainGame:
             del deck[: self.size]
         self.turned = deck[0]
         self.bids: list[tuple[int, int]] = []
-        """Seat and bid, in the order of bidding."""
+        """Seats and bids, in the order of bidding."""
         self.tricks: list[Trick] = []
 
     def bidding(self) -> bool:
@@ -101,7 +102,9 @@ class PlainGame:
         return {name_of(card) for card in playable}
 
     def dull(self, seat: int) -> set[str]:
-        """What the server may play for a silent seat; of plays any, the order of actions being the engine's."""
+        """Return the choices that the server may make for a silent seat. All plays are listed, because their order
+        is the engine's.
+        """
         if not self.bidding():
             return self.legal(seat)
         best = 0
@@ -129,7 +132,7 @@ class PlainGame:
             self.end_round()
 
     def end_round(self) -> None:
-        """N7."""
+        """End the round (N7)."""
         taken = self.taken()
         bids = dict(self.bids)
         points, missed = [], []
@@ -167,7 +170,7 @@ class PlainGame:
         return [self.takers().count(seat) for seat in range(self.seats)]
 
     def table(self) -> dict[str, object]:
-        """What lies open."""
+        """Return the public state."""
         return {
             "plays": [card for trick in self.tricks for _, card in trick.plays],
             "leaders": [trick.leader for trick in self.tricks],
@@ -176,12 +179,12 @@ class PlainGame:
         }
 
     def places(self) -> list[int]:
-        """N9."""
+        """Return the places (N9)."""
         better_first = sorted(self.scores, reverse=True)
         return [better_first.index(score) + 1 for score in self.scores]
 
     def seen(self, seat: int) -> dict[str, object]:
-        """What the seat may know, cards instead of indices."""
+        """Return the facts that the seat may know, with cards instead of indices."""
         bids = dict(self.bids)
         return {
             "seat": seat,

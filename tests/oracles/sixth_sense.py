@@ -1,6 +1,7 @@
-"""6th Sense once more, slow and plain: written from the rulings with lists and loops, to check the fast engine against.
+"""A slow and plain second implementation of 6th Sense, from the rulings, with which the fast engine is compared.
 
-It shares nothing with the engine. A card is a pair such as ("red", 7), a 6/9 ("red", 69); actions go by their names.
+It shares nothing with the engine. A card is a pair such as ("red", 7), a 6/9 ("red", 69); actions are identified by
+their names.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class Play:
     card: PlainCard
     value: int
     blocks: int | None = None
-    """The place it blocks, from 0."""
+    """The place that it blocks, from 0."""
 
     def name(self, seen_by: int | None) -> str:
-        """Its action's name, as a seat sees it or (None) face up."""
+        """Return its action's name as a seat sees it, or face up for None."""
         if self.blocks is not None:
             colour = self.card[0] if seen_by in (None, self.seat) else "a"
             return f"{colour} 0 blocks place {self.blocks + 1}"
@@ -53,7 +54,7 @@ class Trick:
     peeked: bool = False
 
     def counting(self) -> list[Play]:
-        """S7: neither a block nor the card under it counts."""
+        """Return the cards that count: neither a block nor the card under it (S7)."""
         gone = []
         for place, play in enumerate(self.plays):
             if play.blocks is not None:
@@ -61,12 +62,12 @@ class Trick:
         return [play for place, play in enumerate(self.plays) if place not in gone]
 
     def led_colour(self) -> str | None:
-        """S6."""
+        """Return the led colour (S6)."""
         counting = self.counting()
         return counting[0].card[0] if counting else None
 
     def find_taker(self, trump: str | None) -> int | None:
-        """S8, S9, S10."""
+        """Return the taker (S8, S9, S10)."""
         counting = self.counting()
         if not counting:
             return None
@@ -89,7 +90,7 @@ class Trick:
 
 
 class PlainGame:
-    """A whole game; `decks` is the deck of each round, at least as many cards as are needed."""
+    """A whole game; `decks` contains the deck of each round, with at least as many cards as needed."""
 
     def __init__(
         self,
@@ -172,7 +173,9 @@ class PlainGame:
         return legal
 
     def dull(self, seat: int) -> set[str]:
-        """What the server may play for a silent seat; of plays any, the order of actions being the engine's."""
+        """Return the choices that the server may make for a silent seat. All plays are listed, because their order
+        is the engine's.
+        """
         if None in self.predictions:
             best: PlainCard | None = None
             nearest = (0, 0)
@@ -260,7 +263,7 @@ class PlainGame:
         return [sum(trick.worth() for trick in self.tricks if trick.taker == seat) for seat in range(self.seats)]
 
     def points(self, predicted: int, tricks: int) -> int:
-        """S14 and the novice rule of S16."""
+        """Return the points (S14, and the novice rule of S16)."""
         distance = abs(predicted - tricks)
         if predicted == 69:
             distance = min(abs(6 - tricks), abs(9 - tricks))
@@ -280,7 +283,7 @@ class PlainGame:
         }
 
     def seen(self, seat: int) -> dict[str, object]:
-        """What the seat may know, card and action names instead of indices."""
+        """Return the facts that the seat may know, with names of cards and actions instead of indices."""
         known: list[PlainCard | None] = [None] * self.seats
         known[seat] = self.predictions[seat]
         for trick in self.tricks:

@@ -1,4 +1,4 @@
-"""What Hypothesis plays games with: decks shuffled and stacked, and a way to choose that it can make simpler."""
+"""Hypothesis strategies for games: shuffled and stacked decks, and choices that Hypothesis can simplify."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ STACKS: dict[str, Callable[[Card], int]] = {
     "4s, 8s and 12s first": lambda card: card.values[0] not in (4, 8, 12),
     "cards of two values first": lambda card: -len(card.values),
 }
-"""By name, the key that a deck is sorted by."""
+"""Sort keys for stacked decks, by name."""
 
 
 class TwoDecks:
-    """Decks that take turns, the second for odd rounds."""
+    """Decks that alternate; the second is for odd rounds."""
 
     def __init__(self, even: Sequence[int], odd: Sequence[int]) -> None:
         self._decks = (even, odd)
@@ -36,7 +36,7 @@ class TwoDecks:
 
 
 def decks_of(game: Game) -> st.SearchStrategy[TwoDecks]:
-    """Shuffled decks, and stacked ones that were cut and had a few cards swapped."""
+    """A strategy for shuffled decks, and for stacked decks that were cut and had a few cards exchanged."""
     cards = range(len(game.cards))
 
     def stacked(stack: str, cut: int, swaps: list[tuple[int, int]]) -> list[int]:
@@ -53,7 +53,7 @@ def decks_of(game: Game) -> st.SearchStrategy[TwoDecks]:
 
 
 class Tape:
-    """Chooses by the bytes of a tape, over and over; an empty one always chooses the first."""
+    """Chooses by the bytes of a tape, again and again; an empty tape always chooses the first."""
 
     def __init__(self, tape: bytes) -> None:
         self._tape = tape or b"\0"

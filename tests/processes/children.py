@@ -18,7 +18,7 @@ def children(parent: int, module: str) -> list[int]:
 
 
 def runs(process: int | str, module: str) -> bool:
-    """Whether a process runs under this number, and the module in it."""
+    """Return whether a process with this number runs the module."""
     return module.encode() in _words(process)
 
 

@@ -1,4 +1,4 @@
-"""A helper process for tests that follows its words: `python -m tests.processes.obedient [WORDS …]`."""
+"""A helper process for tests that obeys its arguments: `python -m tests.processes.obedient [WORDS …]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from arena.processes.parent import Parent, connected
 
 LARGE = 3_000_000
-"""Bytes: more than any buffer holds."""
+"""More bytes than any buffer holds."""
 
 
 def obey(parent: Parent) -> None:

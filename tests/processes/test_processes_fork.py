@@ -1,4 +1,4 @@
-"""Forked helper processes, of programs of their own: a fork must happen before there is anything else."""
+"""Forked helper processes, in programs of their own, because a fork must happen before threads or loops exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages as frames: whatever their pieces, and no larger than they may be."""
+"""Messages as frames: split in any way, and of limited size."""
 
 from __future__ import annotations
 

@@ -27,18 +27,18 @@ from tests.processes.obedient import LARGE
 
 MODULE = "tests.processes.obedient"
 PATIENCE = 60
-"""Seconds after which a test gives up."""
+"""Seconds after which a test fails."""
 
 
 class Ended:
-    """Why a helper was no more use, once it is not."""
+    """The reason why a helper can no longer be used."""
 
     wrong: str | None = None
 
 
 @asynccontextmanager
 async def obedient(limit: float | None = None) -> AsyncIterator[tuple[Helper, Calls, Ended]]:
-    """A helper that runs."""
+    """Run a helper for the block."""
     ended = Ended()
     with trio.fail_after(PATIENCE):
         async with helper(MODULE) as process, trio.open_nursery() as nursery:

@@ -29,7 +29,9 @@ memory.advise()
 assert hashlib.sha256(b"".join(kept)).hexdigest() == digest
 print(huge() - before, memory.resident() - size)
 """
-"""Keeps some 100 MiB and prints by how many KiB more of its memory are in huge pages, and by how many bytes it grew."""
+"""A program that stores some 100 MiB. It prints by how many KiB its memory in huge pages and by how many bytes it
+grew.
+"""
 
 
 @pytest.mark.process

@@ -1,11 +1,11 @@
-"""What is drawn as text, to be held against a picture written down in a test."""
+"""Drawings as text, for comparison with pictures in tests."""
 
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console, RenderableType
 
 SGR = {"red": 31, "yellow": 33, "green": 32, "blue": 94, "purple": 35}
-"""The terminal's numbers of the colours, by their names."""
+"""The terminal's numbers of the colours, by name."""
 
 
 def drawn(what: RenderableType, *, colour: bool = False, width: int = 80) -> str:
@@ -16,12 +16,12 @@ def drawn(what: RenderableType, *, colour: bool = False, width: int = 80) -> str
 
 
 def lines(text: str) -> str:
-    """A picture written down in a test: without the first newline and the indentation."""
+    """Return the lines of a picture in a test, without its first newline and its indentation."""
     return "\n".join(line[4:] for line in text.strip("\n").splitlines()).rstrip()
 
 
 def nothing_is_lost(pictures: Iterable[RenderableType], signs: Sequence[str]) -> None:
-    """Each fits 80 columns, and has there every sign that it has where there is room."""
+    """Check that each drawing fits 80 columns, and there has every sign that it has in a wide window."""
     for each in pictures:
         narrow, wide = drawn(each), drawn(each, width=200)
         assert max(map(len, narrow.splitlines())) <= 80

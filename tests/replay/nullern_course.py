@@ -1,6 +1,6 @@
-"""Matches of Nullern, recorded and read, and their tricks as the engine's reports have them.
+"""Recorded matches of Nullern, and their tricks according to the engine's reports.
 
-Nothing here comes from what draws the replay, so that what is drawn can be held against it.
+This module is independent of the drawing code, so that drawings can be compared with it.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def reports(played: Course) -> Iterator[NullernRound]:
 
 
 def tricks(played: Course) -> Iterator[tuple[NullernRound, int, bytes]]:
-    """The rounds with the number of each trick, from 0, and its cards."""
+    """Yield the rounds with the number of each trick, from 0, and its cards."""
     seats = len(played.replay.header.bots)
     for report in reports(played):
         for number in range(len(report.takers)):

@@ -1,4 +1,4 @@
-"""Matches to record: of 6th Sense, or any game; bots choose by seeded chance and now and then err, sleep or leave."""
+"""Matches for recording, of 6th Sense or any game. Seeded bots make mistakes, are late or leave at times."""
 
 from __future__ import annotations
 
@@ -70,13 +70,15 @@ def play(
     interrupted_after: int | None = None,
     **options: Option,
 ) -> tuple[Header, list[Entry]]:
-    """One whole match. Who leaves comes back at once and never answers, or stays away for chance to bring it back."""
+    """Play a whole match. A bot that leaves returns at once and never answers, or stays away until chance brings it
+    back.
+    """
     header = header_of(game, seats, options, chance)
     decks = SeededDecks(match_key(header.seed, header.nonces))
     match = Match(game, seats, header.options, decks, header.policy)
     entries: list[Entry] = []
     rng, queue, now = Random(chance), deque[Ask](), 0
-    # Chance chooses among names, so that numbering the actions otherwise makes no other match.
+    # choices are drawn among names, so another numbering of the actions gives the same match
     by_name = sorted(range(len(game.actions)), key=lambda action: game.actions[action].name)
     any_answer = (*by_name, *range(len(by_name), 300), -1)  # also numbers that no action has
 
@@ -132,14 +134,14 @@ def rate(
     spoilt: Sequence[bool],
     beyond_quota: Collection[tuple[int, int]] = (),
 ) -> list[RecordedRating]:
-    """The ladder's arithmetic, as who verifies a replay passes it in."""
+    """Compute ratings like the ladder, for the verification of a replay."""
     ratings = [Rating(rating.value, rating.deviation) for rating in before]
     after = update(ratings, places, bots, counts, spoilt, beyond_quota)
     return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
 
 def changes(entries: Sequence[Entry]) -> list[RatingChange]:
-    """What the match does to bots of somewhat different strength."""
+    """Return the rating changes of bots with slightly different ratings."""
     [over] = [effect for _, effects in entries for effect in effects if isinstance(effect, Over)]
     before = [Rating(NEW.value + 10 * seat, NEW.deviation - seat) for seat in range(len(over.places))]
     after = update(before, over.places, counts=over.counts, spoilt=over.spoilt)
@@ -155,13 +157,13 @@ def rated(
     stays_away: bool = False,
     **options: Option,
 ) -> bytes:
-    """The file of a rated match."""
+    """Return the file of a rated match."""
     header, entries = play(seats, game=game, chance=chance, errs=errs, stays_away=stays_away, **options)
     return encode(header, entries, changes(entries))
 
 
 def restarted(stand_in: str = "", removed: tuple[int, ...] = ()) -> bytes:
-    """The file of a rated match whose server died twice in the middle; all bots return, once in time."""
+    """Return the file of a rated match whose server died twice; all bots return, one of them once in time."""
     header, entries = play(interrupted_after=60)
     match = Match(header.game, 4, header.options, SeededDecks(match_key(header.seed, header.nonces)), header.policy)
     entries = [(event, match.receive(event)) for event, _ in entries[:-1]]
@@ -186,7 +188,7 @@ def restarted(stand_in: str = "", removed: tuple[int, ...] = ()) -> bytes:
 
 
 def long_names(seats: int, game: Game) -> bytes:
-    """The file of a rated match of bots with names as long as names may be."""
+    """Return the file of a rated match of bots with the longest allowed names."""
     header, entries = play(seats, game=game)
     bots = tuple(SeatedBot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
     return encode(replace(header, bots=bots), entries, changes(entries))
@@ -197,11 +199,11 @@ def lines_of(file: bytes) -> list[str]:
 
 
 def objects_of(file: bytes) -> list[dict[str, object]]:
-    """What the lines say, without their chain."""
+    """Return the contents of the lines, without their chain."""
     return [json.loads(without_chain(line) or "") for line in lines_of(file)]
 
 
 def forged(objects: Sequence[object]) -> bytes:
-    """A file that says this, its chain in order."""
+    """Return a file with these contents and a correct chain."""
     texts = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in objects]
     return pack(map(Chain().line, texts))

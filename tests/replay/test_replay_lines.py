@@ -1,4 +1,4 @@
-"""Lines that are not left to an encoder, because there are many: they are what it would have written."""
+"""Lines that are formatted without an encoder, because they are many: they equal the encoder's output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTS = st.binary(max_size=9) | st.lists(NUMBERS, max_size=9).map(tuple)
 
 
 class Odd(NamedTuple):
-    """A report with every kind of value that one may have."""
+    """A report with every kind of value that a report may have."""
 
     round: int
     points: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Replays of Nullern are the game that was played, at every table, and what was changed in one is found."""
+"""Replays of Nullern agree with the played game, at every table, and changes are found."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a replay of Nullern looks like: bids, who leads, duties to follow, Hupfers, and the blind round."""
+"""Drawings of Nullern's replays: bids, leaders, duties to follow, Hupfers, and the blind round."""
 
 import re
 from dataclasses import replace
@@ -58,7 +58,7 @@ def test_replay_match_of_nullern_shows_hupfers_by_round_and_deducted_at_the_end(
 
 @SEATS
 def test_replay_match_of_nullern_adds_up(seats: int) -> None:
-    """Every number in the table: the points and the Hupfers of a round, and the running score without their cost."""
+    """Every number in the table: points and Hupfers of each round, and the running score without their cost."""
     played = course(seats)
     *_, table, _ = drawn(show_match(played)).split("\n\n")
     rows = [line.split(maxsplit=1) for line in table.splitlines()[2:]]
@@ -119,7 +119,9 @@ def test_replay_round_of_nullern_shows_bids_in_turn_who_leads_and_tricks_against
 
 @cache
 def eventful_round() -> tuple[Course, int]:
-    """A round with a tie for the highest bid, a duty to follow, a missed bid and one that was made; from 1."""
+    """Return the number, from 1, of a round with a tie for the highest bid, a duty to follow, a missed and a
+    fulfilled bid.
+    """
     for chance in range(1, 20):
         played = course(4, chance)
         for report in reports(played):
@@ -290,7 +292,7 @@ def test_replay_shows_a_seat_of_nullern_exactly_what_the_engine_let_it_see(seats
 
 
 def without_rules(what: RenderableType) -> list[str]:
-    """The lines but those under the titles of tables, which are as wide as what is in these."""
+    """Return the lines except the rules under table titles, whose width depends on the content."""
     return [line for line in drawn(what).splitlines() if not line.startswith("─")]
 
 

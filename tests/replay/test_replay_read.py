@@ -1,4 +1,4 @@
-"""Every way in which a file can be no replay has its own words, with the file's name and the line."""
+"""Invalid files: each fault has its own message, with the file's name and the line."""
 
 import gzip
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a replay looks like: at 80 columns, without colour and with it, and to one seat only as that seat knew it."""
+"""Drawings of replays: at 80 columns, with and without colour, and for one seat only with what it knew."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def matches(seats: int = 4, **options: Any) -> Iterator[Course]:
 
 @cache
 def eventful_round() -> list[Trick]:
-    """The first round that has all there is to show: its tricks."""
+    """Return the tricks of the first round that shows every feature."""
     for played in matches():
         for number in range(1, played.rounds + 1):
             found = [trick for trick in tricks(played) if trick.round == number]
@@ -54,12 +54,12 @@ def eventful_round() -> list[Trick]:
 
 
 def trick_with_a_block() -> Trick:
-    """A 6 said to be 9 was blocked."""
+    """Return a trick in which a 6, played as 9, was blocked."""
     return find(matches(), lambda trick: trick.blocked is not None and trick.blocked.name.endswith(" 6 as 9"))
 
 
 def card(trick: Trick, seat: int) -> str:
-    """What a seat foretold in the round of a trick."""
+    """Return the card with which a seat predicted in the round of a trick."""
     return SIXTH_SENSE.cards[trick.report.predictions[seat]].name
 
 
@@ -329,7 +329,9 @@ def test_replay_trick_that_was_broken_off() -> None:
 
 @cache
 def step_forced_by_suspension() -> tuple[Course, int, int]:
-    """A step in which the server leads for a suspended bot, after a reversed trick; its number from 1, and the seat."""
+    """Return a step in which the server leads for a suspended bot after a reversed trick: its number, from 1, and
+    the seat.
+    """
     trick = find(
         matches(),
         lambda trick: (

@@ -1,4 +1,4 @@
-"""What choices cost: known for a tiny game, and plausible for the real ones."""
+"""Costs of choices: known for a tiny game, and plausible for the real games."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.replay.recorded import rated
 
 
 class Seen(NamedTuple):
-    """What was named, as one seat sees it."""
+    """One seat's view of the named numbers."""
 
     seat: int
     named: tuple[int, ...]
 
 
 class Coin:
-    """A round in which each of two seats names a number, and then a coin decides whether the larger one wins it."""
+    """A round in which each of two seats names a number, and a coin then decides whether the larger number wins."""
 
     round = 0
 
@@ -73,7 +73,7 @@ class Coin:
 
 
 class Middle:
-    """Names 1."""
+    """A bot that names 1."""
 
     def decide(self, view: object, legal: Sequence[int], chance: bytes) -> int:
         return legal[1]
@@ -108,7 +108,7 @@ def test_a_choice_costs_what_the_best_other_brings_more_on_the_mean_of_the_world
 
 
 def test_the_cost_in_an_ending_is_exact_where_all_worlds_are_solved() -> None:
-    """The coin has two sides; Middle, who would not name 2, is not asked."""
+    """The coin has two sides. Middle, who would not name 2, is not asked."""
     [found] = of_coin(coin_course(1, 2), 0)
     assert (found.action, found.better, found.cost, found.error) == (1, 2, 0.5, 0.0)
 
@@ -126,7 +126,7 @@ def test_the_best_choice_costs_nothing_and_what_others_chose_for_a_seat_is_not_i
 
 
 def test_a_cost_is_not_dearer_for_having_been_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of twelve choices that cost 0.5 each, the three that are named cost 0.5 on the mean of many matches."""
+    """Of twelve choices that cost 0.5 each, the three selected ones cost 0.5 on average over many matches."""
     monkeypatch.setattr("arena.analysis.review.ENDING_LINES", 0)
     monkeypatch.setattr("arena.analysis.review.WORLDS", 16)
     start = Step(cast("Any", 0), None, 0, cast("Any", Coin(1)), None)

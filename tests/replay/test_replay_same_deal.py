@@ -1,4 +1,4 @@
-"""Two matches on one deal: the differences found are those that the test made."""
+"""Two matches on one deal: exactly the differences that the test made are found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from tests.replay.recorded import header_of
 def played(
     game: Game, choose: Callable[[int, Ask], int], *, backwards: bool = False, chance: int = 1, until: int | None = None
 ) -> Replay:
-    """A match in which `choose` is asked with the round; `backwards`, of those who choose at once the last first."""
+    """Play a match in which `choose` is called with the round; `backwards`: of simultaneous choices the last seat is
+    first.
+    """
     header = header_of(game, nearest_seats(game.seats, 3), {}, chance)
     match, now = header.new_match(), Instant(0)
     entries: list[Entry] = [(begun := Begun(now), match.receive(begun))]
@@ -83,7 +85,7 @@ def test_one_choice_that_differs_is_the_one_that_is_named(game: Game) -> None:
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 def test_each_round_begins_alike_again(game: Game) -> None:
-    """Random play: rounds go apart, and what comes before the first difference is alike in both."""
+    """With random play, rounds differ, but both are equal before the first difference."""
     one, other = played(game, by_chance(1)), played(game, by_chance(2))
     rounds = rounds_twice(one, other)
     assert len(rounds) > 3

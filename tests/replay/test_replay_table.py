@@ -1,4 +1,4 @@
-"""What lies on the table at a step: as the views have it, to one seat only what that seat knew; and its picture."""
+"""The table at a step: it agrees with the views, and for one seat shows only what that seat knew; and its picture."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_picture_is_well_formed_and_inside_its_frame_whatever_the_names() -> N
 def test_a_view_alone_makes_the_table_that_its_seat_is_shown(game: Game, seats: int) -> None:
     played, compared = course(game, seats), 0
     for number, step in enumerate(played.steps, 1):
-        if step.ended is not None:  # the state has the next deal
+        if step.ended is not None:  # the state already has the next deal
             continue
         for seat in range(seats):
             scene = table_scene(played, number, seat)
@@ -177,7 +177,7 @@ def test_suits_differ_in_shape_not_only_in_colour() -> None:
 
 
 def test_inks_of_cards_can_be_read_on_white() -> None:
-    """A contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
+    """A contrast of at least 4.5 to 1 (WCAG 2.2, 1.4.3)."""
 
     def luminance(ink: str) -> float:
         parts = [int(ink[place : place + 2], 16) / 255 for place in (1, 3, 5)]

@@ -1,4 +1,4 @@
-"""How bots used their time: the figures that add up, against the course of the match as its timeline tells it."""
+"""Think times of bots: sums that are compared with the match's timeline."""
 
 from __future__ import annotations
 

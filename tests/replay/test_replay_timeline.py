@@ -1,4 +1,4 @@
-"""What every seat lived through: the times of its decisions, its troubles, and whose doing each of them was."""
+"""Timelines of all seats: times of decisions, troubles, and the blame for each."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ NO_ACTION = 999
 
 
 NULLERN_FIRST = 81
-"""The bid of 0: what is answered first."""
+"""The bid of 0, which is the first answer."""
 
 
 class Rig:
-    """A match of Nullern between two bots: 100 ms a decision, 1000 ms in the bank. Seat 1 is the first to bid."""
+    """A match of Nullern between two bots, with 100 ms for a decision and a bank of 1000 ms. Seat 1 bids first."""
 
     def __init__(self, house: int | None = None) -> None:
         header = header_of(NULLERN, 2, {}, 1)
@@ -78,13 +78,13 @@ class Rig:
         self.put(StoodIn(Instant(at), seat, self.asks[seat].decision, self.asks[seat].legal[0]))
 
     def seats(self, at: int = 10**9) -> tuple[SeatTimeline, ...]:
-        """The match is broken off, written down, read and looked at."""
+        """Interrupt the match, record and read it, and return the timelines."""
         self.put(Interrupted(Instant(at), "enough"))
         replay = read(encode(self._header, self._entries))
         return timelines(replay.header, replay.inputs)
 
     def seat(self, number: int, at: int = 10**9) -> SeatTimeline:
-        """One seat, without the end of the match."""
+        """Return the timeline of one seat without the end of the match."""
         seat = self.seats(at)[number]
         assert [event.kind for event in seat.events if event.kind is EventKind.INTERRUPTED] == [EventKind.INTERRUPTED]
         return replace(seat, events=tuple(event for event in seat.events if event.kind is not EventKind.INTERRUPTED))
@@ -103,7 +103,7 @@ def kinds(seat: SeatTimeline) -> list[EventKind]:
 def test_timeline_of_a_decision_has_when_it_was_due_sent_and_made_and_what_it_cost() -> None:
     rig = Rig()
     rig.send(5 * MS, 1, lag=40 * MS)
-    rig.answer(345 * MS, 1)  # 300 ms on the clock: 200 ms are free at first, the bank pays the rest
+    rig.answer(345 * MS, 1)  # 300 ms on the clock: 200 ms are free for a first decision, and the bank pays the rest
     rig.send(350 * MS, 0)
     rig.answer(353 * MS, 0)
     first, second = rig.seat(1).decisions
@@ -126,7 +126,7 @@ def test_timeline_round_trip_is_taken_off_up_to_the_allowance_only() -> None:
 
 
 def late(at: Callable[[int], int | None], lag: int = 0) -> SeatTimeline:
-    """Seat 1 lets its first decision fall; its answer comes when `at` says, told when the clock fell."""
+    """Seat 1 loses its first decision to time; its answer comes at the time that `at` computes from that instant."""
     rig = Rig()
     rig.send(0, 1, lag)
     fell = 1200 * MS + min(lag, ALLOWANCE)
@@ -134,7 +134,7 @@ def late(at: Callable[[int], int | None], lag: int = 0) -> SeatTimeline:
     if answered is not None:
         rig.answer(answered, 1)
     else:
-        rig.wait(fell + 1)  # the match goes on without it
+        rig.wait(fell + 1)  # the match continues without it
     return rig.seat(1)
 
 
@@ -226,7 +226,7 @@ def test_timeline_doubled_answers_and_answers_to_nothing_are_the_bots() -> None:
     rig.answer(1 * MS, 1)
     rig.answer(2 * MS, 1, decision=1)
     rig.answer(3 * MS, 1, decision=77)
-    rig.answer(4 * MS, 1, decision=2)  # the other seat's
+    rig.answer(4 * MS, 1, decision=2)  # the other seat's decision
     seat = rig.seat(1)
     assert [(each.refused, each.time, each.blame) for each in seat.events] == [
         (Refusal.STALE, 0, Blame.BOT),
@@ -237,7 +237,7 @@ def test_timeline_doubled_answers_and_answers_to_nothing_are_the_bots() -> None:
 
 
 def suspended(answers_last: bool) -> Rig:
-    """Seat 1 is late three times in a row, over a line slower than the allowance; seat 0 answers at once."""
+    """Seat 1 is late three times in a row, on a connection slower than the allowance; seat 0 answers at once."""
     rig, now = Rig(), 0
     for turn in range(3):
         rig.send(now, 1, lag=ALLOWANCE + 50 * MS)

@@ -1,4 +1,4 @@
-"""What was changed in a replay is found, and the line is named."""
+"""Changes in a replay are found, and the line is named."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_replay_that_lets_a_result_count_for_others_is_found(field: str, lie: li
 
 @pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
 def test_replay_from_before_spoilt_seats_is_verified_by_its_own_rule(game: Game) -> None:
-    """As servers stored them then: where a seat is spoilt, the result counts for the bots that vanished only."""
+    """The file is as servers stored it then. If a seat is spoilt, the result counts only for the bots that vanished."""
     stored = with_chain((Path(__file__).parent / f"format_4_rule_1_{game.name}.jsonl.gz").read_bytes())
     replay = read(stored)
     assert (replay.version, replay.header.rating_rule) == (4, 1)
@@ -83,7 +83,7 @@ def test_replay_from_before_spoilt_seats_is_verified_by_its_own_rule(game: Game)
     objects[0]["rating_rule"] = 2
     for line in objects:
         if "counts" in line:
-            line["spoilt"] = line["counts"]  # both who vanished were gone for long
+            line["spoilt"] = line["counts"]  # both vanished bots were gone for long
     assert verify(read(forged(objects)), rate).difference is not None, "by the new rule others gain and lose"
 
 
@@ -138,7 +138,7 @@ def test_replay_records_what_comes_after_the_end() -> None:
 
 
 def leaves(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a line that holds a single value: its container and its key."""
+    """Yield every place in a line with a single value: its container and its key."""
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(each, dict | list):
             yield from leaves(each)
@@ -159,7 +159,7 @@ def altered(value: Any) -> Any:
 
 @pytest.mark.thorough
 def test_replay_with_any_single_value_changed_is_refused_at_that_line() -> None:
-    """The chain finds it; text in place of text so that each line stays JSON."""
+    """The chain reveals it. Text is replaced by text, so that each line remains JSON."""
     count = 0
     kinds = {str(line.get("in") or line.get("out") or next(iter(line))): number for number, line in enumerate(OBJECTS)}
     for number in (*range(4), *kinds.values()):
@@ -200,7 +200,7 @@ def test_replay_with_a_chain_digit_changed_is_refused_at_that_line() -> None:
         read(pack([*LINES[:5], wrong, *LINES[6:]]))
 
 
-# From here on the forger has put the chain in order again.
+# From here on the forger has computed the chain again.
 
 
 def first(kind: str, name: str, **fields: Any) -> int:

@@ -1,4 +1,4 @@
-"""The digests of what was shown: every view counts, anybody can work them out, and another view is found and named."""
+"""Digests of shown views: every view counts, anybody can compute them, and a different view is found and named."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def asks_of(effects: Sequence[Effect]) -> list[Ask]:
 
 
 def on_the_wire(ask: Ask) -> play_pb2.Decision:
-    """What the bot gets, read from the bytes that leave the server."""
+    """Return the message that the bot gets, parsed from the server's bytes."""
     return play_pb2.PlayResponse.FromString(codec.encode(Outgoing(questions=[Question(1, ask)]))).decisions[0]
 
 
 def question_of(decision: play_pb2.Decision) -> bytes:
-    """The bytes of a question as docs/replay-format.md describes them, from the message alone."""
+    """Compute the bytes of a question as docs/replay-format.md describes them, from the message alone."""
     absent = {"rounds", "target"}
     view: Any = getattr(decision, decision.WhichOneof("view") or "")
     values = [b"i" + number(decision.decision_id), b"s" + number(len(decision.legal)) + bytes(decision.legal)]
@@ -136,7 +136,7 @@ def test_shown_question_that_is_put_again_as_it_was_counts_once() -> None:
 
 
 def shown_otherwise(ask: Ask, what: str) -> Ask:
-    """The question with one thing in it changed."""
+    """Yield the question with one changed value."""
     match what:
         case "decision":
             return replace(ask, decision=ask.decision + 1)
@@ -151,7 +151,7 @@ def shown_otherwise(ask: Ask, what: str) -> Ask:
 
 @pytest.mark.parametrize("what", ["decision", "legal", "hand", "scores", "dealer", "known_predictions", "seat"])
 def test_shown_view_that_differs_is_found_and_named(what: str) -> None:
-    """A server that showed one seat something else, once, and wrote its replay in all honesty."""
+    """A server showed one seat something else, once, and recorded it truthfully."""
     header, entries = play(4, chance=5)
     number, [ask] = [
         (number, asks)
@@ -212,7 +212,7 @@ def test_shown_match_that_was_broken_off_before_it_began_is_verified() -> None:
 @GAMES
 @pytest.mark.parametrize("version", [2, 3])
 def test_shown_digests_of_the_formats_before_are_still_verified(game: Game, version: int) -> None:
-    """Replays as servers stored them then; with one digest of today's format they would be others."""
+    """The files are as servers stored them then. A single digest in the present format would change them."""
     stored = (Path(__file__).parent / f"format_{version}_{game.name}.jsonl.gz").read_bytes()
     replay = read(with_chain(stored))
     assert replay.version == version

@@ -1,6 +1,6 @@
-"""The tricks of a recorded match as its choices and the engine's reports have them: to find one by what happened in it.
+"""Tricks of a recorded match, from its choices and the engine's reports, with a search by what happened in them.
 
-Nothing here comes from what draws the replay, so that what is drawn can be held against it.
+This module is independent of the drawing code, so that drawings can be compared with it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound
 
 
 class Trick(NamedTuple):
-    """One trick of a round that was played out."""
+    """One trick of a complete round."""
 
     course: Course
     report: SixthSenseRound
     number: int
-    """In its round, from 1."""
+    """Its number in the round, from 1."""
     plays: tuple[Made, ...]
-    """In the order of play."""
+    """Plays in the order of play."""
     answers: Mapping[str, Made]
     """The answers to "double" and to "peek", if the seat was asked."""
 
     @property
     def round(self) -> int:
-        """Its round, from 1."""
+        """The number of its round, from 1."""
         return self.report.round + 1
 
     @property
@@ -37,7 +37,7 @@ class Trick(NamedTuple):
 
     @property
     def actions(self) -> list[Action]:
-        """What was played, in order."""
+        """Its plays, in order."""
         return [SIXTH_SENSE.actions[made.action] for made in self.plays]
 
     @property
@@ -54,7 +54,7 @@ class Trick(NamedTuple):
 
     @property
     def reversed(self) -> bool:
-        """Whether an odd number of 4s counts (S10)."""
+        """True if the number of counting 4s is odd (S10)."""
         fours = [action for action in self.actions if action.value == 4 and action is not self.blocked]
         return len(fours) % 2 == 1
 
@@ -64,12 +64,12 @@ class Trick(NamedTuple):
         return self.answers["peek"].seat if self.answered("peek", True) else None
 
     def answered(self, kind: str, yes: bool) -> bool:
-        """Whether it was asked and this was the answer."""
+        """Return whether the seat was asked and gave this answer."""
         return kind in self.answers and bool(SIXTH_SENSE.actions[self.answers[kind].action].value) == yes
 
 
 def tricks(course: Course) -> Iterator[Trick]:
-    """All tricks of the rounds that were played out, in order."""
+    """Return all tricks of the complete rounds, in order."""
     seats, plays, answers = len(course.replay.header.bots), list[Made](), list[tuple[int, str, Made]]()
     for step in course.steps:
         if step.made is not None:
@@ -86,5 +86,5 @@ def tricks(course: Course) -> Iterator[Trick]:
 
 
 def find(courses: Iterable[Course], holds: Callable[[Trick], bool]) -> Trick:
-    """The first trick of these matches that is so."""
+    """Return the first trick of these matches that fits."""
     return next(trick for course in courses for trick in tricks(course) if holds(trick))

@@ -1,4 +1,4 @@
-"""Events: lots, scores, strengths, looks and the decision of a race, with the bits that every machine must find."""
+"""Events: lots, scores, strengths, looks and the decision of a race, bit for bit the same on every machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from engine.deal import shuffled
 
 SEED = bytes(range(32))
 BITS = "914ba36750907b3716fa8c47c346f95f21c25d6f20a718204814f810c1ea4e8e"
-"""SHA-256 of the tables and looks of a race. It may never change: old events are verified by it."""
+"""SHA-256 of the tables and looks of a race. It must never change, because old events are verified with it."""
 
 
 def entered(bots: int, owners: int | None = None) -> list[EventEntrant]:
@@ -42,12 +42,12 @@ def entered(bots: int, owners: int | None = None) -> list[EventEntrant]:
 
 
 def words(table: EventTable) -> tuple[int, ...]:
-    """Sixteen numbers by chance that belong to a table."""
+    """Return sixteen random numbers of a table."""
     return unpack(">16H", sha256(b"points %d" % table.number).digest())
 
 
 def points(table: EventTable, gap: float) -> tuple[float, ...]:
-    """Points between −1 and 1 by chance, and more for later bots by `gap` each."""
+    """Return random points between −1 and 1, and `gap` more for each later bot."""
     return tuple(gap * bot + word / 32768 - 1 for bot, word in zip(table.bots, words(table), strict=False))
 
 
@@ -118,7 +118,7 @@ def test_house_bots_fill_the_table_of_few_bots() -> None:
 
 
 def play_on(race: Race) -> Race:
-    """Give the drawn tables their results, then play the event to its end."""
+    """Enter the results of the drawn tables, then play the event to its end."""
     for table in race.tables:
         race.record(table.number, EventResult(points(table, 0.5)))
     return play(race, 0.5)
@@ -126,7 +126,7 @@ def play_on(race: Race) -> Race:
 
 def test_a_score_is_free_of_seat_and_deal_and_a_vanished_bot_is_last() -> None:
     frozen = FrozenAdjustment((1.0, 2.0, 3.0), (4.0, 6.0, 5.0), 0.5, 0.25)
-    # baselines 7, 6, 8 have the mean 7, the long-run means 5
+    # baselines 7, 6, 8 have the mean 7; the long-run means are 5
     assert adjusted_scores((10, 10, 10), (7, 6, 8), (False,) * 3, frozen) == (
         10 - 1 - 0.5 * (0 - -1) - 0.25 * 2,
         10 - 2 - 0.5 * (-1 - 1) - 0.25 * 2,

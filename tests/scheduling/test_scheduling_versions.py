@@ -1,4 +1,4 @@
-"""Who says another version before each match is given the seats of one that never does."""
+"""A bot that names another version before each match gets the same seats as one that never does."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ EGOIST: Final = "egoist"
 SEATS: Final = 4
 MATCHES: Final = 700
 FITTED: Final = 50
-"""Matches from one fit to the next."""
+"""Number of matches between two fits."""
 
 
 class Evening:
-    """Bots of equal strength that all wait for the next table, one after the other; a fit now and then."""
+    """Bots of equal strength that all wait for the next table, one table after the other, with occasional fits."""
 
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
@@ -38,7 +38,7 @@ class Evening:
         self.results: list[MatchResult] = []
         self.pending: Counter[str] = Counter()
         self.seats: dict[str, Counter[str]] = {bot: Counter() for bot in (*HONEST, EGOIST)}
-        """By bot, how often it sat with whom."""
+        """By bot, how often it sat with each other bot."""
 
     def node(self, bot: str) -> Node:
         if bot not in self.newest or bot == EGOIST:
@@ -77,13 +77,13 @@ class Evening:
         return sum(self.seats[bot].values()) / (SEATS - 1)
 
     def house(self, bot: str) -> float:
-        """The part of its opponents that were house bots."""
+        """The share of its opponents that were house bots."""
         return sum(self.seats[bot][house] for house in HOUSE) / sum(self.seats[bot].values())
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_another_version_before_each_match_brings_no_other_seats(seed: int) -> None:
-    """By the newest version's own rating it got three times as many matches; by that rating shrunk, 1.65 times."""
+    """By the newest version's own rating it got three times as many matches; by its shrunk rating, 1.65 times."""
     evening = Evening(seed)
     evening.play()
     honest = [evening.matches(bot) for bot in HONEST]

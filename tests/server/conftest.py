@@ -35,7 +35,7 @@ def bob(store: MemoryStore) -> Bot:
 
 @pytest.fixture
 def hall(store: MemoryStore, nursery: trio.Nursery) -> Hall:
-    """Tests with it have a virtual clock."""
+    """A server with a virtual clock."""
     return Hall(store, nursery)
 
 
@@ -50,5 +50,5 @@ def _has_virtual_clock(item: pytest.Function) -> bool:
 
 
 def _run_with_virtual_clock(test: Any, *, clock: None, instruments: Sequence[trio.abc.Instrument]) -> Any:
-    # pytest-trio looks for a clock in the arguments of the test only.
+    # pytest-trio looks for a clock only in the arguments of the test
     return trio.run(test, clock=MockClock(autojump_threshold=0), instruments=instruments)

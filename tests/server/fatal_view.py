@@ -1,4 +1,4 @@
-"""A view that ends a worker process when it comes in."""
+"""A view that ends the worker process which receives it."""
 
 from __future__ import annotations
 

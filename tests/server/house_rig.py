@@ -1,4 +1,4 @@
-"""What the tests of house bots that think share: a server with workers for them, and what they should have chosen."""
+"""Shared parts of the tests of house bots that think: a server with workers, and the expected choices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.server.server_rig import MemoryStore, config
 
 @asynccontextmanager
 async def thinking(store: MemoryStore, game: Game, seats: int, **changes: Any) -> AsyncIterator[Arena]:
-    """A server with house bots at every table, and one worker for them, which is up."""
+    """Run a server with house bots at every table and one worker for them."""
     settings: dict[str, Any] = {"house": True, "house_workers": 1, "house_search": 0.0, "patience": 0.0} | changes
     async with open_arena(config(games=(game,), seats=(seats,), **settings), cast("Store", store)) as arena:
         pool = arena._lifecycle._pool
@@ -34,7 +34,7 @@ async def thinking(store: MemoryStore, game: Game, seats: int, **changes: Any) -
 
 
 def choices(replay: Replay) -> Iterator[tuple[int, int]]:
-    """What house bots chose in a match, and what they should have: the same question put to them here."""
+    """Return the choices of house bots in a match, and the expected ones: answers to the same questions here."""
     header = replay.header
     key = match_key(header.seed, header.nonces)
     match = Match(header.game, len(header.bots), header.options, SeededDecks(key), header.policy)
@@ -43,7 +43,7 @@ def choices(replay: Replay) -> Iterator[tuple[int, int]]:
     stand_in, removed = header.stand_in, tuple[int, ...]()
     for event in replay.inputs:
         if isinstance(event, StoodIn) or (isinstance(event, Acted) and header.bots[event.seat].house):
-            ask = asks.pop(event.decision)  # which is answered once
+            ask = asks.pop(event.decision)  # the question is answered once
             stands_in = isinstance(event, StoodIn) or event.seat in removed
             name = stand_in.split()[0] if stands_in else header.bots[event.seat].name
             yield event.action, house[name].decide(ask.view, ask.legal, sha256(key + ask.decision.to_bytes(4)).digest())

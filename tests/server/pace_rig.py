@@ -1,6 +1,6 @@
-"""An evening on a virtual clock: the real matchmaker, ready checks and paces; matches have a length and no game.
+"""An evening on a virtual clock: the real matchmaker, ready checks and paces; matches have a length but no game.
 
-A match takes as long as its bots owe answers, one after the other. No task runs but one that takes event by event.
+A match lasts as long as its bots owe answers, one after the other. A single task handles one event after the other.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from arena.server.workers.search import SearchWorker
 from tests.server.server_rig import CODEC, GAME, QUICK, config, house_players, turns, unpacked
 
 SLOW: Final = 0.9
-"""Seconds a decision."""
+"""Seconds that a slow bot takes for a decision."""
 DECISIONS: Final = (20, 40)
-"""A seat's decisions in a match, at least and at most."""
+"""Minimum and maximum number of a seat's decisions in a match."""
 SEED: Final = bytes(32)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a bot behaves."""
+    """The behaviour of a bot."""
 
     seconds: float = QUICK
-    """Time for a decision."""
+    """Seconds for a decision."""
     capacity: int = 1
     answers: str = "ready"
-    """What it does with invitations: `ready`, `declines` or `ignores`."""
+    """Its reaction to invitations: `ready`, `declines` or `ignores`."""
     leaves: bool = False
-    """Whether it vanishes from every match but its first, and comes back when that is over."""
+    """True if it vanishes from every match except its first, and returns when the match is over."""
 
 
 class Played(NamedTuple):
-    """A match that is over."""
+    """A finished match."""
 
     players: Sequence[Player]
     ladder_id: str
@@ -65,7 +65,7 @@ class Played(NamedTuple):
 
 
 class Told:
-    """A link that passes invitations on to a simulated bot, and nothing else."""
+    """A link that only forwards invitations to a simulated bot."""
 
     busy = False
     received_at = 0.0
@@ -83,7 +83,7 @@ class Told:
 
 
 class SimulatedBot:
-    """A bot, and what became of it."""
+    """A bot and its statistics."""
 
     def __init__(self, evening: Evening, bot_player: BotPlayer, kind: Kind) -> None:
         self.player = bot_player
@@ -91,12 +91,14 @@ class SimulatedBot:
         self.evening = evening
         self.came = trio.current_time()
         self.began: list[float] = []
-        """When its matches began."""
+        """Times at which its matches began."""
         self.finished: list[float] = []
-        """When its matches ended."""
+        """Times at which its matches ended."""
         self.table_time = 0.0
         self.waited = 0.0
-        """Time in which only bots much slower than it owed an answer; both of matches that ended in the window."""
+        """Time in which only much slower bots owed an answer, and its whole time, of matches that ended in the
+        window.
+        """
         self.troubles = 0
 
     def connect(self, link: Told | None = None) -> None:
@@ -114,7 +116,7 @@ class SimulatedBot:
 
 
 class Silent:
-    """A running match that takes no word of its bots."""
+    """A running match that ignores all messages of its bots."""
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         pass
@@ -137,10 +139,10 @@ class Evening:
         self.window = math.inf
         """The instant from which meetings and times count."""
         self.meetings = Counter[frozenset[str]]()
-        """Of two bots that are no house bots, by their names."""
+        """Numbers of meetings of two bots that are not house bots, by their names."""
         self.seats = seats
         self.guests = Counter[int]()
-        """Number of matches that began, by their number of bots that are no house bots."""
+        """Numbers of matches that began, by their number of bots that are not house bots."""
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._events = 0
         self.turns = turns()
@@ -172,7 +174,7 @@ class Evening:
         heapq.heappush(self._heap, (trio.current_time() + seconds, self._events, event))
 
     def run(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Let some time pass."""
         end = trio.current_time() + seconds
         self._send()
         while self._heap and self._heap[0][0] <= end:
@@ -278,20 +280,20 @@ class Evening:
 
 @dataclass
 class Figures:
-    """What became of the honest bots of an evening, and of one other; of the window, for a second."""
+    """Figures of the honest bots of an evening, and of the other bots, per second of the window."""
 
     rate: float
-    """Matches that the honest finish."""
+    """Matches that the honest bots finish."""
     least: float
     """Matches of the honest bot with the fewest."""
     meetings: float
     """Meetings of two honest bots."""
     waited: float
-    """The largest part of any honest bot's table time in which only much slower bots owed an answer."""
+    """The largest share of an honest bot's time at tables in which only much slower bots owed an answer."""
     others: float
-    """Matches that the others finish."""
+    """Matches that the other bots finish."""
     mixed: float
-    """Meetings of an honest bot and another, an hour."""
+    """Meetings of an honest bot and another bot, per hour."""
 
 
 def evening(
@@ -306,7 +308,7 @@ def evening(
     rules: PaceRules = PaceRules(),  # noqa: B008 - frozen
     house: int = 3,
 ) -> Figures:
-    """Honest bots and others play for `lead` seconds and then for the window."""
+    """Let honest bots and others play for `lead` seconds and then for the window."""
     clock = MockClock()
 
     async def play() -> Figures:

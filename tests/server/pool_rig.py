@@ -1,4 +1,4 @@
-"""What the tests of worker processes share: questions of real games, and looks at processes."""
+"""Shared parts of the tests of worker processes: questions of real games, and checks of processes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from engine.registry import GAMES
 from tests.processes.children import children, runs
 
 PATIENCE = 60
-"""Seconds after which a test gives up."""
+"""Seconds after which a test fails."""
 WORKER = "arena.house.worker"
 FREE: Final = -1.0
-"""Seconds that a choice costs away: no choice is so cheap that it would be made here."""
+"""A cost of asking, in seconds, at which no choice is so cheap that it is made in this process."""
 
 
 class Case(NamedTuple):
-    """A question, and what the bot answers in this process."""
+    """A question, and the bot's answer in this process."""
 
     bot: HouseBot
     ask: Ask
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 def cases(game: str, seats: int, most: int) -> list[Case]:
-    """The first questions of a game between its three weakest house bots, by turns."""
+    """Return the first questions of a game between its three weakest house bots, in turn."""
     bots = HOUSE_BOTS[game][:3]
     state, found = GAMES[game].new(seats, SeededDecks(bytes([seats]) * 32)), list[Case]()
     while len(found) < most and state.player != OVER:
@@ -78,7 +78,7 @@ class Client:
                 await self._told.park()
 
     async def up(self, workers: int = 1) -> None:
-        """Has so many workers started, and waits until they are there."""
+        """Start a number of workers, and wait until they are ready."""
         self.pool.choose(HARD.bot, 0, HARD.ask, "play", HARD.chance, lambda *_: None)
         await until(lambda: len(self.pool._workers) == workers)
 
@@ -91,7 +91,7 @@ class Client:
 
 @asynccontextmanager
 async def working(size: int, away: float = FREE) -> AsyncIterator[Client]:
-    """A pool that runs. Once its workers are up they are asked everything, as that is said to cost nothing."""
+    """Run a pool. Once its workers are ready, they get all questions, because asking seems to cost nothing."""
     turns = Turns(lambda: None, 0.0)
     pool = WorkerPool(size, turns, away)
     async with trio.open_nursery() as nursery:
@@ -102,12 +102,12 @@ async def working(size: int, away: float = FREE) -> AsyncIterator[Client]:
 
 
 def workers_of(parent: int | None = None) -> list[int]:
-    """The worker processes that a process started; this one by default."""
+    """Return the worker processes that a process started, by default this one."""
     return children(os.getpid() if parent is None else parent, WORKER)
 
 
 def alive(process: int) -> bool:
-    """Whether a worker runs under this number."""
+    """Return whether a worker with this number runs."""
     return runs(process, WORKER)
 
 

@@ -1,4 +1,4 @@
-"""What the server's tests share: bots and their lines in memory, a store without its thread, a small game."""
+"""Shared parts of the server's tests: bots with links in memory, a store without its thread, a small game."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ GAME = CountingGame()
 POLICY = Policy(soft_limit=1_000_000, bank=10_000_000, newcomer_grace=30_000_000)
 NONCE = bytes(range(16))
 QUICK = 0.005
-"""Seconds a decision of a bot that is known."""
+"""Seconds for a decision of a bot with a known pace."""
 PATIENCE = 10_000
-"""Seconds, mostly of a virtual clock, after which a test gives up."""
+"""Seconds after which a test fails, mostly of a virtual clock."""
 
 
 class HouseBot:
-    """Plays the first legal action at once."""
+    """A house bot that plays the first legal action at once."""
 
     version = "1"
     game = GAME.name
@@ -85,7 +85,7 @@ def house_players(*names: str) -> list[HousePlayer]:
 
 
 class Packed(bytes):
-    """Bytes that stand for a message and have it with them; the compiled build takes nothing but bytes."""
+    """Bytes that stand for a message and carry it, because the compiled build accepts only bytes."""
 
     message: Any
 
@@ -113,7 +113,7 @@ class Line:
         self._show, self._shown = trio.open_memory_channel[Any](math.inf)
         self._gone = trio.Event()
         self.acknowledged: float | None = None
-        """Seconds in which the bot's system acknowledged bytes, as far as the server's system reports them."""
+        """Times in seconds until the bot's system acknowledged bytes, as reported by the server's system."""
 
     @property
     def busy(self) -> bool:
@@ -161,7 +161,7 @@ class Line:
         return cast("Outgoing", await self._shown.receive())
 
     def unread(self) -> Outgoing | None:
-        """The next message, if there is one."""
+        """Return the next message, if there is one."""
         try:
             return cast("Outgoing", self._shown.receive_nowait())
         except trio.WouldBlock:
@@ -172,12 +172,14 @@ CODEC = MessageCodec(lambda content, _: cast("BotMessage", unpacked(content)), p
 
 
 def turns() -> Turns:
-    """Nothing has to be stored first."""
+    """Return turns that store nothing."""
     return Turns(lambda: None, 0.0)
 
 
 class MemoryStore:
-    """The store's jobs on SQLite in memory without a thread, so that a virtual clock may jump. It can fail."""
+    """The store's jobs on SQLite in memory without a thread, so that a virtual clock may jump. It can be made to
+    fail.
+    """
 
     operator_token = "operator_secret"
 
@@ -185,7 +187,7 @@ class MemoryStore:
         engine = in_memory(schema.metadata)
         self._connection = engine.connect()
         weakref.finalize(self, engine.dispose)
-        weakref.finalize(self, self._connection.close)  # the last goes first
+        weakref.finalize(self, self._connection.close)  # the last job is the first to leave
         self._directory = Path(tempfile.mkdtemp())
         key_file(self._directory).write_bytes(Signer(bytes(32)).pem())  # the same welcome in every world
         with self._connection.begin():
@@ -195,12 +197,12 @@ class MemoryStore:
         self.journal, _ = open_journal(self._directory, ())
         self._closing = weakref.finalize(self, self.journal.close)
         self.troubles: list[StoreError | None] = []
-        """What the next writes fail with, the first first; None succeeds."""
+        """The errors of the next writes, in order; None lets a write succeed."""
         self.gate = trio.Event()
-        """Writes wait for it."""
+        """An event for which writes wait."""
         self.gate.set()
         self.writing = 0
-        """Writes under way."""
+        """Number of running writes."""
 
     def __repr__(self) -> str:
         return f"<MemoryStore, {self.writing} writes under way, {len(self.troubles)} troubles ahead>"
@@ -215,14 +217,14 @@ class MemoryStore:
         return self.now(job)
 
     def reopen(self) -> None:
-        """What the next server finds, the present one having died."""
+        """Return the store that the next server finds after this one has died."""
         self._closing()
         self.journal, left = open_journal(self._directory, self.now(matches.playing))
         self.unfinished = left.lines
         self._closing = weakref.finalize(self, self.journal.close)
 
     def shorten(self, at: Callable[[str], bool]) -> None:
-        """The journal ends before the first line that is so."""
+        """Cut the journal before the first line that fulfils a condition."""
         self.unfinished = {
             match: list(takewhile(lambda line: not at(line), lines)) for match, lines in self.unfinished.items()
         }
@@ -242,9 +244,9 @@ class MemoryStore:
 
 
 def config(**changes: Any) -> Config:
-    """A configuration; `games`, `seats` and `options` make its default ladders, and `ladders` follow them.
+    """Return a configuration; `games`, `seats` and `options` make its default ladders, and `ladders` follow them.
 
-    Every game is played at the same tables, or at its largest where it has none of these.
+    Every game is played at the same tables, or at its largest table if it has none of these.
     """
     settings: dict[str, Any] = {"games": (GAME,), "seats": (2,), "options": {}, "ladders": ()}
     settings |= {"house": False, "house_workers": 0, "policy": POLICY, "heartbeat": 1000.0}
@@ -267,7 +269,7 @@ async def running(store: MemoryStore, house_bots: Sequence[HouseBot] = (), **cha
 
 
 class Hall:
-    """A server on a store in memory, with a virtual clock, and the bots that come to it."""
+    """A server on a store in memory, with a virtual clock, and its bots."""
 
     def __init__(self, store: MemoryStore, nursery: trio.Nursery) -> None:
         self._store = store
@@ -276,13 +278,13 @@ class Hall:
 
     @asynccontextmanager
     async def open(self, *players: Bot, house_bots: Sequence[HouseBot] = (), **changes: Any) -> AsyncIterator[Arena]:
-        """Run the server for the block; these bots are there from its beginning."""
+        """Run the server for the block; these bots are connected from its beginning."""
         async with running(self._store, house_bots, **changes) as self._arena:
             self.join(*players)
             yield self._arena
 
     def join(self, *players: Bot) -> None:
-        """Have more bots come."""
+        """Connect more bots."""
         assert self._arena is not None
         for bot in players:
             self._nursery.start_soon(bot.attend, self._arena)
@@ -306,7 +308,7 @@ class Bot:
         self.hello = Hello(games, capacity, "test")
         self.line = Line()
         self.known = True
-        """Whether the server knows from before that it is quick; if not, it plays the house first."""
+        """True if the server already knows that it is quick; otherwise it first plays house bots."""
         self.accepts = True
         self.answers = True
         self.welcome: Welcome | None = None
@@ -328,15 +330,15 @@ class Bot:
         )
 
     def again(self, **changes: Any) -> Bot:
-        """The same bot on a new line."""
+        """Return the same bot on a new link."""
         return Bot(self.row, **({"capacity": self.hello.capacity} | changes))
 
     async def authorize(self) -> bots.Bot:
-        """The bot, whose token was looked up elsewhere."""
+        """Return the bot as if its token had been checked."""
         return self.row
 
     async def attend(self, arena: Arena) -> None:
-        """Everything between connecting and the end of the line."""
+        """Serve the link from connecting to its end."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen)
             if self.known:
@@ -349,7 +351,7 @@ class Bot:
             nursery.cancel_scope.cancel()
 
     async def until(self, done: Callable[[], object]) -> None:
-        """Waits until something holds; looks after every message."""
+        """Wait until a condition holds, which is checked after every message."""
         with trio.fail_after(PATIENCE):
             while not done():
                 await self.told.park()

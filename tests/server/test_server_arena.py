@@ -61,7 +61,7 @@ async def test_a_match_is_played_recorded_rated_and_reported(
 
 
 async def test_a_result_comes_with_the_next_invitation(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
-    """What is sent costs much more than what is in it."""
+    """A message costs much more than its contents."""
     messages: list[Outgoing] = []
 
     class Attentive(Bot):
@@ -124,7 +124,7 @@ async def test_bots_go_on_playing_match_after_match(hall: Hall, ann: Bot, bob: B
 async def test_whoever_forms_tables_knows_which_pairs_have_spent_their_quota_also_after_a_restart(
     hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
-    """By the other of either."""
+    """Each bot of a pair has the name of the other."""
 
     def spent(arena: Arena) -> list[list[int]]:
         pairs, today = arena.matchmaker._queues[GAME.name].spent, day_of(now_us())
@@ -159,7 +159,7 @@ async def test_house_bots_fill_the_table_and_are_rated(hall: Hall, ann: Bot) -> 
 
 
 class Failing(HouseBot):
-    """Raises and cheats in turn."""
+    """A house bot that raises errors and cheats in turn."""
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         if chance[0] % 2:
@@ -198,7 +198,7 @@ async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
 async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_match_only(
     hall: Hall, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A match is played to its end while others run beside it."""
+    """The match is played to its end, while others run beside it."""
     ann.hello = ann.hello._replace(capacity=2)
     bob.hello = bob.hello._replace(capacity=2)
     add, unlucky = Recorder.add, 2
@@ -288,7 +288,7 @@ async def test_the_author_of_a_slow_bot_is_told_once_what_its_decisions_take_and
     bob.answers = False
     bob.hello = bob.hello._replace(capacity=3)
     async with hall.open(ann, bob, policy=Policy(soft_limit=1_000_000, bank=2_000_000)):
-        for number, took in enumerate((1.5, 1.5, 2.7, 1.2, 0, 0, 0, 3.5)):  # six questions a match
+        for number, took in enumerate((1.5, 1.5, 2.7, 1.2, 0, 0, 0, 3.5)):  # six questions per match
             await bob.until(lambda number=number: len(bob.questions) > number)  # type: ignore[misc]
             await trio.sleep(took)
             bob.line.say((), [answer(bob.questions[number])])
@@ -600,8 +600,8 @@ async def test_a_match_that_gathers_is_called_off_when_the_server_stops(hall: Ha
         assert trio.current_time() == began
         await ann.until(lambda: NoticeKind.WITHDRAWN in ann.kinds())
         of_ann, of_bob = (bot.invitations[0].invitation_id for bot in (ann, bob))
-        ann.line.say([Ready(of_ann, NONCE)])  # it crosses the withdrawal: that is nobody's mistake
-        bob.line.say([Ready(of_bob, NONCE), Ready(of_ann, NONCE)])  # the second is one
+        ann.line.say([Ready(of_ann, NONCE)])  # it crosses the withdrawal, which is nobody's mistake
+        bob.line.say([Ready(of_bob, NONCE), Ready(of_ann, NONCE)])  # the second one is a mistake
         await bob.until(lambda: NoticeKind.UNKNOWN in bob.kinds())
         assert [each.invitation_id for each in bob.notices if each.kind is NoticeKind.UNKNOWN] == [of_ann]
         assert NoticeKind.UNKNOWN not in ann.kinds()

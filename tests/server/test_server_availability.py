@@ -1,4 +1,4 @@
-"""Pauses after failed invitations, and words that are owed."""
+"""Pauses after failed invitations, and answers that are owed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Rig(Availability):
         self.changes += 1
 
     def until(self) -> float:
-        """Pauses to the end; how long it took from instant 0."""
+        """Wait until the pauses are over; return the time since instant 0."""
         end = self.deadline
         self.on_timer(end)
         return end

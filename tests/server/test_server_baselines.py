@@ -1,4 +1,4 @@
-"""Baselines of a running server: what the house would score, from its workers, whatever befalls them."""
+"""Baselines of a running server: the house's scores, from its workers, whatever happens to these."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NULLERN = "nullern"
 
 @asynccontextmanager
 async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]:
-    """A server of Nullern with a database, a worker and a process that fits."""
+    """A server of Nullern with a database, a worker and a fit process."""
     settings = {"games": (GAMES[NULLERN],), "seats": (3,), "house_workers": 1, "fit_seconds": 0.2} | changes
     async with (
         open_store(path, 1) as store,

@@ -1,4 +1,6 @@
-"""Challenges in a running server: named, accepted by all, unrated, few an hour, and without effect on other matches."""
+"""Challenges in a running server: named, accepted by all, unrated, few per hour, and without effect on other
+matches.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ HOUSE = [HouseBot("house-a"), HouseBot("house-b")]
 
 
 class Picky(Bot):
-    """Says Ready to every invitation but challenges, which it does not answer, unless it is told to."""
+    """A bot that accepts every invitation except challenges, which it answers only if the test says so."""
 
     takes = False
 
@@ -249,7 +251,7 @@ async def test_a_bot_has_one_challenge_at_a_time_and_one_without_room_fails_afte
 async def test_a_place_that_was_kept_in_vain_is_not_kept_again_so_soon(
     hall: Hall, store: MemoryStore, nursery: trio.Nursery, given_up: bool
 ) -> None:
-    """Else a bot that takes challenges could be kept from its matches half an hour of each, by two names."""
+    """Otherwise two names could keep a bot that accepts challenges from its matches for half of each hour."""
     ann, bob = challenger(store, "ann", "anna"), challenger(store, "bob", "anna")
     full = challenger(store, "full", capacity=0)
     async with hall.open(seats=(2, 3)) as arena:

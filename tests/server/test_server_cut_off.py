@@ -23,7 +23,7 @@ pytestmark = pytest.mark.virtual_clock
 
 
 def take_away(arena: Arena, *lost: Bot) -> None:
-    """What is done when a process has ended that held the sessions of these bots."""
+    """Handle the end of a process that had the sessions of these bots."""
     found = [arena.players.get(bot.row.id) for bot in lost]
     with arena.turns:
         cut_off([bot_player for bot_player in found if isinstance(bot_player, BotPlayer)], trio.current_time())
@@ -103,7 +103,7 @@ async def test_who_is_lost_while_the_match_is_begun_is_waited_for(
 async def test_invitations_of_bots_that_the_server_lost_keep_nobody_away(
     hall: Hall, store: MemoryStore, nursery: trio.Nursery, silent: float
 ) -> None:
-    """The second bot's matches fall with the first before it has said a word; after a while both owe one."""
+    """The second bot's matches end with the first bot's before it has answered; after a while both owe an answer."""
     both = [Bot(store.register(name), capacity=8) for name in ("ann", "bob")]
     async with hall.open() as arena:
         for bot in both:

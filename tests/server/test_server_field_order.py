@@ -1,4 +1,4 @@
-"""The order in which the fields of a message are handled, as the protocol's comments say it."""
+"""The order in which the fields of a message are handled, as the protocol's comments state it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROTO = Path(__file__).parents[2] / "proto" / "arena" / "v1" / "play.proto"
 
 
 def said_order(message: str) -> list[str]:
-    """The fields of a message in the order that its comment says."""
+    """Return the fields of a message in the order that its comment states."""
     comment = re.search(rf"((?://.*\n)+)message {message} ", PROTO.read_text())
     assert comment is not None
     text = " ".join(line.removeprefix("//").strip() for line in comment[1].splitlines())

@@ -1,4 +1,4 @@
-"""How much and how often a bot may talk: what it was asked for is free, everything else is bounded."""
+"""Limits on a bot's messages: answers to questions are free, everything else is bounded."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ async def test_a_stream_that_is_being_closed_hears_nothing_more(nursery: trio.Nu
 
 
 def recorded(table: MatchDriver) -> int:
-    """How many inputs of a match are written down."""
+    """Return the number of recorded inputs of a match."""
     return sum(line.startswith('{"in":') for line in table._recorder.lines())
 
 

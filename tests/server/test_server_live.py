@@ -1,4 +1,4 @@
-"""What everybody may see of running matches: rounds that are over, once stored, the same as every seat was sent."""
+"""Public data of running matches: finished rounds, once stored, the same as every seat received."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ pytestmark = pytest.mark.virtual_clock
 
 
 class Recording(Bot):
-    """A bot that keeps the reports of rounds."""
+    """A bot that stores the reports of rounds."""
 
     def hear(self, message: Outgoing) -> None:
         self.seen: list[RoundReport]
         self.seen = [*getattr(self, "seen", ()), *(each.report for each in message.rounds)]
         super().hear(message)
-        self.accepts = not self.starts  # one match, or no time would ever pass
+        self.accepts = not self.starts  # one match only, because otherwise no time would ever pass
 
 
 class Spectator:
-    """Reads what is pushed to it."""
+    """A watcher that reads pushed events."""
 
     def __init__(self, live: LiveMatches) -> None:
         self.live = live

@@ -1,4 +1,4 @@
-"""The log of results as bots see it: at their welcome, with each report, and through `LogService`."""
+"""The log of results as bots receive it: in the welcome, with each report, and through `LogService`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trio_grpc.grpc.call import CallRefused
 pytestmark = pytest.mark.virtual_clock
 
 CALL: Any = None
-"""No service of the log looks at its call."""
+"""A call; no method of the log's service uses it."""
 
 
 async def test_every_report_carries_its_leaf_and_the_proof_that_a_head_includes_it(

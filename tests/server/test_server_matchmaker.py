@@ -1,4 +1,4 @@
-"""The forming of tables: who meets whom, how many matches at once, and how long anybody waits. With a virtual clock."""
+"""The forming of tables: opponents, numbers of matches at once, and waiting times. With a virtual clock."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Whist(CountingGame):
 
 
 class Played(NamedTuple):
-    """A match that is over."""
+    """A finished match."""
 
     players: Sequence[Player]
     ladder_id: str
@@ -323,7 +323,7 @@ async def test_a_parked_or_full_bot_delays_nobody(nursery: trio.Nursery) -> None
 async def test_a_size_for_which_too_few_have_room_is_given_up_when_patience_ends(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, seats=(2, 3, 4, 5))
     for name in ("cleo", "dora", "emil"):
-        rig.come(name, capacity=0)  # here, but never with room
+        rig.come(name, capacity=0)  # connected, but never with room
     rig.come("ann")
     rig.come("bob")
     await trio.sleep(100)
@@ -419,7 +419,7 @@ class Quotas(Rig):
         super().__init__(nursery, pair_quota=9, **changes)
 
     async def spend(self) -> tuple[BotPlayer, BotPlayer]:
-        """Have two bots come, and spend the quota of their pair in a match; it counts again on the next day."""
+        """Connect two bots, and spend their quota in a match; it counts again on the next day."""
         ann, bob = self.come("ann"), self.come("bob")
         await wait_all_tasks_blocked()
         again = [((1, TODAY + 1),), ((0, TODAY + 1),)]
@@ -429,7 +429,7 @@ class Quotas(Rig):
         return ann, bob
 
     def come_again(self, bot_player: BotPlayer) -> BotPlayer:
-        """Have a bot come again, so that nobody knows any more whom it has met."""
+        """Reconnect a bot, so that its earlier opponents are forgotten."""
         self.go(bot_player)
         found = self.players.enter(bot_player.bot_id, bot_player.name, bot_player.owner)
         assert found is not bot_player
@@ -443,7 +443,7 @@ class Quotas(Rig):
 async def test_a_pair_that_has_spent_its_quota_is_seated_with_others_until_it_counts_again(
     nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, day: int, who: str
 ) -> None:
-    """Where one has stayed, it knows the other when that comes again."""
+    """If one bot has stayed, it remembers the other when that returns."""
     met = 0
     for _ in range(80):
         rig = Quotas(nursery, monkeypatch)

@@ -93,7 +93,7 @@ async def test_one_too_many_is_closed_and_who_comes_later_is_answered(monkeypatc
             await each.aclose()
         with trio.fail_after(60):
             while not await ask(port, b"GET /hello HTTP/1.1\r\nhost: a\r\n\r\n"):
-                await trio.lowlevel.checkpoint()  # it learns of the ends by and by
+                await trio.lowlevel.checkpoint()  # it learns of the ends with a delay
 
 
 def test_durations_are_counted_in_the_bucket_that_holds_them() -> None:
@@ -113,7 +113,7 @@ def test_the_page_of_metrics_names_every_one() -> None:
 
 
 def samples(text: str) -> dict[tuple[str, tuple[str, ...]], float]:
-    """By name and the labels' values."""
+    """Return samples by name and the labels' values."""
     return {
         (sample.name, tuple(sample.labels.values())): sample.value
         for family in text_string_to_metric_families(text)

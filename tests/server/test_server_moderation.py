@@ -1,4 +1,4 @@
-"""What the operator decides about bots and owners takes effect at once in a running server, on open streams too."""
+"""The operator's decisions about bots and owners take effect at once in a running server, also on open streams."""
 
 from __future__ import annotations
 

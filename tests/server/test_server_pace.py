@@ -1,6 +1,6 @@
-"""Matches of honest bots beside one that is slow, declines, is silent or leaves: whole evenings on a virtual clock.
+"""Matches of honest bots beside one that is slow, declines, is silent or leaves: evenings on a virtual clock.
 
-The bars are promises: numbers and meetings of honest bots beside the other, divided by those without it.
+The bars are promises: numbers and meetings of honest bots with the other bot, divided by those without it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.server.server_rig import QUICK, Bot, Hall, HouseBot, MemoryStore
 pytestmark = pytest.mark.virtual_clock
 
 NO_RULES = PaceRules(quick=1e9)
-"""Nobody is slow."""
+"""Limits with which no bot counts as slow."""
 CELLS = [
     (honest, capacity, seats, seed % 5)
     for seed, (honest, seats, capacity) in enumerate(product((2, 3, 4, 6, 20), (2, 4), (1, 8)))
@@ -32,12 +32,12 @@ CELLS = [
 ]
 """Honest bots, their capacity, seats and seed."""
 CAPACITIES = [8, 256]
-"""Of those who trouble them."""
+"""Capacities of the troublesome bots."""
 NOT_SLOWED = 0.9
 
 
 class Span(NamedTuple):
-    """What is played before the window, and in it, in seconds."""
+    """Seconds played before the window and in it."""
 
     lead: float
     seconds: float
@@ -53,7 +53,7 @@ def alone(honest: int, capacity: int, seats: int, seed: int, span: Span) -> Figu
 
 
 class Compared(NamedTuple):
-    """Figures beside others, divided by those without them."""
+    """Figures divided by those without the other bots."""
 
     rate: float
     meetings: float
@@ -69,7 +69,7 @@ def compared(
 
 
 def check_slow(found: Compared, honest: int, seats: int, most_waited: float = 0.25) -> None:
-    """The bars for a bot that takes 0.9 s for a decision."""
+    """Check the bars for a bot that takes 0.9 s for a decision."""
     assert found.rate >= (0.75 if honest >= 4 else 0.7), found
     assert found.meetings >= (0.55 if seats == 2 else 0.7), found
     assert found.beside.waited <= most_waited, found
@@ -79,7 +79,7 @@ def check_slow(found: Compared, honest: int, seats: int, most_waited: float = 0.
 def share_kept(
     honest: int, capacity: int, seats: int, others: Sequence[Kind], span: Span = WHOLE, seed: int = 1
 ) -> float:
-    """The matches that others finish, divided by those that they would finish if no bot counted as slow."""
+    """Return the matches that others finish, divided by those that they would finish if no bot counted as slow."""
     ruled, free = (
         evening(honest, capacity, seats, others, seed=seed, lead=span.lead, seconds=span.seconds, rules=rules)
         for rules in (PaceRules(), NO_RULES)
@@ -90,7 +90,7 @@ def share_kept(
 @pytest.mark.thorough
 @pytest.mark.parametrize(("honest", "seats", "slow"), [(3, 4, 8), (4, 2, 8)])
 def test_a_slow_bot_costs_others_a_fifth(honest: int, seats: int, slow: int) -> None:
-    """The window is short: a match or two more weigh much."""
+    """The window is short, so a match or two matter much."""
     check_slow(compared(honest, 1, seats, [Kind(SLOW, slow)], span=SHORT), honest, seats, most_waited=0.35)
 
 
@@ -109,7 +109,9 @@ def test_a_bot_that_declines_is_silent_or_leaves_costs_others_next_to_nothing(ki
 @pytest.mark.long
 @pytest.mark.parametrize(("honest", "capacity", "seats", "seed"), CELLS)
 class TestGrid:
-    """Evenings of 30 minutes, measured from the tenth on: half an hour in all; every seed for each cell takes hours."""
+    """Evenings of 30 minutes, measured from the tenth minute on. In all half an hour; every seed for each cell takes
+    hours.
+    """
 
     @pytest.mark.parametrize("slow", CAPACITIES)
     def test_a_slow_bot_costs_others_a_fifth(
@@ -173,7 +175,7 @@ async def test_a_bot_whose_pace_nobody_knows_plays_one_rated_match_with_house_bo
 
 
 class Thinker(Bot):
-    """Takes 0.9 s for each message with questions."""
+    """A bot that takes 0.9 s for each message with questions."""
 
     seconds = SLOW
 
@@ -187,7 +189,7 @@ class Thinker(Bot):
 
 
 class Quick(Thinker):
-    """Takes 20 ms for each message with questions."""
+    """A bot that takes 20 ms for each message with questions."""
 
     seconds = 0.02
 
@@ -289,7 +291,7 @@ async def test_what_a_killed_server_had_taken_off_for_a_match_that_goes_on_is_no
 
 
 def with_turns(per_hour: int, seconds: float) -> Evening:
-    """An evening of eight quick bots that begin at most so many matches an hour."""
+    """Simulate an evening of eight quick bots with a maximum number of matches per hour."""
     clock = MockClock()
 
     async def play() -> Evening:

@@ -22,7 +22,7 @@ def state(store: MemoryStore, name: str = "ann") -> bots.Bot:
 
 
 async def park(arena: Arena, ann: Bot, nursery: trio.Nursery) -> Bot:
-    """Ann is silent for three matches against house bots and is late each time; she is connected afterwards."""
+    """Let Ann be silent and late in three matches against house bots; she is connected afterwards."""
     ann.answers = False
     nursery.start_soon(ann.attend, arena)
     await ann.until(lambda: NoticeKind.PARKED in ann.kinds())
@@ -97,7 +97,7 @@ async def test_a_bot_may_be_un_parked_while_it_is_away(
 async def test_others_play_without_a_parked_bot(
     hall: Hall, store: MemoryStore, ann: Bot, nursery: trio.Nursery
 ) -> None:
-    """Also where tables are as large as there are owners: a parked one does not count."""
+    """Even if tables have as many seats as there are owners, because a parked bot does not count."""
     async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         await park(arena, ann, nursery)
     async with hall.open(seats=(2, 3)):
@@ -138,7 +138,7 @@ async def test_a_new_token_ends_the_stream_of_the_old_one(hall: Hall, ann: Bot) 
 async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_known(
     hall: Hall, store: MemoryStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reader still saw the old state; what counts is the moment at which the answer is given."""
+    """The reader still saw the old state; the moment of the answer counts."""
     registered = store.now(partial(bots.register, name="ann", owner="", at=0))
     async with hall.open() as arena:
         read = store.read

@@ -1,4 +1,4 @@
-"""Reports that a bot missed: it names the leaf of its last one, and gets every later one once and in order."""
+"""Reports that a bot missed: it names the leaf of its last report, and gets every later one once, in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def after(bot: Bot, number: int | None) -> Bot:
-    """The same bot on a new stream, with the leaf of its last report; it accepts no more matches."""
+    """Return the same bot on a new stream, with the leaf of its last report; it accepts no more matches."""
     again = bot.again()
     again.hello = again.hello._replace(reports_after=number)
     again.accepts = False
@@ -32,7 +32,7 @@ def numbers(reports: list[MatchOver]) -> list[int]:
 
 
 def interrupted(store: MemoryStore, *players: Bot) -> int:
-    """A match of these bots that is over, as if the server had just been restarted; its leaf."""
+    """Store a match of these bots that was interrupted, as if the server had just been restarted; return its leaf."""
     rows = [player.row.id for player in players]
     begun = store.now(lambda connection: matches.begin(connection, "x", {}, rows, 1))
     store.now(lambda connection: matches.interrupt(connection, [begun], "it was a test", 2))
@@ -116,16 +116,16 @@ def test_the_reports_of_a_bot_are_found_by_an_index(store: MemoryStore) -> None:
 
 
 class SlowStore(MemoryStore):
-    """Jobs are done at once, and their results come when their gates open."""
+    """A store that does jobs at once, but returns their results when gates open."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reads: list[trio.Event] = []
-        """What the results of the next reads wait for, the first first."""
+        """The gates of the next reads, in order."""
         self.ends: list[trio.Event] = []
-        """The same of the next ends of matches."""
+        """The gates of the next ends of matches."""
         self.stored = 0
-        """Ends of matches that are stored."""
+        """The stored ends of matches."""
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         value = await super().read(job)

@@ -1,4 +1,6 @@
-"""House bots choose in worker processes: the same as anywhere, whatever befalls the processes. Real ones, real time."""
+"""House bots choose the same in worker processes as anywhere, whatever happens to the processes. Real processes,
+real time.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ async def test_who_asks_before_a_worker_is_up_is_answered_at_once() -> None:
 
 
 def turn(client: Client, *asked: Case) -> Mapping[int, int]:
-    """What is answered by the end of a turn in which this is asked."""
+    """Ask in one turn; return the answers that are there at its end."""
     client.actions.clear()
     with client.turns:
         for case in asked:
@@ -76,7 +78,7 @@ def turn(client: Client, *asked: Case) -> Mapping[int, int]:
 
 
 def again(case: Case, *decisions: int) -> list[Case]:
-    """The same question under other numbers."""
+    """Return the same question with other numbers."""
     return [case._replace(ask=replace(case.ask, decision=decision)) for decision in decisions]
 
 
@@ -206,7 +208,7 @@ async def test_a_hanging_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_worker_may_take_longer_to_start_than_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine that is busy with other things: one killed for it would be started, and killed, for ever."""
+    """On a busy machine, a worker that was killed for a slow start would be started and killed for ever."""
     with capture_logs() as logs:
         async with working(1) as client:
             with monkeypatch.context() as patch:
@@ -222,7 +224,7 @@ async def test_a_worker_may_take_longer_to_start_than_to_answer(monkeypatch: pyt
 async def test_a_question_that_ended_a_worker_waits_no_longer_for_another_one_than_an_answer_may_take(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`sleep` starts, and is never ready."""
+    """The process `sleep` starts, but is never ready."""
     monkeypatch.setattr(pool, "LIMIT", 0.1)
     async with working(1) as client:
         await client.up()
@@ -237,7 +239,7 @@ async def test_a_question_that_ended_a_worker_waits_no_longer_for_another_one_th
 
 
 async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the second worker with the first legal action; other questions, asked with it, as they should."""
+    """After the second worker it gets the first legal action; other questions in the batch are answered as usual."""
     fatal = HARD._replace(ask=replace(HARD.ask, decision=1000, view=Fatal(0)))
     first = HARD._replace(ask=replace(HARD.ask, decision=1001))
     others = [case for case in NULLERN if case.bot in THINKERS and len(case.ask.legal) > 1][:20]
@@ -429,7 +431,7 @@ def test_an_answer_for_a_batch_is_packed_and_unpacked_whatever_its_pieces() -> N
 
 
 class Recalling:
-    """A house bot that notes which questions it thought over, and chooses the last action."""
+    """A house bot that records its questions, and chooses the last action."""
 
     name = "house-recalling"
     version = "1"

@@ -1,4 +1,4 @@
-"""Messages between the processes of a server: which leave together, by which clock, and those of a dead process."""
+"""Messages between the processes of a server: which are sent together, their clock, and those of a dead process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.store.test_store_journal import header
 
 
 class Ends(NamedTuple):
-    """A connection to another process, and the messages that this process gets over it."""
+    """A connection to another process, and the messages that this process receives on it."""
 
     line: ProcessLine
     turns: Turns
@@ -32,7 +32,7 @@ class Ends(NamedTuple):
     other: socket.socket
 
     def told(self) -> list[list[tuple[Any, ...]]]:
-        """The frames so far."""
+        """Return the frames so far."""
         self.other.setblocking(False)
         try:
             return Frames().take(self.other.recv(1 << 16))
@@ -51,7 +51,7 @@ def line() -> Iterator[Ends]:
 
 
 class Speaker:
-    """Has something to say at the end of a turn, as a remote session."""
+    """A sender with a message at the end of a turn, like a remote session."""
 
     def __init__(self, line: ProcessLine) -> None:
         self._line = line

@@ -1,4 +1,4 @@
-"""The ladder publisher: when it fits, what it publishes, and that no failure of it stops a match."""
+"""The ladder publisher: its fits, its published ladders, and that no failure of it stops a match."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ PATIENCE = 120.0
 
 
 async def until(done: Callable[[], Any]) -> None:
-    """Waits until something holds that only a look can tell."""
+    """Wait until a condition holds that can only be checked repeatedly."""
     with trio.fail_after(PATIENCE):
         while not await done():
             await trio.sleep(0.01)
 
 
 def played(connection: Connection, count: int, seed: int = 0, game: str = GAME.name) -> list[int]:
-    """Finished matches among four bots."""
+    """Store finished matches of four bots."""
     chance = Random(seed)
     names = ["ann", "bob", "cleo", "dan"]
     if not bots.list_bots(connection):
@@ -71,7 +71,7 @@ def played(connection: Connection, count: int, seed: int = 0, game: str = GAME.n
 
 @asynccontextmanager
 async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]:
-    """A server with a database and a process that fits."""
+    """Run a server with a database and a fit process."""
     async with (
         open_store(path, 1) as store,
         open_fit_client(path, quota_in_force(config(**changes))) as fit_client,
@@ -81,7 +81,7 @@ async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]
 
 
 async def fitted(store: Store, number: int, game: str = GAME.name) -> None:
-    """Returns when a ladder of at least so many events is published."""
+    """Wait until a ladder of at least this many events is published."""
 
     async def done() -> bool:
         return await store.read(partial(through, ladder_id=game)) >= number
@@ -90,7 +90,7 @@ async def fitted(store: Store, number: int, game: str = GAME.name) -> None:
 
 
 def workers(path: Path) -> list[int]:
-    """The processes that fit the ladders of a directory."""
+    """Return the processes that fit the ladders of a directory."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
@@ -220,7 +220,7 @@ async def test_a_killed_process_is_started_anew(tmp_path: Path) -> None:
             async def logged() -> bool:
                 return bool(logs[-1]["event"] == "ladder fitted")
 
-            await until(logged)  # it is stored before
+            await until(logged)  # it is stored before that
         events = [line["event"] for line in logs]  # the first fit may be logged only now, after it was stored
         end = events.index("the process that fits ladders ended")
         assert events[end:] == ["the process that fits ladders ended", "ladder fitted"]
@@ -298,7 +298,7 @@ async def test_a_stopped_process_is_replaced_and_both_ladders_go_on_and_say_how_
 
             await until(silent)
         events = {line["event"] for line in logs}
-        events.discard("matchmaking uses an older ladder")  # if that is what it was asked when it was stopped
+        events.discard("matchmaking uses an older ladder")  # if it had got that request when it was stopped
         assert events == {"the process that fits ladders ended", "ladder not fitted", "ladder fitted"}
         assert worker not in workers(tmp_path)
 
@@ -499,7 +499,7 @@ async def test_a_flood_of_results_leaves_the_fits_a_tenth_of_a_core_and_a_void_d
         nursery.start_soon(bob.attend, arena)
         await ann.until(lambda: ann.reports)
         ann.accepts = bob.accepts = False
-        for _ in range(100_000):  # time leaps while a thread of the store works
+        for _ in range(100_000):  # the clock jumps while a thread of the store works
             await trio.sleep(0.1)
             arena.publisher.recorded(GAME.name)
             if len(fit_client.asked) == 3:
@@ -515,7 +515,9 @@ async def test_a_flood_of_results_leaves_the_fits_a_tenth_of_a_core_and_a_void_d
 
 
 class AtOnce(MemoryStore):
-    """A store without threads, during whose work the virtual clock would leap; it knows the version `Fake` rates."""
+    """A store without threads, so that the virtual clock does not jump during its work. It has the version that
+    `Fake` rates.
+    """
 
     def __init__(self) -> None:
         super().__init__()

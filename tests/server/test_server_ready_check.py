@@ -1,4 +1,4 @@
-"""A match that waits for its bots: who is invited, which answers count, and how the wait ends."""
+"""A match that waits for its bots: invitations, answers that count, and the end of the wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches outlive their server: the next one plays on where they stood. In memory, with a virtual clock."""
+"""Matches survive their server: the next one continues them. In memory, with a virtual clock."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
 async def ending(
     store: MemoryStore, *players: Bot, house: Sequence[HouseBot] = (), **changes: Any
 ) -> AsyncIterator[Arena]:
-    """A server with these bots that at the end of the block takes nothing more in; the next one may be started."""
+    """A server with these bots that accepts no more input at the end of the block; then the next one may start."""
     async with running(store, house, house=bool(house), **changes) as arena, trio.open_nursery() as nursery:
         for bot in players:
             nursery.start_soon(bot.attend, arena)
@@ -63,7 +63,7 @@ async def plays_on(hall: Hall, bot: Bot) -> Bot:
 
 
 async def substituted(ann: Bot, bob: Bot) -> None:
-    """Bob is absent until a house bot plays for him; from then on Ann answers nothing more."""
+    """Bob is absent until a house bot replaces him; from then on Ann answers nothing more."""
     bob.answers = False
     await bob.until(lambda: bob.questions)
     bob.line.vanish()
@@ -100,7 +100,7 @@ async def test_a_match_goes_on_at_the_decision_where_it_stood_and_nobody_is_char
         assert again.bank == stood.bank
         assert 750_000 <= again.soft <= 1_000_000, "only what had passed by the last input is gone"
         bob.line.say((), [answer(bob.questions[0], 97)])
-        await bob.until(lambda: NoticeKind.FORCED_BY_ILLEGALITY in bob.kinds())  # the third strike: two are remembered
+        await bob.until(lambda: NoticeKind.FORCED_BY_ILLEGALITY in bob.kinds())  # the third strike: two are stored
         bob.answers = True
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].match_id == 1
@@ -252,7 +252,7 @@ async def test_a_house_bot_that_plays_on_for_another_does_so_in_the_next_server(
 async def test_a_seat_of_which_a_house_bot_owes_a_choice_is_played_at_once(
     hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
-    """The server died after the house bot had the seat and before what it chose was written."""
+    """The server died after the house bot got the seat and before its choice was written."""
     async with ending(store, ann, bob):
         await substituted(ann, bob)
     store.shorten(lambda line: '"in":"stood_in"' in line)
@@ -286,7 +286,7 @@ async def test_a_match_that_an_older_server_began_goes_on(
     hall: Hall, store: MemoryStore, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann.answers = False
-    monkeypatch.setattr("arena.server.matches.ready_check.ReadyCheck.offers", ())  # it kept none
+    monkeypatch.setattr("arena.server.matches.ready_check.ReadyCheck.offers", ())  # none was stored
     monkeypatch.setattr("arena.server.matches.driver.MatchDriver.begin", lambda self: self._feed(Begun(Instant(0))))
     async with ending(store, ann, bob):
         await ann.until(lambda: ann.questions)
@@ -383,7 +383,7 @@ async def test_a_void_match_that_cannot_be_stored_yet_is_stored_later(
     async with ending(store, ann, bob):
         await bob.until(lambda: bob.questions)
     store.unfinished = {1: ["nonsense"]}
-    store.troubles = [None, StoreError("no luck"), StoreError("no luck")]  # the first write is of the house bots
+    store.troubles = [None, StoreError("no luck"), StoreError("no luck")]  # the first write is that of the house bots
     began = trio.current_time()
     async with hall.open() as arena:
         assert trio.current_time() - began == pytest.approx(2 * RETRY)

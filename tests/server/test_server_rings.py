@@ -1,7 +1,7 @@
-"""The gain of a ring that chooses its matches: bots that tell each other when they are invited.
+"""The gain of a ring that chooses its matches, because its bots tell each other when they are invited.
 
-An invitation names no players, but two that come at the same instant probably belong to one table. The server does not
-prevent that; the threat model says so, with its extent.
+An invitation names no players, but two invitations of the same instant probably belong to one table. The server does
+not prevent that. The threat model states this gap and its size.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ FORM = Matchmaker._form
 
 
 class Invited(NamedTuple):
-    """A member of the ring, and when it was invited to a rated match."""
+    """A member of the ring, and the time of its invitation to a rated match."""
 
     name: str
     at: float
 
 
 class Member(Told):
-    """A link to a bot of the ring: its head accepts only matches to which another member was invited at once."""
+    """A link to a bot of the ring. The head accepts only matches to which another member was invited at once."""
 
     def __init__(self, bot: SimulatedBot, invited: set[Invited], choosy: bool) -> None:
         super().__init__(bot)
@@ -61,16 +61,16 @@ class Member(Told):
 
 
 class Shares(NamedTuple):
-    """What an evening came to."""
+    """The results of an evening."""
 
     own: float
-    """The part of the opponents of the ring's head that belong to the ring, in its rated matches."""
+    """The share of ring members among the opponents of the ring's head, in its rated matches."""
     rate: float
-    """Seats that honest bots played, in a second."""
+    """Seats that honest bots played per second."""
 
 
 def evening(honest: int, ring: int, seats: int, choosy: bool, seconds: float = 300.0) -> Shares:
-    """An evening of honest bots and a ring."""
+    """Simulate an evening of honest bots and a ring."""
     clock = MockClock()
 
     async def play() -> Shares:
@@ -103,7 +103,7 @@ def evening(honest: int, ring: int, seats: int, choosy: bool, seconds: float = 3
 
 
 def gathering(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Have tables formed every so often only, of all that have room by then."""
+    """Form tables only at intervals, of all bots that have room by then."""
     formed = -1
 
     def now_and_then(self: Matchmaker, now: float, seat: Announce) -> float:
@@ -123,7 +123,7 @@ def gathering(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 def test_to_gather_bots_before_they_are_seated_costs_honest_bots_more_than_it_takes_from_a_ring(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Measured in the threat model; where a way is found that costs 5 % at most, build it and say so there."""
+    """The threat model has these figures. If a way is found that costs at most 5 %, build it and change that page."""
     before = evening(8, 4, 2, choosy=True, seconds=150.0)
     gathering(monkeypatch, 0.05)
     shortly = evening(8, 4, 2, choosy=True, seconds=150.0)

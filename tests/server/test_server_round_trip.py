@@ -1,4 +1,4 @@
-"""The round trip of a session: the shortest time that anything took of late, and nothing gained by being late."""
+"""The round trip of a session is the shortest recent time, and a late bot gains nothing."""
 
 from __future__ import annotations
 

@@ -29,35 +29,35 @@ pytestmark = pytest.mark.process
 NAME = "house-search"
 GAME = GAMES["sixth_sense"]
 SHORT = {"target": 5}
-"""Options under which a match is a few rounds."""
+"""Options that make a match a few rounds long."""
 
 
 def sits(replay: Replay) -> int:
-    """Its seats at a table."""
+    """Return its seats at a table."""
     return [bot.name for bot in replay.header.bots].count(NAME)
 
 
 def right(replay: Replay) -> bool:
-    """Whether all house bots chose what they choose anywhere."""
+    """Return whether all house bots made their usual choices."""
     made = list(choices(replay))
     return [chosen for chosen, _ in made] == [due for _, due in made] and len(made) > 0
 
 
 def running(arena: Arena) -> bool:
-    """Whether it sits at a table that plays."""
+    """Return whether it sits at a running table."""
     return any(
         isinstance(player, HousePlayer) and player.name == NAME for driver in arena.drivers for player in driver.players
     )
 
 
 def with_it(bot: Bot) -> int:
-    """The matches that a bot has ended with one that searches."""
+    """Return a bot's finished matches with a searching bot."""
     ended = {report.match_id for report in bot.reports}
     return sum(start.match_id in ended and NAME in start.bots for start in bot.starts)
 
 
 async def played(store: MemoryStore, bot: Bot, done: Callable[[], bool], **changes: object) -> list[Replay]:
-    """Matches of a bot at tables of three with house bots."""
+    """Let a bot play matches at tables of three with house bots."""
     async with (
         thinking(store, GAMES[bot.hello.games[0]], 3, **{"options": SHORT} | changes) as arena,
         trio.open_nursery() as nursery,
@@ -105,7 +105,7 @@ async def test_one_plays_on_for_a_bot_that_is_gone_from_its_table(store: MemoryS
 
 
 async def left_running(store: MemoryStore, ann: Bot) -> int:
-    """A match with one at its table, which the server leaves to the next; its number."""
+    """Leave a running match with a searching bot to the next server; return its number."""
     async with thinking(store, GAME, 3, options=SHORT, house_search=1.0) as arena, trio.open_nursery() as first:
         first.start_soon(ann.attend, arena)
         await ann.until(lambda: running(arena))
@@ -154,7 +154,7 @@ async def test_a_choice_is_the_same_when_its_process_is_killed_over_it(
         nursery.start_soon(ann.attend, arena)
 
         def thinks() -> bool:
-            """Whether it is asked something for the first time."""
+            """Return whether it is asked something for the first time."""
             return worker._worker is not None and any(not thought.failures for thought in worker._worker.thoughts)
 
         for _ in range(3):

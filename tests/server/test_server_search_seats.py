@@ -1,4 +1,4 @@
-"""Which tables a house bot that searches sits at: within its share, however matches go."""
+"""Tables at which a searching house bot sits: within its share of a core, however matches go."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Rig:
         return [self.bot, FILLER, OTHER]
 
     def sits(self, now: float) -> ReadyCheck | None:
-        """The table at which it sits from now on, if it gets a seat."""
+        """Return the table at which it sits from now on, if it gets a seat."""
         taken = self.seats.taken(self.table(), GAME.name, now)
         if taken is None:
             return None
@@ -84,7 +84,7 @@ def test_what_a_match_cost_is_earned_before_the_next() -> None:
 
 
 def test_tables_at_which_it_sits_are_reckoned_with() -> None:
-    """Of bots that take their time, several play with it at once; as many as what was saved pays for."""
+    """With slow bots, it plays several matches at once, as many as the saved time allows."""
     rig = Rig(share=0.25)
     table = rig.sits(1.0)
     assert table is not None

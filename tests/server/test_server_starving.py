@@ -17,11 +17,11 @@ THINKING = 0.1
 
 
 NOT_STARVED = 0.8
-"""The least ratio of rates; one minute of matches tells it to a few hundredths only. The bar is 0.9."""
+"""Minimum ratio of rates. One minute of matches measures it only to a few hundredths; the bar is 0.9."""
 
 
 class Honest(Bot):
-    """Takes a while for each message."""
+    """A bot that takes a while for each message."""
 
     async def _listen(self) -> None:
         while True:
@@ -39,7 +39,7 @@ class Decliner(Bot):
 
 
 class Ignorer(Bot):
-    """Says nothing."""
+    """A bot that sends nothing."""
 
     def hear(self, message: Outgoing) -> None:
         pass
@@ -48,7 +48,7 @@ class Ignorer(Bot):
 async def rate(
     others: Sequence[type[Bot]], honest: int, capacity: int, house: bool, seats: int, seconds: float
 ) -> float:
-    """Matches that honest bots finish in a second, beside others of the same capacity, after a while."""
+    """Return the matches that honest bots finish per second, beside others of the same capacity, after a while."""
     store = MemoryStore()
     kinds = [Honest] * honest + [*others]
     bots = [kind(store.register(f"bot-{number}"), capacity=capacity) for number, kind in enumerate(kinds)]

@@ -35,7 +35,9 @@ async def test_matches_are_the_same_as_with_house_bots_in_the_server(
 
 
 async def owes(pool: WorkerPool, bot: Bot) -> bool:
-    """Answers for the bot, the worker standing still; whether that owes a choice now, and not the bot another one."""
+    """Answer for the bot while the worker stands still; return whether the worker owes a choice and the bot does
+    not.
+    """
     asked = len(bot.questions)
     bot.line.say(answers=[answer(bot.questions[-1])])
     await until(lambda: pool._workers[0].thoughts or len(bot.questions) > asked)
@@ -53,7 +55,7 @@ async def stopped_thinking(pool: WorkerPool, bot: Bot) -> int:
 
 
 async def killed_thinking(pool: WorkerPool, bot: Bot) -> None:
-    """The same, and has it killed; then another one has made the choice."""
+    """Do the same and kill it; wait until another worker has made the choice."""
     process = await stopped_thinking(pool, bot)
     asked = len(bot.questions)
     os.kill(process, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Timers fire at deadlines that move about. With a virtual clock."""
+"""Timers fire at deadlines that may change. With a virtual clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.virtual_clock
 
 
 class Sleeper:
-    """A timer that wants to be woken once, at its deadline."""
+    """A timer that should fire once, at its deadline."""
 
     def __init__(self, timers: Timers, rang: list[tuple[str, float]], name: str = "") -> None:
         self.wakes_at = math.inf
@@ -23,7 +23,7 @@ class Sleeper:
         self.deadline = math.inf
         self.looked = 0
         self.again: list[float] = []
-        """What the deadline is after each ring."""
+        """The deadline after each firing."""
         self._timers, self._rang, self._name = timers, rang, name
 
     def wants(self, deadline: float) -> None:

@@ -1,4 +1,4 @@
-"""What leaves at the end of a turn, and what the journal has to do with it."""
+"""Messages at the end of a turn, and their order with the journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RETRY = 2.0
 
 
 class Sender:
-    """A session that notes that it sent; some have something to say again at once."""
+    """A session that records its sendings; some have another message at once."""
 
     def __init__(self, name: str, done: list[str], then: Sender | None = None) -> None:
         self._name = name
@@ -33,7 +33,7 @@ class Sender:
 
 
 class Rig:
-    """A post whose journal can fail."""
+    """Turns whose journal can fail."""
 
     def __init__(self) -> None:
         self.done: list[str] = []

@@ -1,4 +1,4 @@
-"""The webhook: messages to a real HTTP server that fails, is slow, redirects or is away; a receiver's check."""
+"""The webhook: messages to a real HTTP server that fails, is slow, redirects or is away; the receiver's check."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from tests.waiting import until
 KEY = Signer(bytes(32))
 SIGNER = HeadSigner(log_name(KEY.public), KEY)
 SOON = 0.02
-"""Seconds until the first new attempt, instead of a second."""
+"""Seconds until the first retry, instead of one second."""
 
 
 def byte_by_byte(handler: BaseHTTPRequestHandler) -> None:
-    """Answer forever."""
+    """Answer one byte after the other without end."""
     try:
         while True:
             handler.wfile.write(b"x")
@@ -48,7 +48,7 @@ def byte_by_byte(handler: BaseHTTPRequestHandler) -> None:
 
 @asynccontextmanager
 async def posting(address: str, directory: Path) -> AsyncIterator[Webhook]:
-    """A webhook for the block."""
+    """Run a webhook for the block."""
     made = Webhook(address, directory / FILE, SIGNER, SOON)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.run)

@@ -29,7 +29,7 @@ class Receiver:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.got: list[tuple[bytes, str]] = []
-        """Every body with its signature, accepted or not."""
+        """Every received body with its signature, accepted or not."""
         self.accepted: list[dict[str, Any]] = []
 
     def handle(self, handler: BaseHTTPRequestHandler) -> None:
@@ -44,7 +44,7 @@ class Receiver:
 
 @contextmanager
 def receiving(receiver: Receiver, port: int = 0, context: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Let a receiver listen for the block; yield its address."""
+    """Run a receiver for the block; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -14,7 +14,7 @@ from tests.store.jobs import NOW
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Not there yet."""
+    """A path that does not exist yet."""
     return tmp_path / "data"
 
 
@@ -32,6 +32,6 @@ def new_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(directory: Path, new_store: Path) -> Path:
-    """With a new, empty store."""
+    """A directory with a new, empty store."""
     shutil.copytree(new_store, directory)
     return directory

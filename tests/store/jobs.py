@@ -1,4 +1,4 @@
-"""What a server asks of the store, in the shortest form, and what must be true of the store at any time."""
+"""Short forms of a server's jobs for the store, and conditions that always hold in the store."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def replay(changes: tuple[RatingChange, ...]) -> PackedReplay:
 
 
 def audit(connection: Connection) -> set[int]:
-    """The finished matches, after checking that each is whole and that the ratings are exactly what they add up to."""
+    """Return the finished matches, after checking that each is complete and that the ratings follow exactly from
+    them.
+    """
     finished = set()
     steps: dict[tuple[int, str], dict[Rating, Rating]] = {}
     for row in connection.execute(select(schema.matches)).all():

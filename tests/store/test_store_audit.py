@@ -1,4 +1,4 @@
-"""The audit: silent about everything that a server does, and loud about every row that was changed behind its back."""
+"""The audit reports nothing about a server's own work, and every row that was changed behind its back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.store.test_store_log import _play
 
 
 async def make(directory: Path) -> None:
-    """A log with leaves of every kind but a restoration."""
+    """Make a log with leaves of every kind except restorations."""
     async with open_store(directory, NOW) as store:
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
         for kind in ("rated", "casual", "rated"):

@@ -1,4 +1,4 @@
-"""Backups of real directories: whole and checked, or refused by name; nothing is overwritten."""
+"""Backups of real directories: complete and checked, or refused by name; nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.store.test_store_journal import header
 
 
 async def make(directory: Path, to: Path) -> Backup:
-    """A backup of an open store with a finished and a running match, in which more happens afterwards."""
+    """Make a backup of an open store with a finished and a running match, and change the store afterwards."""
     async with open_store(directory, NOW) as store:
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
         first = await store.write(lambda connection: begin(connection, players))
@@ -74,7 +74,7 @@ async def test_all_of_a_backup_and_of_a_restored_directory_is_on_the_disk_before
     after: list[int] = []
 
     def recorded(descriptor: int) -> None:
-        """Sync, and note of which file, how much there was of it, and whether that was in time."""
+        """Sync a file, and record the file, its size, and whether this was in time."""
         sync(descriptor)
         about = os.fstat(descriptor)
         if named.exists():
@@ -94,7 +94,7 @@ async def test_all_of_a_backup_and_of_a_restored_directory_is_on_the_disk_before
         assert {path.name for path in paths} >= {"arena.db", "log.key", "journal", "00000001.log", "00000001.gz"}
         assert [path for path in paths if path.stat().st_ino not in before] == []
         for path in filter(Path.is_file, paths):
-            if name == "backup" or path.name != "arena.db":  # to which SQLite adds a leaf, and syncs it
+            if name == "backup" or path.name != "arena.db":  # SQLite adds a leaf to it, and syncs it
                 assert (path, before[path.stat().st_ino]) == (path, path.stat().st_size)
         assert after[-1] == tmp_path.stat().st_ino, "the name itself"
 
@@ -172,7 +172,7 @@ async def test_what_is_no_finished_backup_is_refused_by_name(directory: Path, tm
 
 
 async def test_the_moment_of_a_backup_is_that_of_its_beginning(directory: Path, tmp_path: Path) -> None:
-    """However much is written while it is copied."""
+    """Regardless of how much is written during the copy."""
     async with open_store(directory, NOW) as store:
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
     told = []

@@ -1,4 +1,4 @@
-"""The interface to the database: nothing knows SQLite but its own folder, and no statement is SQLite's alone."""
+"""The interface to the database: only one folder uses SQLite, and no statement is specific to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from arena.store.sqlite.engine import StrictDialect
 CHECKOUT = Path(__file__).parents[2]
 OWN_WORDS = re.compile(r"sqlite|(?<!# )pragma|rowid|sqlalchemy\.dialects|RAISE\(ABORT", re.IGNORECASE)
 CHOICE = {"from arena.store.sqlite.database import SqliteDatabase", "return SqliteDatabase(directory)"}
-"""Which database a data directory has."""
+"""The module that chooses the database of a data directory."""
 
 
 def test_nothing_outside_its_folder_knows_sqlite() -> None:

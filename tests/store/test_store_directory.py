@@ -1,4 +1,4 @@
-"""The data directory: made when missing, refused when unusable, locked against a second server for a server's life."""
+"""The data directory: created if missing, refused if unusable, locked against a second server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ trio.run(main)
 
 @contextmanager
 def server(directory: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that has the directory open until its input ends."""
+    """Run another process that has the directory open until its input ends."""
     command = [sys.executable, "-W", "error", "-c", SERVER, str(directory)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -115,7 +115,7 @@ async def test_a_file_is_not_a_data_directory(tmp_path: Path, inside: str) -> No
 
 @contextmanager
 def powerless() -> Iterator[None]:
-    """Not root, whom permissions do not stop."""
+    """Run as a user who is not root, because permissions do not stop root."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)

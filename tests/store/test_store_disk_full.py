@@ -1,4 +1,4 @@
-"""A disk that is really full while a match is finished: a named error, nothing half-recorded, and later success."""
+"""A disk that is really full while a match is finished: a named error, no half-recorded result, and later success."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def give_room(directory):
 trio.run(main, Path(sys.argv[1]))
 """
 
-# No file may grow beyond a limit of the process: works everywhere, but the system calls it another error.
+# Limits the size of the process's files. This works everywhere, but the system reports another error.
 LIMIT = """
 def take_room(directory):
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
@@ -104,7 +104,7 @@ AFTERWARDS = {"audit when full": [], "playing when full": [1], "with room": "sto
 
 @pytest.mark.parametrize(("spare", "named"), [(0, "arena.db"), (400_000, "replays/00000001.gz")])
 def test_a_full_disk_is_named_and_costs_nothing(tmp_path: Path, spare: int, named: str) -> None:
-    """Also one with room for the rows, and not for the replay."""
+    """Also on a disk with room for the rows, but not for the replay."""
     if not can_mount(tmp_path):
         pytest.skip("needs Linux and the right to mount a small file system; the next test does not")
     program = FINISH + TMPFS
@@ -119,7 +119,7 @@ def test_a_file_that_must_not_grow_is_named_and_costs_nothing(tmp_path: Path) ->
     assert seen == {"full": [why, why], **AFTERWARDS}
 
 
-# Opens a new and an old data directory, in which a match is being played, with so much left, then with room.
+# Opens a new and an old data directory with a running match, first with little room, then with enough.
 START = """
 import json, shutil, sys
 from pathlib import Path
@@ -215,7 +215,7 @@ def give_room():
 def test_a_start_on_a_full_disk_names_the_file_and_loses_nothing(
     tmp_path: Path, ballast: str, size: str, named: set[str]
 ) -> None:
-    """A new directory that cannot be made is named itself."""
+    """If a new directory cannot be created, the error names the directory."""
     if not can_mount(tmp_path):
         pytest.skip("needs Linux and the right to mount a small file system")
     mount = [word.replace("size=2m", size) for word in MOUNT]

@@ -1,4 +1,4 @@
-"""Flags are stored with the ladder that they are about, name bots and owners, and change no figure of it."""
+"""Flags are stored with their ladder, name bots and owners, and change none of its figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.store.recorded import fill, oldest_database
 
 
 def rigged(connection: Connection) -> None:
-    """Ann wins 80 times against Eve alone, who is as good as anybody against Bob and Cleo."""
+    """Ann wins 80 times against Eve, who is of average strength against Bob and Cleo."""
     owners = {"Ann": "Ann", "Eve": "Mallory", "Bob": "Bob", "Cleo": "Bob"}
     known = {name: bots.register(connection, name, owner, NOW).bot.id for name, owner in owners.items()}
     for number in range(240):

@@ -1,4 +1,4 @@
-"""The journal of running matches, on real files: what was committed is found again, whatever happened to the rest."""
+"""The journal of running matches, on real files: committed lines are found again, whatever happened to the rest."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("torn", range(1, 129, 7))
 def test_a_last_commit_cut_off_anywhere_counts_for_nothing(tmp_path: Path, torn: int) -> None:
-    """Nothing that depends on any of its lines was sent."""
+    """No message that depends on any of its lines was sent."""
     journal = opened(tmp_path)
     begin(journal, 1)
     kept = newest(tmp_path).stat().st_size
@@ -352,8 +352,8 @@ def test_a_new_file_that_cannot_be_made_leaves_the_old_one_in_use(
 
 
 def play_beside(journal: Journal, data: Path, long: int, short: range, turns: int) -> tuple[int, int]:
-    """Play short matches one after another beside a long one, which gets an input in each; return the most bytes that
-    the files took, and the most files.
+    """Play short matches one after another beside a long one, which gets an input in each; return the largest size
+    in bytes that the files reach, and the largest number of files.
     """
     most, count = 0, 0
     for number in short:
@@ -365,7 +365,7 @@ def play_beside(journal: Journal, data: Path, long: int, short: range, turns: in
             journal.commit()
         journal.forget(number)
         if len(short) < 10_000 and journal._copy is not None and journal._copy._syncing is not None:
-            journal._copy._syncing.join()  # These files are full sooner than the disk has one of them.
+            journal._copy._syncing.join()  # these files are full before the disk has one of them
         if number % 100 == 0 or len(short) < 10_000:
             sizes = sizes_of(data)
             most, count = max(most, sum(sizes)), max(count, len(sizes))
@@ -381,7 +381,7 @@ def sizes_of(data: Path) -> list[int]:
 
 
 def copied(journal: Journal) -> None:
-    """Wait until the thread is through with a copy."""
+    """Wait until the thread has finished a copy."""
     while journal._copy is not None:
         journal._copy_on(journal._copy, 1 << 20)
 
@@ -478,7 +478,7 @@ def test_files_stay_if_their_lines_cannot_be_copied(
 
 
 def test_a_reader_can_see_that_a_copy_has_replaced_a_file(tmp_path: Path) -> None:
-    """A backup needs it: a match that is over now may run in its view of the database."""
+    """A backup needs this, because its view of the database may still show a finished match as running."""
     journal = opened(tmp_path, full=1 << 15)
     begin(journal, 1, 3)
     while journal._number < 2:
@@ -625,7 +625,7 @@ async def test_a_changed_byte_of_the_journal_costs_nothing_and_two_cost_what_ran
 
 
 def further(data: Path, process: int, *numbers: int) -> Journal:
-    """The journal of a further process in which matches have begun."""
+    """Return the journal of a worker process in which matches have begun."""
     journal = open_further_journal(data, process)
     begin(journal, *numbers)
     return journal

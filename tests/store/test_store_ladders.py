@@ -1,4 +1,4 @@
-"""Ladders in the store: what is stored for one never touches another, even another of the same game."""
+"""Ladders in the store: data of one ladder never affects another, even of the same game."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ QUOTA = Quota(1, 0, 0)
 
 
 def stored(connection: Connection, ladder_id: str) -> dict[str, Sequence[Any]]:
-    """What is stored for a ladder, and what is read of it."""
+    """Return the stored data of a ladder, and the results of its queries."""
     found: dict[str, Sequence[Any]] = {
         table.name: connection.execute(select(table).where(table.c.ladder == ladder_id)).all() for table in KEYED
     }
@@ -75,7 +75,7 @@ def stored(connection: Connection, ladder_id: str) -> dict[str, Sequence[Any]]:
 
 
 def evening(connection: Connection, fits: Fits, ladder_id: str, players: list[BotId]) -> None:
-    """Three results, of which one has no baseline and one is void, and a published ladder with a flag."""
+    """Store three results, one without a baseline and one annulled, and publish a ladder with a flag."""
     named = "" if ladder_id == GAME else ladder_id
     played = [matches.begin(connection, GAME, {}, players, NOW, ladder_id=named) for _ in range(3)]
     for match_id in played:

@@ -1,4 +1,4 @@
-"""The log in the database: a leaf for all it tells, in the same transaction; its key; what was there before it."""
+"""The log in the database: a leaf in the transaction that it describes; its key; and data from before the log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.store.test_store_pages import steps
 
 
 def leaves(connection: Connection) -> list[dict[str, Any]]:
-    """All leaves, after checking that the tree is what RFC 6962 makes of them and that the head is signed."""
+    """Return all leaves, after checking the tree by RFC 6962 and the head's signature."""
     found = [log.leaf(connection, number) for number in range(1, log.size(connection) + 1)]
     head = log.head(connection)
     if head is not None:
@@ -49,7 +49,7 @@ def leaves(connection: Connection) -> list[dict[str, Any]]:
 
 
 def told(connection: Connection) -> list[dict[str, Any]]:
-    """What the leaves say but for the first, which is the key's."""
+    """Return the contents of the leaves except the first, which names the key."""
     first, *others = leaves(connection)
     assert (first["kind"], first["number"], first["signature"]) == ("key", 1, "")
     return [{name: each[name] for name in each if name not in {"log", "number"}} for each in others]
@@ -187,7 +187,7 @@ async def test_hashes_that_a_connection_keeps_are_not_those_of_leaves_that_were_
 
 
 def test_two_committers_write_one_log_whatever_is_undone(data: Path) -> None:
-    """Jobs, ends of transactions and commits fail on either side; numbers that are free again get other leaves."""
+    """Jobs, ends of transactions and commits fail in either process; numbers that are free again get other leaves."""
     database, chance, failing, stored = database_of(data), Random(5), False, 0
 
     def end(connection: Connection) -> None:
@@ -317,7 +317,7 @@ async def test_a_rotated_key_is_named_by_the_old_one(data: Path, crashed: bool) 
 async def test_a_key_and_its_name_are_on_the_disk_before_the_log_names_it(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a power failure leaves a log that names a key which nobody has, and no server starts on it again."""
+    """Otherwise a power failure could leave a log whose key nobody has, and no server would start with it again."""
     sync, synced = os.fsync, []
 
     def recorded(descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""Searching among matches: every filter against a plain look at all of them, page by page, and what a page costs."""
+"""Searches among matches: every filter compared with a plain scan, page by page, and the cost of a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def make(directory: Path) -> None:
 
 
 def fill(connection: Connection, count: int) -> list[MatchRow]:
-    """Matches of four bots, all that was drawn; the newest first."""
+    """Store matches of four bots with random properties; return them, newest first."""
     chance = Random(7)
     bots = add_bots(connection, "Ada", "Bob", "Eve", "Ida")
     for number in range(count):
@@ -152,9 +152,9 @@ def test_a_bot_that_nobody_knows_has_no_matches_and_one_that_is_not_named_is_ask
 
 @pytest.mark.thorough
 def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
-    """Counted in steps of SQLite's machine, which no load of this computer changes."""
+    """Counted in steps of SQLite's virtual machine, which do not depend on this computer's load."""
     costs: dict[int, list[int]] = {}
-    # A bot's matches of one game, and nothing else, are looked for to the end, as clients know it.
+    # clients expect that a bot's matches of one game, without other filters, are searched to the end
     wanted = [each for each in FILTERS if each != MatchFilter(game="nullern", bot="Ada")]
     with open_to_amend(data) as connection:
         ada, bob, *_ = add_bots(connection, "Ada", "Bob", "Eve", "Ida")

@@ -1,4 +1,4 @@
-"""Matches: one transaction a result, interruptions, lists and replays."""
+"""Matches: one transaction for each result, interruptions, lists and replays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are deleted or replaced while they are open: noticed at a commit, and within a second without one."""
+"""Open files that are deleted or replaced: noticed at a commit, and within a second without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results by opponent: they agree with the matches, also for bots hidden later; a long history makes no page slower."""
+"""Results by opponent: they agree with the matches, also for bots hidden later; history does not slow a page."""
 
 from __future__ import annotations
 

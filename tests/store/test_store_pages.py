@@ -1,4 +1,4 @@
-"""Pages of lists: each row on one page, and the cost of a page is that of its rows, however long the list is."""
+"""Pages of lists: each row is on one page, and the cost of a page depends on its rows, not on the list's length."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from trio_grpc.limits.work_budget import metered
 
 OTHER: Final = "bridge"
 STEPS: Final = 10
-"""Instructions of SQLite's virtual machine that are counted at once."""
+"""Number of instructions of SQLite's virtual machine that are counted at once."""
 
 
 def steps(connection: Connection, job: Callable[[Connection], object]) -> int:
-    """Return how many instructions of its virtual machine SQLite executes for a job, about."""
+    """Return the approximate number of instructions of SQLite's virtual machine for a job."""
     count = 0
 
     def counted() -> int:
@@ -43,7 +43,7 @@ def steps(connection: Connection, job: Callable[[Connection], object]) -> int:
 
 
 def play(connection: Connection, players: list[bots.BotId], count: int, first: int, game: str = GAME) -> None:
-    """Store so many results of two bots, from this number of a match and of an event on."""
+    """Store a number of results of two bots, from the given numbers of a match and an event on."""
     numbers = range(first, first + count)
     match = {
         "game": game,
@@ -98,7 +98,7 @@ PAGES: Final[dict[str, Callable[[Connection], Any]]] = {
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
-    """The steps that each page takes with 10 and with 10,000 matches of a bot, and as many others."""
+    """Return the steps of each page with 10 and with 10,000 matches of a bot, and as many of others."""
     found: dict[str, list[int]] = {page: [] for page in PAGES}
     for count in (10, 10_000):
         directory = tmp_path_factory.mktemp("pages")

@@ -22,7 +22,7 @@ LIMIT = 3
 def play(
     connection: Connection, players: Sequence[BotId], *troubled: bool, match_id: MatchId | None = None
 ) -> list[str]:
-    """A match of these bots; the names of those it parks."""
+    """Store a match of these bots; return the names of the bots that it parks."""
     match_id = match_id or begin(connection, players)
     finish(connection, match_id, range(1, len(players) + 1))
     return [bot.name for bot in parking.count(connection, match_id, troubled, LIMIT, NOW + 9)]

@@ -1,4 +1,4 @@
-"""Pruning of replays: the oldest go, their digests and all results stay; what a data directory takes of the disk."""
+"""Pruning of replays: the oldest are removed, but their digests and all results stay; disk space of a directory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pruned(connection: Connection) -> list[int]:
 
 @pytest.fixture
 def played(data: Path) -> Path:
-    """Matches 1 to 7, of which 4 is being played and 6 was interrupted."""
+    """Store matches 1 to 7, of which 4 is running and 6 was interrupted."""
     with open_to_amend(data) as connection:
         players = add_bots(connection, "Ada", "Bob")
         for number in range(1, 8):

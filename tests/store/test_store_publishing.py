@@ -1,4 +1,4 @@
-"""Published ladders: bit for bit what their events give, with the live ratings seated on them."""
+"""Published ladders follow bit for bit from their events, and live ratings are rebased on them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.store.jobs import GAME, NOW, add_bots, finish
 
 
 def play(connection: Connection, chance: Random, players: list[BotId], count: int) -> list[int]:
-    """Matches of two to four bots, some of which change their version now and then."""
+    """Store matches of two to four bots, some of which change their version at times."""
     played = []
     for _ in range(count):
         seated = chance.sample(players, chance.randint(2, 4))
@@ -43,7 +43,7 @@ def live(connection: Connection) -> dict[Node, Rating]:
 
 
 def seated_live(connection: Connection) -> dict[Node, Rating]:
-    """The live ratings as the published ladder and the events since give them."""
+    """Compute the live ratings from the published ladder and the later events."""
     ladder = as_published(connection, GAME)
     assert ladder is not None
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
@@ -81,7 +81,7 @@ def test_a_ladder_is_kept_bit_for_bit(played: Path) -> None:
 
 
 def test_the_scale_stays_where_it_is_when_a_house_bot_that_searches_comes_to_a_ladder(data: Path) -> None:
-    """It beats everybody, and so would draw the mean of the house's bots up and everybody's rating down."""
+    """It beats everybody, so it would raise the house bots' mean and lower everybody's rating."""
     with open_to_amend(data) as connection:
         careful, planner, search = [
             bot.id for bot in ensure_house_bots(connection, ["house-careful", "house-planner", "house-search"], NOW)
@@ -129,7 +129,7 @@ def test_moved_on_are_seated_on_the_fit_and_go_on_from_it(played: Path) -> None:
         ladder = Fits().ladder(connection, GAME)
         players = list(connection.scalars(select(schema.bots.c.id)))
         chance = Random(2)
-        play(connection, chance, players, 10)  # while the fit ran
+        play(connection, chance, players, 10)  # while the fit was running
         publish(connection, GAME, ladder, NOW)
         assert live(connection) == seated_live(connection)
         play(connection, chance, [*players, *add_bots(connection, "new", "newer")], 30)

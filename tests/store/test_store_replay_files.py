@@ -1,4 +1,4 @@
-"""The files of replays: nothing is named before it is on the disk, and what is harmed costs no more than it must."""
+"""Replay files: rows refer only to synced bytes, and damage affects as few replays as possible."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def segments(data: Path) -> list[Path]:
 
 
 def damaged(data: Path) -> dict[int, str]:
-    """The finished matches whose replays are damaged, with the reasons."""
+    """Return the finished matches with damaged replays, with the reasons."""
     found = {}
     with open_readonly(data) as connection:
         for match in matches.list_matches(connection, limit=1000):
@@ -76,7 +76,7 @@ async def start(data: Path) -> FilesFound:
 
 @pytest.fixture
 def played(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Matches 1 to 9 in three segments of three replays each."""
+    """Store matches 1 to 9 in three segments of three replays each."""
     monkeypatch.setattr("arena.store.replays.files.FULL", 2 * PIECE + PIECE // 2)
     play(data, 9)
     assert len(segments(data)) == 3
@@ -134,7 +134,7 @@ async def test_a_harmed_file_costs_the_replays_in_it_by_name_and_nothing_else(
 
 
 async def test_a_segment_that_was_cut_short_is_not_added_to(played: Path) -> None:
-    """Or what comes would take the place of what is lost, and of what a backup may bring back."""
+    """Otherwise new replays would replace lost ones that a backup might restore."""
     newest = segments(played)[-1]
     whole = newest.read_bytes()
     cut(newest)
@@ -178,14 +178,14 @@ async def test_a_file_that_is_replaced_under_the_server_ends_it_and_nothing_is_t
 
 
 async def test_rows_name_only_what_is_on_the_disk(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each sync comes before the commit, one for all results of a transaction; a sync that fails undoes it."""
+    """Each sync comes before the commit, one for all results of a transaction; a failed sync undoes the transaction."""
     synced: list[tuple[int, int]] = []
     fails = False
 
     def sync(descriptor: int) -> None:
         if fails:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        with open_readonly(data) as connection:  # what is committed
+        with open_readonly(data) as connection:  # the committed rows
             synced.append((os.fstat(descriptor).st_size, len(connection.execute(select(schema.replays)).all())))
 
     monkeypatch.setattr("arena.store.replays.files._sync", sync)
@@ -227,7 +227,7 @@ def test_a_backup_while_files_are_pruned_has_every_replay_that_it_names(
 
 
 def old(directory: Path, count: int) -> None:
-    """As an older program left it, with replays in the database; every fifth is pruned, of two games."""
+    """A directory of an older program, with the replays of two games in the database, every fifth of them pruned."""
     with oldest_database(directory) as database:
         for bot in (1, 2):
             database.execute(
@@ -264,7 +264,7 @@ def kept(number: int) -> bytes:
 
 
 def moved(data: Path, count: int) -> int:
-    """How many replays are in files, after checking that each is whole wherever it is, and counted."""
+    """Return the number of replays in files, after checking that each replay is complete and counted."""
     in_files = 0
     with open_readonly(data) as connection:
         rows = connection.execute(select(schema.replays)).all()

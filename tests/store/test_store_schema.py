@@ -32,7 +32,7 @@ async def make(directory: Path) -> None:
 
 
 async def refused(directory: Path) -> StoreError:
-    """The error with which a server and a reader are refused."""
+    """Return the error with which a server and a reader are refused."""
     with pytest.raises(StoreError) as for_server:
         await make(directory)
     with pytest.raises(type(for_server.value)), open_readonly(directory):
@@ -41,7 +41,7 @@ async def refused(directory: Path) -> StoreError:
 
 
 def definitions(connection: Connection) -> set[str]:
-    """What the tables and indexes are, word by word."""
+    """Return the definitions of tables and indexes as text."""
     rows = connection.execute(text("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name != 'alembic_version'"))
     return {" ".join(sql.replace('"', "").split()) for (sql,) in rows}
 

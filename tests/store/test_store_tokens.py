@@ -1,4 +1,4 @@
-"""Tokens that are replaced or revoked, and how many bots an owner may have."""
+"""Tokens that are replaced or revoked, and the maximum number of an owner's bots."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_owner_has_so_many_bots_and_no_more_invited_or_not(data: Path) -> Non
 
 
 def test_errors_of_the_database_show_no_parameters(data: Path) -> None:
-    """They are logged, and parameters are hashes of tokens and files with seeds."""
+    """Errors are logged, and parameters contain hashes of tokens and files with seeds."""
     with open_to_amend(data) as connection:
         bots.register(connection, "Ada", "", NOW)
         again = insert(schema.bots).values(name="Ada", key="ada", owner=OWNER, house=0, registered=NOW)

@@ -1,4 +1,6 @@
-"""Upgrades: directories of the oldest schema open with all that is in them, and the next revision is made whole."""
+"""Upgrades: directories of the oldest schema open with all their contents, and an upgrade to the next revision is
+atomic.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ from tests.store.recorded import recorded_directory
 
 RECORDED_GAME = "sixth_sense"
 KEYED = ("ratings", "pair_days", "events", "baselines", "ladders", "standings", "kept_ladders", "flags")
-"""The tables whose key was a game up to the schema 0022."""
+"""Tables whose key was a game up to the schema 0022."""
 
 
 async def make(directory: Path) -> None:
@@ -44,7 +46,7 @@ async def make(directory: Path) -> None:
 
 
 def put_replays_in_rows(directory: Path) -> None:
-    """Put the replays where the older server left those of its predecessors, if the disk had no room to move them."""
+    """Put the replays where the older server left those of its predecessors if the disk had no room to move them."""
     content = (directory / "replays" / "00000001.gz").read_bytes()
     with closing(sqlite3.connect(directory / "arena.db")) as database, database:
         for number, start, length in database.execute("SELECT match_id, start, length FROM replays").fetchall():

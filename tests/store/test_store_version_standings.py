@@ -1,4 +1,4 @@
-"""Versions of a bot side by side: from the published fit, with the figures that the database has of their matches."""
+"""Versions of a bot side by side: from the published fit, with the figures of their matches in the database."""
 
 from __future__ import annotations
 

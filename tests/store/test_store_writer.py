@@ -1,4 +1,4 @@
-"""The writing thread: group commit, one job's failure, a commit's failure, waiters that leave, and the end."""
+"""The writing thread: group commit, failures of a job or a commit, waiters that leave, and the end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def names(connection: Connection) -> set[str]:
 
 
 class Gate:
-    """A job that keeps the writer busy, so that all jobs queued meanwhile are one batch."""
+    """A job that keeps the writer busy, so that all jobs queued meanwhile form one batch."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()
@@ -42,7 +42,7 @@ class Gate:
 
 
 async def together(store: Store, *jobs: Callable[[Connection], object]) -> list[object]:
-    """Runs jobs in one batch; their results, or their errors."""
+    """Run jobs in one batch; return their results or errors."""
     results: list[object] = [None] * len(jobs)
     gate = Gate()
 
@@ -219,7 +219,7 @@ async def test_closing_is_not_cut_short_by_cancellation(directory: Path) -> None
 
 
 def test_a_job_outlives_the_run_that_asked_for_it(tmp_path: Path) -> None:
-    """The writer meets a trio run that is over: it stores the job all the same, and tells nobody."""
+    """The writer's trio run is over: the job is stored all the same, and no result is reported."""
     from arena.store.base.directory import database_of
     from arena.store.base.migrate import migrate
     from arena.store.writer.group_commit import Committer

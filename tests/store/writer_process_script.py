@@ -1,4 +1,4 @@
-"""A program with a writer process; prints what came of its jobs as JSON."""
+"""A program with a writer process, which prints the outcomes of its jobs as JSON."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from arena.store.writer.process import WriterProcess, fork_writer_process
 from tests.store.jobs import NOW
 
 LARGE = 3_000_000
-"""Bytes: more than any buffer holds."""
+"""More bytes than any buffer holds."""
 
 
 class Strange(Exception):  # noqa: N818 - one of others
-    """Cannot be made again from what it says."""
+    """An error that cannot be recreated from its arguments."""
 
     def __init__(self, one: int, other: int) -> None:
         super().__init__(f"{one} and {other}")
@@ -71,7 +71,7 @@ def names(connection: Connection) -> list[str]:
 
 
 async def results(store: Store) -> object:
-    """Values and errors are those that a thread would give."""
+    """Values and errors are the same as from a thread."""
     assert await store.write(partial(register, name="Ada")) == "Ada"
     assert await store.write(writer) not in {os.getpid(), os.getppid()}
     assert await store.write(partial(echo, large=bytes(LARGE))) == bytes(LARGE)
@@ -107,7 +107,7 @@ async def order(store: Store) -> object:
 
 
 async def last(store: Store) -> object:
-    """Jobs are stored when the store is closed, though nobody waits for them and most bytes are still unsent."""
+    """Jobs are stored when the store is closed, although nobody waits for them and most bytes are still unsent."""
     busy, large = partial(rest, seconds=0.2), partial(echo, large=bytes(LARGE))
     for job in (busy, large, partial(register, name="Ada"), partial(register, name="Bob")):
         with trio.CancelScope() as scope:
@@ -130,7 +130,7 @@ async def death(store: Store) -> object:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(one, partial(end, after=0.2))
             await wait_all_tasks_blocked()
-            nursery.start_soon(one, partial(echo, large=bytes(LARGE)))  # of which the writer process reads nothing
+            nursery.start_soon(one, partial(echo, large=bytes(LARGE)))  # the writer process reads none of it
         await one(partial(register, name="Ada"))
         print(json.dumps(seen), flush=True)
     await trio.sleep_forever()

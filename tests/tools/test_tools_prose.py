@@ -1,4 +1,4 @@
-"""The rules that `tools/prose.py` holds, each with prose that breaks it and prose that keeps it."""
+"""The rules of `tools/prose.py`, each with prose that breaks it and prose that follows it."""
 
 from __future__ import annotations
 

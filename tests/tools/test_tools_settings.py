@@ -1,4 +1,4 @@
-"""`tools/settings.py` finds a setting that changes its name, and leaves alone what is no setting any more."""
+"""`tools/settings.py` finds a setting that changes its name, and ignores values that are no longer settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ USED = "def used():\n    return config.patience + limits.byte_rate + policy.bank
 
 
 def found(text: str, **fields: str) -> list[str]:
-    """What is wrong where such a module is beside the holders."""
+    """Return the faults that are found if such a module is beside the holders."""
     holders = {path: f"class {name}:\n    {(FIELDS | fields)[name]}\n" for path, name in HOLDERS.values()}
     return violations({**holders, "used.py": USED, "here.py": dedent(text)})
 

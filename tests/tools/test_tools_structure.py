@@ -1,4 +1,4 @@
-"""The check of the structure finds what it is there to find."""
+"""The check of the structure finds the faults that it should find."""
 
 from __future__ import annotations
 

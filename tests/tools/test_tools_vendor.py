@@ -1,4 +1,4 @@
-"""What is checked in of other projects is as it was fetched, with its licence."""
+"""Vendored files of other projects are unchanged, and have their licence."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tests.trio_grpc.echo import SAY, EchoStream, Item, Stub, service
 from trio_grpc.grpc.server import Service, serve
 
 PATIENCE = 60.0
-"""Seconds after which a client gives up: only reached when a test fails."""
+"""Seconds after which a client gives up and the test fails."""
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -79,7 +79,7 @@ class RequestSource:
         self._queue.put(None)
 
     def wait_until_asked_for_more(self) -> None:
-        """Block until gRPC has taken and passed on all requests put so far."""
+        """Block until gRPC has taken and forwarded all requests so far."""
         for _ in range(self._put + 1):
             assert self._asked.acquire(timeout=PATIENCE)
         self._put = 0

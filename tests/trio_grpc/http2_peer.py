@@ -1,4 +1,4 @@
-"""A client of `Http2Connection` without a socket: made with `h2`, and able to send frames that h2 would refuse."""
+"""A client of `Http2Connection` without a socket, built with `h2`, which can also send frames that h2 would refuse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ S = TypeVar("S", bound=Http2Stream)
 
 
 def raise_again() -> None:
-    """Raise the exception that is being handled, as `on_failure` of a connection without anything around it."""
+    """Raise the current exception again, as the `on_failure` of a connection without a server."""
     raise  # noqa: PLE0704
 
 
@@ -54,21 +54,21 @@ class Peer(Generic[S]):
         return f"<Peer of streams {sorted(self.server.streams)}, window {self.server.window}, heard {self.events[-3:]}>"
 
     def talk(self, piece: int = 1 << 20) -> None:
-        """Pass on the output of both sides until there is no more; the client's in pieces of this many bytes."""
+        """Exchange the output of both sides until there is no more; the client's in pieces of this many bytes."""
         while (sent := self.h2.data_to_send()) or self.server.outgoing:
             for at in range(0, len(sent), piece):
                 self.server.receive(sent[at : at + piece])
             self.hear()
 
     def hear(self) -> None:
-        """Pass the server's output on to the client."""
+        """Deliver the server's output to the client."""
         output = b"".join(self.server.outgoing)
         self.server.outgoing.clear()
         self.events += self.h2.receive_data(output)
         self.server.outgoing_sent()
 
     def open(self) -> S:
-        """Open a stream; the server's side of it."""
+        """Open a stream; return the server's side of it."""
         stream_id = self.h2.get_next_available_stream_id()
         self.h2.send_headers(stream_id, REQUEST)
         self.talk()

@@ -1,4 +1,4 @@
-"""A server process with which two clients talk, and checks that an attack harms neither it nor them."""
+"""A server process with two clients, and checks that an attack harms neither the server nor the clients."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ROOT: Final = Path(__file__).parents[2]
 PROGRAM: Final = Path(__file__).with_name("loaded_server_program.py")
 MIB: Final = 1 << 20
 MAX_GROWTH: Final = 24 * MIB
-"""Bytes by which one attack may raise the peak of the server's memory."""
+"""Maximum number of bytes by which one attack may raise the peak of the server's memory."""
 TOKEN: Final = ("authorization", "Bearer token")
 PAUSE: Final = 0.005
 """Seconds between a client's answer and its next message."""
 
 
 class Server:
-    """An echo server in a process of its own."""
+    """An echo server in its own process."""
 
     def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
         self.process = process
@@ -48,7 +48,7 @@ class Server:
         return self._log.read_text()
 
     def memory(self, kind: str = "VmRSS") -> int:
-        """Return the bytes that are resident; "VmHWM" is the most that ever were."""
+        """Return the resident memory in bytes; "VmHWM" selects its maximum so far."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith(kind):
                 return int(line.split()[1]) * 1024
@@ -70,7 +70,7 @@ def server(folder: Path, *credentials: Path) -> Iterator[Server]:
 
 
 class Talker:
-    """A client that sends a number whenever it has the echo of the one before."""
+    """A client that sends a number whenever it has the echo of the previous one."""
 
     def __init__(self, address: str) -> None:
         self.answered = 0
@@ -135,7 +135,7 @@ class LoadedServer:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Fail where the block costs the server more than `MAX_GROWTH`, an error, or a client its conversation."""
+        """Fail if the block costs the server more than `MAX_GROWTH` or an error, or a client its conversation."""
         before, peak = self.server.memory(), self.server.memory("VmHWM")
         self.talk_on(1)
         yield

@@ -2,7 +2,7 @@
 
     loaded_server_program.py [CERTIFICATE KEY]
 
-`Say` echoes to who has the token, `Get` gives everybody a text of some kilobytes.
+`Say` echoes for clients with the token; `Get` sends everybody a text of some kilobytes.
 """
 
 import logging

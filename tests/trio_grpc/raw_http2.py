@@ -1,7 +1,7 @@
-"""An HTTP/2 client over a plain socket that can send what no library would: any bytes, in any order.
+"""An HTTP/2 client over a plain socket that can send bytes which no library would: any bytes, in any order.
 
-It enforces no rules and keeps no flow-control windows. Received frames are sorted by stream; a connection that the
-server closes is a result, never an error.
+It enforces no rules and no flow-control windows. Received frames are sorted by stream; a connection that the server
+closes is a result, never an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from hpack import Decoder, Encoder
 
 PATIENCE: Final = 120.0
-"""Seconds after which a test gives up; only ever reached when it fails."""
+"""Seconds after which a test fails."""
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 CHECK: Final = "/grpc.health.v1.Health/Check"
 EMPTY: Final = bytes(5)
@@ -135,9 +135,9 @@ class RawConnection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.auto_reply = auto_reply
         self.closed = False
-        """Whether the server has closed the connection."""
+        """True if the server has closed the connection."""
         self.windows: defaultdict[int, int] = defaultdict(lambda: DEFAULT_WINDOW)
-        """Bytes that the server takes now, of the connection (0) and of each stream, for what `upload` sends."""
+        """Bytes that the server accepts now, for the connection (0) and for each stream; `upload` obeys them."""
         self.goaway_code: int | None = None
         """The error code of the server's GOAWAY; None without one."""
         self.answers: defaultdict[int, Answer] = defaultdict(Answer)
@@ -232,7 +232,7 @@ class RawConnection:
         self.send(frame(Kind.DATA, END_STREAM if end else 0, stream, pieces[-1]))
 
     def upload(self, stream: int, content: bytes) -> None:
-        """Send data and half-close as a client does that keeps to the windows; stop where the call ends first."""
+        """Send data and half-close, like a client that obeys the windows; stop if the call ends first."""
         at = 0
         while True:
             size = min(len(content) - at, 16384, self.windows[0], self.windows[stream])
@@ -256,7 +256,7 @@ class RawConnection:
 
     @property
     def table(self) -> int:
-        """Bytes of the dynamic table that the server uses to compress headers on this connection."""
+        """Size in bytes of the dynamic table with which the server compresses headers on this connection."""
         return int(self._decoder.header_table_size)
 
     def receive(self) -> Frame | None:
@@ -278,7 +278,7 @@ class RawConnection:
             pass
 
     def outcome(self, stream: int) -> Answer:
-        """Receive the rest of a call; fail where the connection is closed instead."""
+        """Receive the rest of a call; fail if the connection is closed instead."""
         self.until(lambda: self.answers[stream].over)
         assert self.answers[stream].over, f"the connection was closed; GOAWAY {self.goaway_code}"
         return self.answers[stream]
@@ -290,7 +290,7 @@ class RawConnection:
         self.until(lambda: self.pongs)
 
     def is_alive(self) -> bool:
-        """Whether a new call on this connection is answered with OK."""
+        """Return whether a new call on this connection is answered with OK."""
         stream = self.open()
         self.data(stream, EMPTY, end=True)
         self.until(lambda: self.answers[stream].over)

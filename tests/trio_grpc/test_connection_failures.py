@@ -1,4 +1,4 @@
-"""Faults of the server itself that one connection meets, over real sockets: logged, and the end of that connection."""
+"""Faults of the server itself on one connection, over real sockets: they are logged, and end only that connection."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def listening(
     settings: TransportSettings = TransportSettings(),  # noqa: B008 - frozen
     credentials: ssl.SSLContext | None = None,
 ) -> AsyncIterator[tuple[Listener, str]]:
-    """A listener and its address, for the block, which must not fail or last for long."""
+    """Run a listener for the block, which must neither fail nor last long; yield it with its address."""
     listener = Listener("127.0.0.1:0", settings, credentials)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.run, accept_request)
@@ -136,7 +136,7 @@ async def test_a_fault_in_a_step_of_one_stream_ends_its_connection_and_no_other(
 
 
 async def is_served(listener: Listener, address: str) -> None:
-    """Fail unless one more connection is served, as the only one."""
+    """Fail unless another connection is served, as the only one."""
 
     def client() -> bool:
         with RawConnection(address) as other:
@@ -291,10 +291,10 @@ async def test_a_header_of_a_proxy_that_comes_as_its_time_is_over_is_too_late(mo
             with socket.create_connection((host, int(port)), timeout=PATIENCE) as late:
                 await trio.sleep(0.01)
                 late.sendall(b"PROXY ")
-                time.sleep(0.1)  # the header and the end of its time are noticed together
+                time.sleep(0.1)  # the header and its timeout are noticed together
                 await trio.sleep(0.05)
                 late.setblocking(False)
-                with suppress(ConnectionResetError):  # what came too late is unread
+                with suppress(ConnectionResetError):  # the late bytes are unread
                     assert late.recv(1) == b""
         assert not listener.connections
 

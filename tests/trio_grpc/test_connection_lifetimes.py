@@ -1,7 +1,7 @@
 """Connections that are reset at any moment, over real sockets: between two steps of a turn, a flush or a check.
 
-The server's end of each connection counts its system calls, since only these show a reset; before one of them the peers
-are gone. Time is virtual, so that all timeouts pass.
+The server's end of each connection counts its system calls, since only these reveal a reset. Before one of them the
+peers reset their connections. Time is virtual, so that all timeouts pass.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ LARGE: Final = Item(text="s" * 30_000)
 RESET_AT_ONCE: Final = struct.pack("ii", 1, 0)
 """The option SO_LINGER with which a socket is reset when it is closed."""
 NARROW: Final = TransportSettings(work_untrusted=10_000, max_memory_untrusted=100_000)
-"""Limits with which the tests alone decide when a budget is spent, and strangers have memory for a few messages."""
+"""Limits that let the tests alone decide when a budget is spent, and give strangers memory for a few messages."""
 TO_THE_END: Final = (0.5, 31.0, 31.0, 61.0, 31.0)
-"""Seconds that pass, one after the other, until nothing is left of a connection whatever its peer does."""
+"""Seconds that pass, one after the other, until nothing is left of a connection, whatever its peer does."""
 
 Action = Callable[["Lifetime", "Stranger"], None]
 
@@ -73,12 +73,12 @@ class Watched(socket.socket):
 
 
 class Stranger(RawConnection):
-    """The peer's end of a connection: reads nothing and answers nothing unless it is asked to."""
+    """The peer's end of a connection. It reads and answers only if asked to."""
 
     def __init__(self, sock: socket.socket, *, lively: bool) -> None:
         super().__init__("", sock=sock, auto_reply=False)
         self.lively = lively
-        """Whether it says something all the time, so that it is not missed."""
+        """True if it sends messages all the time, so that it is not taken for lost."""
         self.streams: list[int] = []
 
     def send(self, *pieces: bytes) -> None:
@@ -99,7 +99,7 @@ class Stranger(RawConnection):
 
 
 class Lifetime:
-    """Some connections from their beginning to their end, reset before the step with a given number."""
+    """Some connections from beginning to end, reset before the step with a given number."""
 
     def __init__(self, listener: Listener, clock: trio.testing.MockClock, chance: Random, reset_before: int) -> None:
         self.listener = listener
@@ -111,7 +111,7 @@ class Lifetime:
         self.strangers: list[Stranger] = []
 
     def step(self) -> None:
-        """Count a step; before that with the given number some of the strangers are gone, mostly all."""
+        """Count a step. Before the step with the given number, some or all strangers reset their connections."""
         if self.steps == self._reset_before:
             for stranger in self.strangers:
                 if self._whose.random() < 0.7 or len(self.strangers) == 1:
@@ -131,7 +131,7 @@ class Lifetime:
         return self.strangers[-1]
 
     async def settle(self) -> None:
-        """Let the server do all that it can do now."""
+        """Let the server finish its present work."""
         self.step()
         await trio.testing.wait_all_tasks_blocked()
 
@@ -144,7 +144,9 @@ class Lifetime:
         await self.settle()
 
     async def end(self, patience: int = len(TO_THE_END)) -> None:
-        """Reset what is left, after the first of the times `TO_THE_END`, and wait until the server has forgotten it."""
+        """Reset the remaining connections after the first of the times `TO_THE_END`, and wait until the server has
+        forgotten them.
+        """
         for seconds in TO_THE_END[:patience]:
             await self.wait(seconds)
         for stranger in self.strangers:
@@ -156,7 +158,7 @@ class Lifetime:
 
 
 async def play(stream: EchoStream) -> None:
-    """Answer messages with large ones, and trust who has the token; whether they are delivered is for it to say."""
+    """Answer messages with large ones, and trust a caller with the token; the caller decides whether it reads them."""
     if "x-slow" in stream.metadata:
         await trio.sleep(0.3)
     if bearer(stream) == "good":
@@ -201,7 +203,7 @@ class Handlers:
 
 @asynccontextmanager
 async def listening(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
-    """A server for the block, which must not fail with any connection, keep any handler, or stop serving."""
+    """Run a server for the block. It must not fail with any connection, keep any handler, or stop serving."""
     made: list[Listener] = []
 
     def make(*arguments: Any) -> Listener:
@@ -308,7 +310,7 @@ async def test_a_reset_at_any_moment_ends_its_connection_only(
     monkeypatch: pytest.MonkeyPatch,
     mock_clock: trio.testing.MockClock,
 ) -> None:
-    """Once for each moment: the whole life is lived again, and its peers are gone one step later."""
+    """Once for each moment: the whole life is repeated, and its peers reset their connections one step later."""
     async with listening(monkeypatch) as listener:
         steps, reset_before = 0, -1
         while reset_before <= steps:
@@ -389,7 +391,7 @@ def go_away(_: Lifetime, stranger: Stranger) -> None:
 
 
 def read(_: Lifetime, stranger: Stranger) -> None:
-    """Read all there is, so that the server can send on."""
+    """Read all available data, so that the server can send on."""
     if stranger.socket.fileno() >= 0:
         stranger.socket.settimeout(0)
         try:
@@ -433,7 +435,7 @@ ACTIONS: Final[tuple[tuple[Action, int], ...]] = (
 
 
 async def any_life(life: Lifetime) -> None:
-    """Do anything in any order, with pauses in which the server works or time passes."""
+    """Do random things in random order, with pauses in which the server works or time passes."""
     strangers = [life.connect() for _ in range(life.chance.randint(1, 3))]
     for stranger in strangers:
         if life.chance.random() < 0.3:
@@ -452,7 +454,7 @@ async def any_life(life: Lifetime) -> None:
 async def test_whatever_strangers_do_and_whenever_they_go_others_are_served(
     block: int, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
 ) -> None:
-    """Each life is lived once to its end, and some times to a reset."""
+    """Each life is lived once to its end, and several times to a reset."""
     async with listening(monkeypatch) as listener:
         for seed in range(25 * block, 25 * block + 25):
             steps = 0

@@ -1,4 +1,4 @@
-"""Limits on connections, in all and of one address, and on idle ones; room again when a connection is closed."""
+"""Limits on connections, in all and per address, and on idle ones; a closed connection makes room again."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_log_is_not_filled_by_those_sent_away() -> None:
 
 @pytest.fixture
 def few_files() -> Iterator[int]:
-    """Lower the number of files the process may open; return it."""
+    """Lower the number of files that the process may open; return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     few = 1000
     resource.setrlimit(resource.RLIMIT_NOFILE, (few, hard))
@@ -108,7 +108,7 @@ async def narrow(**limits: Any) -> AsyncIterator[str]:
 
 
 def admitted(address: str, source: str = "127.0.0.1") -> RawConnection | None:
-    """Connect from a source address; None where the server closes the connection instead of sending SETTINGS."""
+    """Connect from a source address; return None if the server closes the connection instead of sending SETTINGS."""
     host, _, port = address.rpartition(":")
     connection = RawConnection(
         address, sock=socket.create_connection((host, int(port)), 30, source_address=(source, 0))

@@ -39,7 +39,7 @@ CODE = grpc.StatusCode
 
 
 class Answers:
-    """Answers with the request, or with peer and metadata of the call, or with as many items as the request says."""
+    """Answers with the request, with peer and metadata of the call, or with as many items as the request says."""
 
     async def Get(self, request: Item, call: Call) -> Item:
         if request.text == "nobody":
@@ -204,7 +204,7 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
 
     async def handler(stream: EchoStream) -> None:
         await echo_once(stream)
-        # `send` raises first, though messages are still to be received.
+        # `send` raises first, although there are still messages to receive
         with pytest.raises(PeerVanished):
             await send_for_ever(stream)
         with pytest.raises(PeerVanished):
@@ -218,7 +218,7 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
                 connection.data(call, message(Item(number=number).SerializeToString()))
             connection.until(lambda: len(connection.answers[call].messages) == 100)
             connection.send(reset(call))
-            connection.call()  # whose answer comes after the reset was handled
+            connection.call()  # its answer comes after the reset was handled
 
     async with serving(echo_service(handler)) as address:
         await in_thread(client, address)
@@ -292,7 +292,7 @@ async def test_cancelling_a_receive_loses_no_message() -> None:
         nonlocal cancelled
         going_on = True
         while going_on:
-            # Cancelled at every point there is: before it waits, while it waits, and just when a message comes.
+            # cancelled at every possible point: before it waits, while it waits, and just when a message comes
             with trio.move_on_after(0.0001 * (cancelled % 3)) as scope:
                 message = await stream.receive()
                 going_on = message is not None
@@ -409,7 +409,7 @@ async def test_no_more_calls_of_a_connection_run_at_once_than_allowed() -> None:
     def client(address: str) -> None:
         with grpc.insecure_channel(address) as channel:
             stub = Stub(channel)
-            # The others wait in the client, or are refused while the two sides differ about which calls are over.
+            # The others wait in the client, or are refused while the two sides disagree about which calls are over.
             calls = [stub.Get.future(Item(), timeout=PATIENCE) for _ in range(12)]
             assert {call.code() for call in calls} <= {CODE.OK, CODE.UNAVAILABLE}
 
@@ -450,7 +450,7 @@ async def test_a_client_that_probes_the_network_sends_as_much_as_it_likes() -> N
 
 
 async def test_a_client_that_waits_for_headers_before_it_speaks_has_them_when_it_is_trusted() -> None:
-    """As tonic does: its call is not there for the program before the server's headers are."""
+    """tonic does this: the program gets its call only after the server's headers."""
 
     async def greet(stream: EchoStream) -> None:
         if bearer(stream) == "right":

@@ -417,7 +417,7 @@ async def test_a_message_that_waits_for_the_handler_to_take_others_may_stay_inco
 
 
 async def test_a_message_in_time_after_one_that_was_cut_is_not_late() -> None:
-    """Each message has its own time, also where one begins in the frame that completes the one before."""
+    """Each message has its own time limit, even if it begins in the frame that completes the previous one."""
     caller = Caller()
     now = caller.listener.now
     caller.bytes(b"\0\0\0\0\x04ha")

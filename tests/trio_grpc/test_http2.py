@@ -158,7 +158,7 @@ def test_streams_share_a_window_that_is_short_frame_by_frame() -> None:
 
 @pytest.mark.parametrize("room", [0, 1, 9])
 def test_a_short_message_waits_for_the_window_of_the_connection_though_its_stream_has_room(room: int) -> None:
-    """RFC 9113, section 6.9.1: a sender keeps to both windows, and each stream's is its own."""
+    """RFC 9113, section 6.9.1: a sender obeys both windows, and each stream has its own."""
     peer = Peer(Stream)
     first, second = peer.open(), peer.open()
     for stream in (first, second):
@@ -431,7 +431,7 @@ def test_time_makes_up_for_frames_that_ask_for_nothing() -> None:
 
 @pytest.mark.parametrize("size", [100, 5 * WINDOW])
 def test_who_pings_and_opens_windows_for_every_message_it_gets_is_never_cut_off(size: int) -> None:
-    """gRPC clients that probe the bandwidth-delay product do so."""
+    """gRPC clients that probe the bandwidth-delay product do this."""
     peer = Peer(Stream)
     stream = peer.open()
     stream.open(RESPONSE)

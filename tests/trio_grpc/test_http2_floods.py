@@ -189,7 +189,7 @@ def calls(connection: RawConnection, path: str, count: int) -> Iterator[bytes]:
 
 
 def test_answers_that_nobody_reads_are_not_piled_up(loaded_server: LoadedServer, connection: RawConnection) -> None:
-    """Flow-control windows are as large as can be, so that only the full socket stops the server."""
+    """Flow-control windows have their largest size, so that only the full socket stops the server."""
     connection.send(WIDE)
     connection.send_until_blocked(calls(connection, GET, 20_000))
     loaded_server.talk_on()
@@ -210,7 +210,7 @@ def test_windows_that_never_open(loaded_server: LoadedServer) -> None:
 
 
 def test_a_bot_that_sends_before_it_is_authenticated(loaded_server: LoadedServer, connection: RawConnection) -> None:
-    """Megabytes on a stream with a wrong token are not kept, and the connection remains usable."""
+    """Megabytes on a stream with a wrong token are not stored, and the connection remains usable."""
     stream = connection.open(SAY, ("authorization", "Bearer wrong"))
     connection.send_until_blocked(repeat(frame(Kind.DATA, 0, stream, message(bytes(16000))), 500))
     connection.closed_or_alive()

@@ -1,4 +1,4 @@
-"""Frames that no peer should send: each is ignored or ends its own call or connection, as RFC 9113 has it."""
+"""Frames that no peer should send: each is ignored, or ends its own call or connection, as in RFC 9113."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WHOLE: Final = (1 << 32) - 1
 
 
 def lone(*content: bytes) -> Callable[[RawConnection], bytes]:
-    """Return a builder of frames that need nothing of the connection."""
+    """Return a builder of frames that do not depend on the connection."""
     return lambda _: b"".join(content)
 
 

@@ -1,4 +1,4 @@
-"""Clients that do not speak HTTP/2, or not over TLS where it is required: their connections are closed soon."""
+"""Clients that do not speak HTTP/2, or no TLS although it is required: their connections are closed soon."""
 
 from __future__ import annotations
 

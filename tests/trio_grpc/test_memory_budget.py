@@ -8,7 +8,7 @@ from trio_grpc.limits.memory_budget import MemoryBudget
 
 
 class Hoarder:
-    """A holder that notes its eviction."""
+    """A holder that records its eviction."""
 
     def __init__(self, name: str, evicted: list[str]) -> None:
         self.held = 0

@@ -1,4 +1,4 @@
-"""The stream without a network keeps the promises of the real one, under a virtual clock."""
+"""The stream without a network fulfils the promises of the real one, under a virtual clock."""
 
 from __future__ import annotations
 

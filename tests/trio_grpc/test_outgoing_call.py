@@ -1,4 +1,4 @@
-"""A call that is relayed for somebody else: to a real server at a Unix socket."""
+"""A call that is relayed for another client, to a real server at a Unix socket."""
 
 from __future__ import annotations
 

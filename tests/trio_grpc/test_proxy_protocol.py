@@ -1,4 +1,4 @@
-"""Connections through proxies and Unix sockets: whose they are counts, and only named proxies may tell it."""
+"""Connections through proxies and Unix sockets: the client's address counts, and only named proxies may state it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ over_sockets = pytest.mark.process
 
 
 async def tell_peer(stream: EchoStream) -> None:
-    """Tell each caller what its peer is."""
+    """Send each caller its own address."""
     while await stream.receive() is not None:
         await stream.send(Item(text=stream.peer))
 
@@ -141,7 +141,7 @@ async def behind(proxies: str | None = "127.0.0.0/8", **settings: Any) -> AsyncI
 
 @contextmanager
 def proxy(address: str, header: Callable[[], bytes]) -> Iterator[str]:
-    """A proxy that begins each connection with a header, in two pieces; yields its address."""
+    """Run a proxy that begins each connection with a header, in two pieces; yield its address."""
 
     def forward(source: socket.socket, to: socket.socket) -> None:
         try:
@@ -183,7 +183,7 @@ def sending(address: str, content: bytes) -> socket.socket:
 
 
 def is_told_something(connection: socket.socket) -> bool:
-    """Whether the server sends anything before it closes the connection."""
+    """Return whether the server sends anything before it closes the connection."""
     try:
         return bool(connection.recv(1))
     except ConnectionResetError:

@@ -1,4 +1,4 @@
-"""A certificate that is renewed while a server runs: real files, real handshakes, time that passes at once."""
+"""A certificate that is renewed while a server runs: real files, real handshakes, virtual time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.process
 
 
 def certify(folder: Path, name: str) -> tuple[bytes, bytes]:
-    """A new certificate and its key."""
+    """Create a new certificate and its key."""
     key, certificate = folder / "new-key.pem", folder / "new-certificate.pem"
     command = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN={name}"
     run([*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
@@ -24,7 +24,7 @@ def certify(folder: Path, name: str) -> tuple[bytes, bytes]:
 
 
 def shown(credentials: ssl.SSLContext) -> bytes:
-    """The certificate that a new connection gets."""
+    """Return the certificate that a new connection gets."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols([HTTP2])

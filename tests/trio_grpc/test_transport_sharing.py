@@ -15,7 +15,7 @@ from trio_grpc.http2.proxy_protocol import PeerAddress
 
 
 def taken_from(line: socket.socket) -> tuple[socket.socket, PeerAddress]:
-    """The connection that waits."""
+    """Return the waiting connection."""
     found = sharing.take(line)
     assert found is not None
     accepted, address = found

@@ -1,4 +1,4 @@
-"""Memory and time that peers take without a token, over real sockets: limits, deadlines, eviction, no garbage."""
+"""Memory and time of peers without a token, over real sockets: limits, deadlines, eviction, no garbage."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SMALL: Final = TransportSettings(max_memory_untrusted=1 << 20)
 
 
 async def trusting(stream: EchoStream) -> None:
-    """Answer each message with its size, and trust the stream from the first on."""
+    """Answer each message with its size, and trust the stream from the first message on."""
     while (received := await stream.receive()) is not None:
         stream.trust()
         await stream.send(Item(number=received.ByteSize()))
@@ -78,7 +78,7 @@ def status(code: grpc.StatusCode) -> int:
 
 
 def sized(size: int) -> bytes:
-    """Return a message of a health check and its prefix, so many bytes without it."""
+    """Return a message of a health check with its prefix, so many bytes without it."""
     name = "x" * (size - 3)
     content = health_pb2.HealthCheckRequest(service=name).SerializeToString()
     assert len(content) == size
@@ -132,7 +132,7 @@ def test_a_message_of_a_stream_that_stays_incomplete_ends_it_also_when_it_is_tru
     ids=["data", "headers", "headers to be continued", "3 B"],
 )
 def test_a_frame_that_stays_incomplete_ends_its_connection(beginning: bytes) -> None:
-    """Also where pings are answered, and a call that is complete keeps the connection from being idle."""
+    """Even if pings are answered, and another complete call keeps the connection from being idle."""
 
     def client(address: str) -> RawConnection:
         with RawConnection(address) as connection:
@@ -171,7 +171,7 @@ def test_before_a_token_a_message_has_16_KiB_and_after_it_a_MiB() -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_large_message_waits_within_its_window_until_the_token_is_checked(trusted: bool) -> None:
-    """The bot need not wait for the server to look its token up before it sends; a stranger is refused then."""
+    """The bot need not wait for the check of its token before it sends; a stranger is refused then."""
     checked = trio.Event()
 
     async def slow(stream: EchoStream) -> None:
@@ -208,7 +208,7 @@ def test_a_large_message_waits_within_its_window_until_the_token_is_checked(trus
 
 
 def test_who_hoards_is_evicted_and_others_are_served() -> None:
-    """Twice as much as there is room for: the last to come are served, and of the hoarders the first had to go."""
+    """Twice as many as there is room for: the last ones are served, and the first hoarders are evicted."""
 
     def client(address: str) -> list[int | None]:
         with ExitStack() as stack:
@@ -256,7 +256,7 @@ class Generous:
 
 
 def asking(address: str, initial_window: int) -> RawConnection:
-    """Connect, with windows of a given size, and let the system take little of what is not read."""
+    """Connect with windows of a given size, and with a small receive buffer."""
     host, _, port = address.rpartition(":")
     narrow = socket.socket()
     narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -269,7 +269,7 @@ def asking(address: str, initial_window: int) -> RawConnection:
 
 @pytest.mark.parametrize("initial_window", [0, 1 << 30], ids=["in the server's windows", "in the system's buffers"])
 def test_who_leaves_answers_unread_is_disconnected_and_others_are_served(initial_window: int) -> None:
-    """There are 96 MiB of answers, and room for 8 beside what the system takes of each connection, 4 at most."""
+    """There are 96 MiB of answers, and room for 8 besides the system's buffers of each connection, at most 4."""
 
     def client(address: str) -> int:
         with ExitStack() as stack:
@@ -362,7 +362,7 @@ def failed_and_reset(connection: RawConnection) -> None:
 
 
 def connections(connection: RawConnection) -> None:
-    """Close connections in the midst of everything."""
+    """Close connections in the middle of everything."""
     host, port = connection.socket.getpeername()
     for _ in range(10):
         with RawConnection(f"{host}:{port}") as other:
@@ -375,7 +375,7 @@ def connections(connection: RawConnection) -> None:
 
 @contextmanager
 def garbage() -> Iterator[list[object]]:
-    """Collect what the block leaves in cycles, which only a garbage collection would free."""
+    """Return the objects that the block leaves in cycles, which only the garbage collector would free."""
     gc.collect()
     gc.disable()
     found: list[object] = []

@@ -1,4 +1,6 @@
-"""Processor time that peers take without a token, over real sockets: refused or slowed down, beside bots at ease."""
+"""Processor time of peers without a token, over real sockets: they are refused or slowed down, and bots are not
+disturbed.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ GUESS: Final = ("authorization", "Bearer bad")
 
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save up a budget within a second, and forgive debts within two."""
+    """Save up a budget within one second, and forgive debts within two."""
     monkeypatch.setattr("trio_grpc.limits.work_budget.SAVED", 1.0)
     monkeypatch.setattr("trio_grpc.limits.work_budget.MAX_DEBT", 2.0)
 
@@ -62,7 +64,7 @@ class Dear:
 
 def authenticating(seconds: float) -> Callable[[EchoStream], Any]:
     async def handler(stream: EchoStream) -> None:
-        """Check the token, which takes so much processor time, and echo."""
+        """Check the token, which takes this much processor time, and echo."""
         burn(seconds)
         if bearer(stream) != "good":
             raise CallRefused(grpc.StatusCode.UNAUTHENTICATED, "no such token")
@@ -74,7 +76,9 @@ def authenticating(seconds: float) -> Callable[[EchoStream], Any]:
 
 
 def served(client: Callable[[str], Any], percent: float, call: float = 0.02, check: float = 0.0) -> Any:
-    """Return the result of a client that blocks its thread; seconds that a call and that checking a token take."""
+    """Return the result of a client that blocks its thread, with the seconds that a call and the check of a token
+    take.
+    """
 
     async def run() -> Any:
         dear = service(Dear(call))
@@ -86,7 +90,7 @@ def served(client: Callable[[str], Any], percent: float, call: float = 0.02, che
 
 
 def play(connection: RawConnection, token: tuple[str, str]) -> Answer:
-    """Open a stream and send a number; return it when it was answered, or is over."""
+    """Open a stream and send a number; return the stream when it was answered or ended."""
     stream = connection.open(SAY, token)
     connection.data(stream, message(Item(number=5).SerializeToString()))
     answer = connection.answers[stream]
@@ -146,7 +150,7 @@ def test_a_refusal_has_its_advice_in_a_form_for_programs() -> None:
 
 @pytest.mark.usefixtures("hurry")
 def test_a_token_leaves_the_budget_of_its_address() -> None:
-    """Also one that the server has yet to check, and one that was valid before."""
+    """Also a token that the server has yet to check, and one that was valid before."""
 
     def client(address: str) -> None:
         with RawConnection(address) as early, RawConnection(address) as late, RawConnection(address) as again:

@@ -1,4 +1,4 @@
-"""The budget of processor time for calls without a valid token, in numbers: charged, saved up and given back."""
+"""The budget of processor time for calls without a valid token, in numbers: charges, savings and refunds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real browser for the pages: Debian's Chromium, driven by Playwright, which brings none of its own."""
+"""A real browser for the pages: Debian's Chromium, driven by Playwright without its own browsers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 ROOT: Final = Path(__file__).parents[2]
 PICTURES: Final = ROOT / "build" / "screenshots"
-"""The folder of screenshots, for people to look at."""
+"""The folder of screenshots, for people."""
 AXE: Final = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 PROGRAM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PATIENCE: Final = 60_000
-"""Milliseconds that anything may take; only a failure takes them."""
+"""Maximum number of milliseconds for any wait; only a failure takes that long."""
 
 needs_browser = pytest.mark.skipif(
     PROGRAM is None and os.environ.get("CI") != "true",
@@ -35,7 +35,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 
 
 class Look(NamedTuple):
-    """How a page is looked at."""
+    """The settings of a window: size, colours, motion."""
 
     width: int = 1280
     height: int = 900
@@ -47,7 +47,7 @@ class Look(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For the name of a picture."""
+        """Return the part of a picture's name that identifies it."""
         return f"{self.colours}-{self.width}{'-forced' if self.forced_colours else ''}"
 
 
@@ -59,13 +59,13 @@ LOOKS: Final = (DESKTOP, DARK_PHONE, DARK_DESKTOP, PHONE)
 
 
 class Seen:
-    """A page in a browser, and what went wrong with it."""
+    """A page in a browser, and its errors."""
 
     def __init__(self, page: Page, site: str) -> None:
         self.page = page
         self.wrong: list[str] = []
         self.asked: list[str] = []
-        """Addresses that the page asked for, in their order."""
+        """Addresses that the page requested, in order."""
         self._site = site
         page.set_default_timeout(PATIENCE)
         page.on("console", lambda said: self.wrong.append(f"{said.type}: {said.text}") if said.type != "log" else None)
@@ -79,14 +79,16 @@ class Seen:
             self.wrong.append(f"not loaded: {request.url} {request.failure}")
 
     def go(self, path: str) -> Page:
-        """Open a page of the site, which must be there."""
+        """Open a page of the site, which must exist."""
         answer = self.page.goto(self._site + path)
         assert answer is not None
         assert answer.ok, f"{path}: {answer.status}"
         return self.page
 
     def check(self) -> None:
-        """Nothing was refused by the content security policy, no script failed, nothing came from elsewhere."""
+        """Check that the content security policy refused nothing, no script failed, and nothing came from other
+        sites.
+        """
         refused = self.page.evaluate("window.refusedByPolicy || []")
         elsewhere = [each for each in self.asked if f"//{urlsplit(each).netloc}" != self._site.partition(":")[2]]
         wrong = [*refused, *self.wrong, *elsewhere]
@@ -102,7 +104,9 @@ class Seen:
 
 @contextmanager
 def started() -> Iterator[Browser]:
-    """The browser, headless. Its own box is off: it opens only what the tests serve, and root may make none."""
+    """Start the headless browser without its own sandbox, because it opens only the tests' pages and root cannot
+    create one.
+    """
     if PROGRAM is None:
         pytest.fail("there is no Chromium: tools/debian-packages.sh installs it")
     with sync_playwright() as playwright:
@@ -115,7 +119,7 @@ def started() -> Iterator[Browser]:
 
 @contextmanager
 def looking(browser: Browser, site: str, look: Look = DESKTOP) -> Iterator[Seen]:
-    """A page in a new window without stored data; the block fails at its end if the page had errors."""
+    """Open a page in a new window without stored data; the block fails at its end if the page had errors."""
     context = browser.new_context(
         viewport={"width": look.width, "height": look.height},
         color_scheme=look.colours,
@@ -134,7 +138,7 @@ def looking(browser: Browser, site: str, look: Look = DESKTOP) -> Iterator[Seen]
 
 
 def kind(path: str) -> str:
-    """The kind of a page: its path without what differs from one to the next of a kind."""
+    """Return the kind of a page: its path without the parts that differ between pages of one kind."""
     name, _, query = path.partition("?")
     name = re.sub(r"/\d+", "/N", name)
     name = re.sub(r"^/(bots|ladder|rules)/[^/]+", r"/\1/NAME", name)
@@ -143,12 +147,12 @@ def kind(path: str) -> str:
 
 
 def picture_name(path: str) -> str:
-    """A file's name for a page."""
+    """Return a file name for a page."""
     return re.sub(r"\W+", "-", kind(path)).strip("-").lower() or "home"
 
 
 def overflow(page: Page) -> list[str]:
-    """The width of a page that is wider than its window, and the elements that reach out of it."""
+    """Return the width of a page that is wider than its window, with the elements that extend beyond it."""
     found: list[str] = page.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
       [`${document.documentElement.scrollWidth} > ${innerWidth}`, ...[...document.querySelectorAll("body *")].filter(
         (each) => each.getBoundingClientRect().right > innerWidth + 1).map((each) => each.outerHTML.slice(0, 150))]""")

@@ -28,13 +28,13 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 
 @pytest.fixture(scope="session")
 def site(arena: Played) -> Iterator[str]:
-    """Where the pages are, without a slash at the end."""
+    """The address of the pages, without a slash at the end."""
     with browsing("--server", arena.server) as (host, port):
         yield f"http://{host}:{port}"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser. Not for longer than a file: its loop and trio's would both want the signals of the process."""
+    """A browser for one file, because its event loop and trio's would both handle the process's signals."""
     with started() as browser:
         yield browser

@@ -22,7 +22,7 @@ class _Links(HTMLParser):
 
 @cache
 def pages(site: str) -> tuple[str, ...]:
-    """The paths of all pages of a site that links lead to, the first of each kind."""
+    """Return the paths of all pages of a site to which links lead, the first of each kind."""
     waiting, found = ["/"], dict[str, str]()
     while waiting:
         path = waiting.pop(0)
@@ -34,6 +34,6 @@ def pages(site: str) -> tuple[str, ...]:
             found[kind(path)] = path
             page = _Links()
             page.feed(answer.read().decode())
-        there = [each for each in map(urlsplit, page.found) if each.path != "/docs/"]  # which has tests of its own
+        there = [each for each in map(urlsplit, page.found) if each.path != "/docs/"]  # it has tests of its own
         waiting += [each.path + (f"?{each.query}" if each.query else "") for each in there if each.path]
     return tuple(found.values())

@@ -1,4 +1,6 @@
-"""What axe cannot see: the keyboard, narrow and zoomed windows, forced colours, motion, languages, paper."""
+"""Accessibility that axe cannot check: the keyboard, narrow and zoomed windows, forced colours, motion, languages,
+paper.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def test_every_control_is_reached_with_the_keyboard_in_order_and_seen_to_be(brow
             expected, reached = page.evaluate(_STOPS), dict[int, dict[str, Any]]()
             page.keyboard.press("Tab")
             while (focus := page.evaluate(_FOCUS)) is not None and len(reached) < expected:
-                reached.setdefault(focus["first"], focus)  # a date has stops of the browser's own behind the first
+                reached.setdefault(focus["first"], focus)  # a date field has further tab stops after the first
                 page.keyboard.press("Tab")
             assert len(reached) == expected, (path, reached)
             assert [*reached] == sorted(reached), path
@@ -89,7 +91,7 @@ def test_rules_are_read_aloud_in_their_own_language(browser: Browser, site: str)
 
 
 def test_every_drawing_has_its_words(browser: Browser, site: str) -> None:
-    """A picture has a name or stands beside the same as text, for which it is hidden."""
+    """A picture has a name, or is hidden from screen readers beside an equal text."""
     with looking(browser, site) as seen:
         drawn = 0
         for path in pages(site):

@@ -25,7 +25,7 @@ EVIL = {"host": "evil.example", "x_forwarded_host": "evil.example", "forwarded":
 def shown(
     addresses: Addresses, path: str = "/write-a-bot", local: str = "127.0.0.1", port: int = 8080, proxies: str = ""
 ) -> str:
-    """The page, as asked for at one of the machine's addresses by a client that forges the name of the server."""
+    """Return the page as requested at one of the machine's addresses by a client that forges the server's name."""
     rules = RequestRules(addresses=addresses, proxies=networks(proxies) if proxies else ())
     pages = WebPages(lambda: pytest.fail("this page reads no data"), rules)
     answer = pages.get(path, server=(local, port), **EVIL)

@@ -1,4 +1,4 @@
-"""Accessibility: axe-core finds no fault on any page. A screenshot of each page is saved."""
+"""Accessibility: axe-core finds no violation on any page. A screenshot of each page is saved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RUN: Final = """async (rules) => {
 
 
 def violations(page: Page) -> list[dict[str, Any]]:
-    """What axe finds on a page."""
+    """Return axe's violations on a page."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found: list[dict[str, Any]] = page.evaluate(_RUN, [*RULES])
     return found
@@ -37,7 +37,7 @@ def check(browser: Browser, site: str, path: str, look: Look) -> None:
 
 
 def test_no_page_has_a_violation(browser: Browser, site: str) -> None:
-    """Light and dark, desktop and phone: one of the four a page."""
+    """Light and dark, desktop and phone: one of the four for each page."""
     for path, look in zip(pages(site), cycle(LOOKS), strict=False):
         check(browser, site, path, look)
 

@@ -1,4 +1,6 @@
-"""The board of a match: first and whole in the window, played with a button or Space, and the text beside it."""
+"""The board of a match: it comes first and fits the window, is played with a button or Space, and has text beside
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ pytestmark = needs_browser
 
 LAPTOP: Final = Look(1280, 800)
 BOARD: Final = 0.6
-"""Part of the window's width that the board has at least."""
+"""Minimum part of the window's width that the board has."""
 OWN_CARD: Final = 40.0
 LEGIBLE: Final = 11.0
-"""Pixels of a card in the hand at the bottom, and of the letters of all others, at least."""
+"""Minimum size in pixels of a card in the hand at the bottom, and of the letters of all other cards."""
 SHIFT: Final = 0.02
 _SHIFTS: Final = """() => new Promise((resolve) => {
   window.shifts = 0;
@@ -30,7 +32,7 @@ _SHIFTS: Final = """() => new Promise((resolve) => {
 
 
 def large_table(seats: int) -> str:
-    """A table with as many cards as any hand has."""
+    """Return a table with the largest possible hands."""
     hand = tuple(CardFace(colour, "6/9") for colour in ("red", "yellow", "green", "blue", "purple") * 3)
     hand = hand[: 15 if seats < 5 else 11]
     card = CardFace("red", "14", "*")
@@ -157,7 +159,7 @@ def test_a_chosen_seat_sits_at_the_bottom_and_sees_the_backs_of_the_others(brows
 
 
 def played_through(page: Page) -> int:
-    """Step through the match with the key; how many steps were made."""
+    """Step through the match with the key; return the number of steps."""
     page.evaluate("""async () => {
       const at = document.getElementById("at"), last = Number(document.getElementById("steps").dataset.last);
       while (Number(at.textContent) < last) {

@@ -20,7 +20,7 @@ from tests.web.pages import pages
 pytestmark = needs_browser
 
 FIRST_PAGE: Final = 100_000
-"""Bytes of the first page in all."""
+"""Maximum number of bytes of the first page with all its files."""
 HOSTILE: Final = (
     "<script>alert(1)<b>",
     '"><img src=x onerror=alert(1)>',
@@ -86,7 +86,7 @@ def test_matches_are_filtered_by_the_form(browser: Browser, site: str) -> None:
 
 @pytest.fixture
 def hostile(arena: Played, tmp_path: Path) -> Iterator[str]:
-    """Pages over a copy of the data in which names, owners and versions are what no server lets a bot say."""
+    """Pages over a copy of the data with names, owners and versions that no server accepts."""
     data = tmp_path / "data"
     shutil.copytree(arena.data, data, ignore=shutil.ignore_patterns("arena.*", "*.sock"))
     with closing(sqlite3.connect(arena.data / "arena.db")) as here, closing(sqlite3.connect(data / "arena.db")) as copy:

@@ -1,4 +1,4 @@
-"""A bot that plays in a page of a real browser, and a page of another site that may not."""
+"""A bot that plays in a page of a real browser, and a page of another site that must not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What authors of bots download from the pages: the files that are installed, with their digests."""
+"""Downloads for authors of bots: the installed files, with their digests."""
 
 from __future__ import annotations
 

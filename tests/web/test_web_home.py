@@ -22,7 +22,7 @@ window.EventSource = class extends Source {
   }
 };
 """
-"""Script that notes the page's stream, and that rows came and were shown."""
+"""A script that records the page's stream, and the rows that came and were shown."""
 
 
 def test_the_first_page_shows_a_board_with_pause_and_explains_the_game(browser: Browser, site: str) -> None:

@@ -1,4 +1,4 @@
-"""Parts of a page that come later are inserted in a browser: nothing is loaded again, and the focus stays."""
+"""Late parts of a page are inserted in the browser: nothing is loaded again, and the focus stays."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = needs_browser
 BOT: Final = "/bots/rules?game=sixth_sense"
 READ: Final = re.compile(r"From \d+ of its newest replays\.")
 LATER: Final = 3000
-"""Milliseconds after which a page looks again."""
+"""Milliseconds after which a page asks again."""
 
 
 @pytest.fixture
 def fresh_site(arena: Played) -> Iterator[str]:
-    """Pages that have got no request yet."""
+    """Pages that have had no request yet."""
     with browsing("--server", arena.server) as (host, port):
         yield f"http://{host}:{port}"
 
@@ -97,7 +97,7 @@ def test_without_scripts_a_link_looks_again(browser: Browser, fresh_site: str) -
 
 
 def test_an_analysis_comes_to_its_place(browser: Browser, site: str) -> None:
-    """As far as the first finding: the choices that cost most take minutes."""
+    """Up to the first finding, because the costliest choices take minutes."""
     with looking(browser, site) as seen:
         seen.page.clock.install()
         page = seen.go("/matches/1/analysis")

@@ -1,4 +1,4 @@
-"""A replay as a notebook shows it, opened in a browser: two of them in one page, with nothing else to load."""
+"""A replay as a notebook shows it, opened in a browser: two in one page, with nothing else to load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILL: Final = (
 
 @pytest.fixture(scope="module")
 def content(site: str) -> bytes:
-    """A match of the server's, downloaded."""
+    """Return a downloaded match of the server."""
     with urlopen(f"{site}/matches/1/replay", timeout=60) as answer:
         return bytes(answer.read())
 

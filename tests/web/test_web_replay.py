@@ -1,4 +1,4 @@
-"""Stepping through a replay in a browser: keys, touch, no page loaded a step, and how long a step takes."""
+"""Stepping through a replay in a browser: keys, touch, no page loaded for a step, and the time of a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = needs_browser
 
 STEPS: Final = 40
 STEP_MS: Final = 16
-"""Milliseconds that a step may take: a frame at 60 Hz."""
+"""Maximum number of milliseconds for a step: a frame at 60 Hz."""
 _STEPS: Final = """async (count) => {
   const at = document.getElementById("at");
   for (let step = Number(at.textContent); count > 0; count--) {
@@ -30,12 +30,12 @@ _HELD: Final = """() => {
 
 
 def stepping(page: Page) -> int:
-    """The step that is shown."""
+    """Return the number of the shown step."""
     return int(page.locator("#at").inner_text())
 
 
 def ready(page: Page) -> None:
-    """Waits until the rounds that are asked for at first are there."""
+    """Wait until the first requested rounds have arrived."""
     page.wait_for_load_state("networkidle")
 
 
@@ -70,7 +70,7 @@ def test_a_step_takes_no_longer_than_a_frame(browser: Browser, site: str) -> Non
 
 
 def spent(measuring: CDPSession) -> float:
-    """Seconds that the page's thread has worked."""
+    """Return the seconds for which the page's thread has worked."""
     return float(
         next(
             each["value"]

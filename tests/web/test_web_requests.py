@@ -1,4 +1,4 @@
-"""Whose a request is, how many of them one address may make, and when the pages say that all is well."""
+"""The owner of a request, the number of requests per address, and the health of the pages."""
 
 from __future__ import annotations
 
@@ -116,6 +116,6 @@ def test_a_ladder_that_lacks_old_results_is_stale() -> None:
     assert not health.stale(ladder(NOW), (match(young), match(old)))
     assert health.stale(ladder(old - STALE), (match(young), match(old)))
     assert not health.stale(ladder(old), (match(young),))
-    now = NOW + STALE  # many have been played since: the newest ones are all young, but what was seen was not
+    now = NOW + STALE  # many matches have been played since: the newest are all recent, but those seen were not
     assert health.stale(ladder(old), (match(now),))
     assert not health.stale(ladder(NOW + timedelta(seconds=1)), (match(now),))

@@ -1,4 +1,4 @@
-"""The TV in a browser: it goes on by itself and to the next match, and stops at once when it shall."""
+"""The TV in a browser: it plays by itself and goes on to the next match, and stops at once on request."""
 
 from __future__ import annotations
 

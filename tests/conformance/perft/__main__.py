@@ -1,4 +1,4 @@
-"""`python -m tests.conformance.perft` counts every case anew and writes the counts down, if engine and oracle agree."""
+"""`python -m tests.conformance.perft` counts every case again, and writes the counts if engine and oracle agree."""
 
 import sys
 

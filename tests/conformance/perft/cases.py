@@ -49,23 +49,23 @@ class Case:
 
     @property
     def counted(self) -> Fingerprint:
-        """What the file says."""
+        """Return the counts in the file."""
         return Fingerprint(self.lines, self.ends)
 
 
 def path_of(game: str) -> Path:
-    """The file of a game."""
+    """Return the file of a game."""
     return FILES / f"{game}.perft"
 
 
 def read(text: str) -> tuple[str, list[Case]]:
-    """The head of a file and its cases."""
+    """Return the head of a file and its cases."""
     head, *paragraphs = text.rstrip().split("\n\n= ")
     return head, [_case(paragraph) for paragraph in paragraphs]
 
 
 def write(head: str, cases: list[Case], counts: Mapping[str, Fingerprint]) -> str:
-    """The text of a file, with these counts for its cases."""
+    """Return the text of a file with these counts for its cases."""
     return "\n\n".join([head, *("\n".join(_written(case, counts[case.name])) for case in cases)]) + "\n"
 
 

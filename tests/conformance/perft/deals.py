@@ -1,4 +1,4 @@
-"""The deals of a case, and what the fingerprint of a game needs to know of it."""
+"""The deals of a case, and the parts of a game that its fingerprint needs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from tests.oracles.lines import Plain
 
 
 class Rules(NamedTuple):
-    """A game, and the same rules once more."""
+    """A game, and the naive implementation of the same rules."""
 
     game: Game
     plain: Callable[[Case], Plain]
     smaller: Callable[[Any, int], Any]
-    """From a new game: one with hands of this size, where the game's own hands would be too large to count."""
+    """Function that returns a new game with smaller hands, because the game's own hands would take too long to
+    count.
+    """
 
 
 class CaseDecks:

@@ -1,4 +1,4 @@
-"""The positions of the .perft files, laid out for the engine and for the naive games."""
+"""The positions of the .perft files, in the engine and in the naive games."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.oracles.lines import all_lines
 RULES: Final[dict[str, Rules]] = {
     name: import_module(f"{__package__}.{name}").RULES for name in GAMES if find_spec(f"{__package__}.{name}")
 }
-"""By game: `RULES` of the module of its name beside this one."""
+"""`RULES` of each game's module in this folder."""
 
 
 def count(game: Game, case: Case) -> Fingerprint:
-    """What the engine counts from the position of a case."""
+    """Return the engine's counts from the position of a case."""
     names = [action.name for action in game.actions]
     state: Any = game.new(case.seats, CaseDecks(game, case), **case.options)
     if case.hands:
@@ -34,7 +34,7 @@ def count(game: Game, case: Case) -> Fingerprint:
 
 
 def count_plainly(rules: Rules, case: Case) -> Fingerprint:
-    """What the naive game counts from the position of a case."""
+    """Return the naive game's counts from the position of a case."""
     plain = rules.plain(case)
     while plain.round < case.round:
         seat = plain.waiting()[0]

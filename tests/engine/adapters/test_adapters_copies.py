@@ -1,4 +1,4 @@
-"""Environments and house bots that were pickled or copied go on as those that they were made of."""
+"""Pickled or copied environments and house bots continue like their originals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def allowed(random: Random, mask: Any) -> int:
 
 
 def agents_course(environment: Any, random: Random) -> Iterator[Any]:
-    """What the agents of an AEC environment see and win."""
+    """Return the observations and rewards of the agents of an AEC environment."""
     while True:
         observed, reward, over, _, _ = environment.last()
         yield environment.agent_selection, observed["observation"].tolist(), reward, over
@@ -55,7 +55,7 @@ def parallel_course(environment: Any, random: Random) -> Iterator[Any]:
 
 
 def seat_course(environment: Any, random: Random) -> Iterator[Any]:
-    """What a seat sees and wins against house bots."""
+    """Return the observations and rewards of a seat against house bots."""
     while True:
         observed = environment._observed(environment._state)
         _, reward, over, _, info = environment.step(allowed(random, observed["action_mask"]))

@@ -1,4 +1,4 @@
-"""Information states and sampled worlds of the OpenSpiel games, and that library's algorithms, which rest on them."""
+"""Information states and sampled worlds of the OpenSpiel games, and the library's algorithms that use them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ TABLES = [
 ]
 EVERY_TABLE = pytest.mark.parametrize("table", TABLES)
 SMALLEST = "python_arena_nullern(players=2,stop_after=2)"
-"""Rounds of one card and of two."""
+"""A game of two rounds, with one card and with two."""
 NUMBER = re.compile(r"\d+")
 
 
 def decisions(table: str, seed: int) -> Iterator[Any]:
-    """The states of a random game in which a player is to choose, each before its choice."""
+    """Yield the states of a random game in which a player chooses, each before its choice."""
     random = Random(seed)
     state = pyspiel.load_game(table).new_initial_state()
     while not state.is_terminal():
@@ -45,7 +45,7 @@ def decisions(table: str, seed: int) -> Iterator[Any]:
 
 @EVERY_TABLE
 def test_a_player_never_forgets(table: str) -> None:
-    """Perfect recall: what a player knows tells every choice it made, and all that it knew of earlier rounds."""
+    """Perfect recall: a player's knowledge determines every choice it made, and all that it knew of earlier rounds."""
     knew: dict[int, str] = {}
     made: dict[int, list[int]] = {}
     random = Random(2)
@@ -66,7 +66,7 @@ def test_a_player_never_forgets(table: str) -> None:
 
 
 def test_a_peek_of_an_earlier_round_is_remembered() -> None:
-    """The report of a round does not say who peeked, the views before its end did."""
+    """The report of a round does not show who peeked, but the views before its end do."""
     for state in decisions("python_arena_sixth_sense(players=4)", 5):
         known = [line for line in state.information_state_string().splitlines() if "SixthSenseRound" in line]
         if any("peeks=b'" in line and "\\x01" in line.split("peeks=")[1].split(", taken")[0] for line in known):
@@ -150,10 +150,10 @@ def test_ismcts_of_the_library_searches(table: str) -> None:
 
 
 def test_ismcts_takes_a_trick_that_is_its_own() -> None:
-    """One card each: who holds the highest trump, and bids last, bids one."""
+    """With one card each, the player with the highest trump bids one if it bids last."""
     game = pyspiel.load_game("python_arena_nullern(players=2,stop_after=1)")
     state = game.new_initial_state()
-    for card in (19, 45, 18, 81):  # the cards of both, the trump, and the bid of none by seat 1
+    for card in (19, 45, 18, 81):  # the cards of both, the trump, and a bid of 0 by seat 1
         state.apply_action(card)
     states = np.random.RandomState(2)
     bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, states), 10.0, 60, random_state=states)
@@ -198,7 +198,7 @@ def test_a_search_in_cpp_is_refused_with_what_to_do() -> None:
 
 @pytest.mark.process
 def test_the_library_still_dies_of_a_search_in_cpp() -> None:
-    """When this fails, it has been repaired, and `openspiel_limits` can go."""
+    """If this fails, the library has been repaired, and `openspiel_limits` can be deleted."""
     program = """
 import pyspiel, open_spiel.python.games
 state = pyspiel.load_game("python_kuhn_poker").new_initial_state()

@@ -1,4 +1,4 @@
-"""The games as PettingZoo environments: that project's own tests, and what it does not ask."""
+"""The games as PettingZoo environments: that project's own tests, and cases that they omit."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EVERY_TABLE = pytest.mark.parametrize(
     ("game", "seats"), [(game.name, seats) for game in GAMES.values() for seats in game.seats]
 )
 ASKED_FOR = pytest.mark.filterwarnings(
-    # The tests praise the custom of a dictionary with a mask in a list of the library's own environments only.
+    # the tests recommend a dictionary with a mask, but accept it only from environments in the library's own list
     "ignore:Observation is not a NumPy array:UserWarning",
     "ignore:Observation space for each agent probably should be:UserWarning",
 )
 
 
 def play(environment: Any, seed: int) -> dict[str, float]:
-    """Plays a game with the first action that is open; the rewards added up."""
+    """Play a game with the first legal actions; return the sums of the rewards."""
     environment.reset(seed=seed)
     rewards = dict.fromkeys(environment.possible_agents, 0.0)
     for agent in environment.agent_iter():

@@ -1,4 +1,4 @@
-"""Many games at once, all seats at once, and one seat alone: the environments beside the engine's own games."""
+"""Many games at once, all seats at once, and one seat alone: environments compared with the engine's own games."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ EVERY_GAME = pytest.mark.parametrize("game", [*GAMES])
 @EVERY_GAME
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
 def test_every_game_is_the_engines_own(game: str, dtype: str) -> None:
-    """Beside games of the engine with the same decks: what is asked, shown, allowed, won, and what comes after."""
+    """They are compared with games of the engine on the same decks: questions, observations, masks, rewards, next
+    games.
+    """
     seats, games = min(3, GAMES[game].seats[-1]), 5
     env, random = VectorEnv(game, seats, games, dtype=dtype), np.random.default_rng(2)
     asked = env.reset(seed=9)
@@ -160,7 +162,9 @@ def test_what_a_game_does_not_have_is_refused() -> None:
 @EVERY_GAME
 def test_it_passes_the_parallel_api_test(game: str) -> None:
     class Guided(ParallelGameEnv):
-        """The library's test takes no notice of masks: an agent that chooses otherwise does what it may first."""
+        """The library's test ignores masks. If the test chooses an illegal action, this agent takes the first legal
+        one.
+        """
 
         def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
             masks = {agent: self._game.observe(agent)["action_mask"] for agent in actions}
@@ -218,7 +222,7 @@ def test_one_seat_against_the_house(game: str) -> None:
 
 def test_it_passes_gymnasiums_check_of_spaces_and_seeds() -> None:
     class Guided(SeatEnv):
-        """That check takes no notice of masks either."""
+        """This check ignores masks, too."""
 
         def step(self, action: Any) -> Any:
             assert self._state is not None
@@ -251,7 +255,7 @@ def test_an_action_that_is_no_whole_number_plays_nothing(action: Any) -> None:
     with pytest.raises(IllegalActionError, match="seat 1 cannot take action"):
         alone.step(action)
     assert (alone._observed(alone._state)["observation"] == observed["observation"]).all()  # type: ignore[arg-type]
-    alone.step(np.array(81))  # as learners give it
+    alone.step(np.array(81))  # the form in which learners pass it
     together.reset(seed=1)
     with pytest.raises(IllegalActionError, match="player_1 cannot take action"):
         together.step({"player_1": action})

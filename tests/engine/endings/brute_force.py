@@ -1,4 +1,4 @@
-"""Every line of an ending, followed in the naive games: slow, plain, and without a line of the engine or the solver."""
+"""Brute force over every line of an ending in the naive games, without any code of the engine or the solver."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 PlainWorth = Callable[[Any], Sequence[int]]
-"""What a naive game's report of a round was worth, by seat."""
+"""The worth of a round by seat, from a naive game's report."""
 
 
 def above_others(worth: Sequence[int]) -> list[float]:
-    """The points of each seat less the mean of the others'."""
+    """Return the points of each seat minus the mean of the others'."""
     others = len(worth) - 1
     return [own - (sum(worth) - own) / others for own in worth]
 
 
 def best_line(plain: Any, order: Callable[[str], int], worth: PlainWorth, number: int) -> list[float]:
-    """What each seat comes to when every seat in turn takes what is best for itself, of equals the first in order."""
+    """Return each seat's value if every seat in turn maximises its own, taking the first of equal choices."""
     if plain.over or plain.round != number:
         return above_others(list(worth(plain.last_round)))
     seat = plain.waiting()[0]

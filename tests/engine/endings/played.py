@@ -1,4 +1,4 @@
-"""Endings of games that chance plays, with the same games as the oracles know them."""
+"""Endings of random games, each with the same game in the oracle."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tests.oracles import nullern, sixth_sense
 
 
 def worth_of(report: Any) -> Sequence[int]:
-    """Points of a round of the engine, Hupfers counted at once."""
+    """Return the points of a round of the engine, with Hupfers charged at once."""
     missed = getattr(report, "missed", bytes(len(report.points)))
     return [points - HUPFER_COST * each for points, each in zip(report.points, missed, strict=True)]
 
 
 def plain_worth_of(report: Any) -> Sequence[int]:
-    """The same of a naive game."""
+    """Return the same for a naive game."""
     missed = report.get("missed", [0] * len(report["points"]))
     return [points - 5 * each for points, each in zip(report["points"], missed, strict=True)]
 
 
 def plain_game(game: str, seats: int, decks: SeededDecks, rounds: int) -> Any:
-    """The naive game with the same cards."""
+    """Return the naive game with the same cards."""
     names = [card.name for card in GAMES[game].cards]
     if game == "nullern":
         of_nullern = [nullern.card_named(name) for name in names]
@@ -36,9 +36,10 @@ def plain_game(game: str, seats: int, decks: SeededDecks, rounds: int) -> Any:
 
 
 def endings(game: str, seats: int, seed: int, most_cards: int) -> Iterator[tuple[Any, Any]]:
-    """Positions of a game in which no seat holds more cards than the limit, some seat has a choice, and all have bid.
+    """Yield positions of a game in which no seat has more cards than the limit, some seat has a choice, and all have
+    bid.
 
-    Yields the engine's state and the naive game; both objects are reused.
+    Each is the engine's state with the naive game; both objects are reused.
     """
     chance, decks = Random(seed), SeededDecks(seed.to_bytes(32, "big"))
     actions = GAMES[game].actions

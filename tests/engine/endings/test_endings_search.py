@@ -1,4 +1,4 @@
-"""The sample that searches, measured where the truth is known: near the end of a round it loses little."""
+"""The searching sample, measured near the end of a round, where the truth is known: it loses little."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.house.test_house_strength import catalog, shown
 
 POSITIONS = 25
 AGES = 3_600_000
-"""Milliseconds within which every search ends."""
+"""Number of milliseconds within which every search ends."""
 
 
 def choices_that_matter(game: str) -> Iterator[tuple[Any, Any]]:
-    """Views and legal actions of games that chance plays, where the worst action costs a point at least."""
+    """Yield views and legal actions of random games in which the worst action costs at least a point."""
     solver = EndingSolver(worth_of)
     for state, _ in (each for seed in count() for each in endings(game, 2, seed, 2)):
         view = state.view(state.player)

@@ -1,4 +1,4 @@
-"""Leduc poker on the wire: its view and its round report as protobuf messages."""
+"""Leduc poker in the protocol: its view and its round report as protobuf messages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from arena.api import leduc_pb2
 
 
 def encode_view(view: LeducView) -> bytes:
-    """The view of a seat, serialized."""
+    """Return the view of a seat, serialized."""
     return leduc_pb2.View(**view._asdict()).SerializeToString()
 
 
 def encode_round(report: LeducRound) -> leduc_pb2.Round:
-    """A round that is over."""
+    """Return the report of a round, serialized."""
     return leduc_pb2.Round(
         opener=report.opener, cards=report.cards, board=report.board, first=report.first, second=report.second
     )

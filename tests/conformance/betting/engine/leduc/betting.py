@@ -13,19 +13,19 @@ def closed(bets: bytes) -> bool:
 
 
 def open_to_pay(bets: bytes) -> bool:
-    """Whether who acts next faces a raise."""
+    """Return whether the next player faces a raise."""
     return bets[-1:] == bytes([RAISE])
 
 
 def legal(bets: bytes) -> tuple[int, ...]:
-    """The actions open to who acts next."""
+    """Return the legal actions of the next player."""
     folds = (FOLD,) if open_to_pay(bets) else ()
     raises = (RAISE,) if bets.count(RAISE) < MOST_RAISES else ()
     return (*folds, CALL, *raises)
 
 
 def paid(bets: bytes, size: int) -> tuple[int, int]:
-    """What the opener and the other put in, at so much a raise."""
+    """Return the bets of the opener and of the other player; a raise has the given size."""
     stakes = [0, 0]
     for number, action in enumerate(bets):
         place = number % 2

@@ -1,4 +1,4 @@
-"""Leduc poker as a game of the house."""
+"""Leduc poker as a game of the engine."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ class Leduc:
     options: tuple[OptionSpec, ...] = (OptionSpec("rounds", 8, "how many rounds are played, 1 to 50"),)
 
     def observation(self, seats: int) -> tuple[Field, ...]:
-        """What a vector consists of."""
+        """Return the fields of a vector."""
         return fields()
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Two betting rounds a round."""
+        """Return the number of choices of two betting rounds in each round."""
         return 2 * LONGEST * self._rounds(seats, options)
 
     def points(self, seats: int, **options: Option) -> range:
-        """What one loses the other wins (L6)."""
+        """Return the range of the scores; a loss of one seat is the other's gain (L6)."""
         most = MOST * self._rounds(seats, options)
         return range(-most, most + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> LeducState:
-        """A game about to begin."""
+        """Return a new game."""
         return LeducState(self._rounds(seats, options), decks)
 
     def sample(self, view: SeatView, rng: Chance) -> LeducState:
-        """A game that the seat could be in."""
+        """Return a game that the seat could be in."""
         return sample(self._own(view), rng)
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[LeducState]:
-        """Several games that the seat could be in."""
+        """Return several games that the seat could be in."""
         return [self.sample(view, rng) for _ in range(count)]
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """A deal and actions that the view allows."""
+        """Return a deal and actions that the view allows."""
         return truth(self._own(view), rng)
 
     def _own(self, view: SeatView) -> LeducView:

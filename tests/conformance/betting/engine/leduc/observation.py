@@ -8,14 +8,14 @@ from engine.leduc.view import LeducView
 from engine.observation import Field, Part, laid_out
 
 LONGEST = 4
-"""Actions of the longest betting round."""
+"""Maximum number of actions in a betting round."""
 MOST = 13
-"""Points that a round costs at most (L6)."""
+"""Maximum number of points that a round costs (L6)."""
 MOST_ROUNDS = 50
 
 
 def fields() -> tuple[Field, ...]:
-    """What a vector consists of."""
+    """Return the fields of a vector."""
     return laid_out(
         (
             Part("card", (len(CARDS),), "1 for the seat's own card"),
@@ -30,7 +30,7 @@ def fields() -> tuple[Field, ...]:
 
 
 def vector(view: LeducView) -> list[float]:
-    """The view as the numbers that `fields` describes."""
+    """Return the view as the numbers that `fields` describes."""
     bets = [
         float(place < len(actions) and actions[place] == action)
         for actions in (view.first, view.second)

@@ -1,4 +1,4 @@
-"""A game of Leduc poker that a seat could be in: the cards it cannot see are any of the others."""
+"""A game of Leduc poker that a seat could be in: its unseen cards are any of the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.game import Chance, Truth, ViewError
 
 
 def sample(view: LeducView, rng: Chance) -> LeducState:
-    """`engine.game.Game.sample`."""
+    """Implement `engine.game.Game.sample`."""
     deck, choices = truth(view, rng)
     state = LeducState(view.rounds, Redealt(view.round, deck, rng))
     state.scores = view.scores
@@ -28,7 +28,7 @@ def sample(view: LeducView, rng: Chance) -> LeducState:
 
 
 def truth(view: LeducView, rng: Chance) -> Truth:
-    """`engine.game.Game.truth`."""
+    """Implement `engine.game.Game.truth`."""
     seen = [view.card] if view.board is None else [view.card, view.board]
     rest = [card for card in range(len(CARDS)) if card not in seen]
     Draws(rng).draw(rest, 2)

@@ -16,7 +16,7 @@ from engine.observation import write
 
 ANTE = 1
 SIZES = (2, 4)
-"""Of a raise, by betting round (L3)."""
+"""Size of a raise, by betting round (L3)."""
 SEATS = 2
 
 
@@ -33,7 +33,7 @@ class LeducState:
         return "LeducState(secret)"
 
     def deal(self, number: int) -> None:
-        """Begins a round (L1)."""
+        """Begin a round (L1)."""
         self.round = number
         *cards, self.board = self._decks(number, len(CARDS), SEATS + 1)
         self.cards = bytes(cards)
@@ -41,7 +41,7 @@ class LeducState:
 
     @property
     def opener(self) -> int:
-        """Who acts first (L2)."""
+        """The seat that acts first (L2)."""
         return self.round % SEATS
 
     @property
@@ -53,23 +53,23 @@ class LeducState:
 
     @property
     def bets(self) -> bytes:
-        """The actions of the betting round in progress."""
+        """The actions of the present betting round."""
         return self.second if closed(self.first) else self.first
 
     def waiting(self) -> tuple[int, ...]:
-        """The seat to act, if any."""
+        """Return the seat to act, if any."""
         return () if self.player == OVER else (self.player,)
 
     def legal(self, seat: SupportsIndex) -> tuple[int, ...]:
-        """What it may do (L3)."""
+        """Return the legal actions of the seat to act (L3)."""
         return legal(self.bets)
 
     def fallback(self, seat: SupportsIndex) -> int:
-        """Folds to a raise, else checks."""
+        """Return the action of a silent seat: fold to a raise, otherwise check."""
         return self.legal(seat)[0]
 
     def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
-        """Acts for a seat."""
+        """Apply an action of a seat."""
         if closed(self.first):
             self.second += bytes([action])
         else:
@@ -78,7 +78,7 @@ class LeducState:
             self._settle()
 
     def _settle(self) -> None:
-        """Pays out the round and deals the next (L4, L5)."""
+        """Pay out the round and deal the next (L4, L5)."""
         stakes = [
             ANTE + first + second
             for first, second in zip(paid(self.first, SIZES[0]), paid(self.second, SIZES[1]), strict=True)
@@ -96,7 +96,7 @@ class LeducState:
             self.deal(self.round + 1)
 
     def _winner(self) -> int | None:
-        """The place that takes the pot, the opener's being 0; None for a tie."""
+        """Return the place that wins the pot, where the opener's is 0; None for a tie."""
         last = self.second or self.first
         if last[-1] == FOLD:
             return len(last) % 2
@@ -107,11 +107,11 @@ class LeducState:
         return None if strengths[0] == strengths[1] else int(strengths[1] > strengths[0])
 
     def clone(self) -> LeducState:
-        """An independent copy."""
+        """Return an independent copy."""
         return copy(self)
 
     def view(self, seat: SupportsIndex) -> LeducView:
-        """What the seat may know now."""
+        """Return the seat's view."""
         return LeducView(
             seat=index(seat),
             seats=SEATS,
@@ -126,13 +126,13 @@ class LeducState:
         )
 
     def vector(self, seat: SupportsIndex) -> list[float]:
-        """The same as numbers."""
+        """Return the seat's view as numbers."""
         return vector(self.view(seat))
 
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
-        """The same into an array."""
+        """Write these numbers into an array."""
         write(self.vector(seat), fields(), array)
 
     def ranking(self) -> tuple[int, ...]:
-        """Places by seat."""
+        """Return places by seat."""
         return places(self.scores)

@@ -1,4 +1,4 @@
-"""What a seat may know of Leduc poker, and what a round shows when it is over."""
+"""The view of a seat in Leduc poker, and the report of a finished round."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class LeducView(NamedTuple):
-    """Everything one seat may know."""
+    """Everything that one seat may know."""
 
     seat: int
     seats: int
@@ -16,7 +16,7 @@ class LeducView(NamedTuple):
     """The seat that acts first in both betting rounds."""
     card: int
     board: int | None
-    """None until the first betting round is over."""
+    """The card on the board; None until the first betting round is over."""
     first: bytes
     """The actions of the first betting round."""
     second: bytes
@@ -24,7 +24,7 @@ class LeducView(NamedTuple):
 
 
 class LeducRound(NamedTuple):
-    """A round that is over, the cards face up."""
+    """A finished round, with all cards face up."""
 
     round: int
     points: tuple[int, ...]

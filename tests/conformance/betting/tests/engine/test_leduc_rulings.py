@@ -1,4 +1,4 @@
-"""A test a ruling of Leduc poker."""
+"""A test for each ruling of Leduc poker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a seat cannot know cannot reach its view."""
+"""A view does not depend on facts that its seat cannot know."""
 
 from __future__ import annotations
 

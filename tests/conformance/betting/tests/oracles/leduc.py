@@ -1,4 +1,4 @@
-"""Leduc poker once more, naively and in words: written from the rules, it shares no code with the engine."""
+"""A naive second implementation of Leduc poker, written from the rules; it shares no code with the engine."""
 
 from __future__ import annotations
 

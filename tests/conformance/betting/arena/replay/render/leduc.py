@@ -1,4 +1,4 @@
-"""Leduc poker in the terminal: a round as two betting rounds."""
+"""The renderer of Leduc poker: a round as two betting rounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.game import RoundReport, SeatView
 
 
 class LeducRenderer:
-    """Draws Leduc poker: `arena.replay.render.renderer.Renderer`."""
+    """Renderer of Leduc poker; implements `arena.replay.render.renderer.Renderer`."""
 
     part: str = "betting round"
 
@@ -25,14 +25,14 @@ class LeducRenderer:
         self._faces = Faces(LEDUC)
 
     def kept(self, report: RoundReport) -> None:
-        """Nobody bids."""
+        """Return None, because the game has no bids."""
 
     def worth(self, report: RoundReport) -> Sequence[int]:
-        """The points by seat."""
+        """Return the points by seat."""
         return report.points
 
     def stops(self, course: Course, number: int) -> list[int]:
-        """The steps that closed the betting rounds; the last step of a round that was broken off."""
+        """Return the steps that closed the betting rounds; the last step of an interrupted round."""
         first, last = course.begins(number) + 1, course.ends(number)
         bets, found = b"", []
         for step, made in enumerate(course.choices(last), first):
@@ -43,20 +43,20 @@ class LeducRenderer:
         return [*found, *([last] if bets else [])]
 
     def table(self, course: Course, index: int, seat: int | None) -> None:
-        """It has no tricks."""
+        """Return None, because the game has no tricks."""
 
     def words(self, course: Course, index: int, seat: int | None) -> None:
-        """Its step is drawn in words already."""
+        """Return None, because `step` already draws words."""
 
     def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> None:
-        """It has no tricks."""
+        """Return None, because the game has no tricks."""
 
     def rounds(self, course: Course) -> RenderableType:
-        """The points by round."""
+        """Draw the points by round."""
         return points_by_round(course)
 
     def round(self, course: Course, number: int, seat: int | None) -> RenderableType:
-        """The cards, and all actions."""
+        """Draw the cards and all actions."""
         last = course.ends(number)
         return Group(
             Text(f"Round {number + 1}", style="bold"),
@@ -65,7 +65,7 @@ class LeducRenderer:
         )
 
     def passage(self, course: Course, stop: int, seat: int | None) -> RenderableType:
-        """The actions of one betting round."""
+        """Draw the actions of one betting round."""
         number = course.steps[stop].round
         stops = self.stops(course, number)
         place = stops.index(stop)
@@ -74,13 +74,13 @@ class LeducRenderer:
         return Group(title, self._cards(course, first, seat), self._actions(course, first + 1, stop))
 
     def step(self, course: Course, index: int, seat: int | None) -> RenderableType:
-        """The position at a step; after the end of a round the next is dealt."""
+        """Draw the position at a step; after the end of a round, that of the next deal."""
         made = course.steps[index].made
         said = Text("The cards are dealt.") if made is None else self._actions(course, index, index)
         return Group(said, self._cards(course, index, seat))
 
     def _cards(self, course: Course, index: int, seat: int | None) -> RenderableType:
-        """The cards that a seat knew at a step, or all of them."""
+        """Return the cards that a seat knew at a step, or all cards."""
         header, state = course.replay.header, course.steps[index].state
         table = plain_table()
         table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=28)
@@ -94,7 +94,7 @@ class LeducRenderer:
         return table
 
     def _actions(self, course: Course, first: int, last: int) -> RenderableType:
-        """A line an action."""
+        """Draw a line for each action."""
         header, lines = course.replay.header, []
         for step in course.steps[first : last + 1]:
             assert step.made is not None

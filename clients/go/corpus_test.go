@@ -203,14 +203,22 @@ func (p *performance) bot() *Bot {
 			}
 		}
 	}
+	var greeting *Welcome
 	bot := &Bot{
 		Name: "bot", Games: p.spec.Games, Capacity: p.spec.Capacity, Version: p.spec.Version,
 		Decide: func(decision *Decision) int {
 			think(decision)
 			return decision.Legal[0]
 		},
-		OnMatchStart: func(start *MatchStart) { tell("start %d", start.MatchId) },
-		OnRound:      func(report *RoundReport) { tell("round %d", report.MatchId) },
+		OnWelcome: func(welcome *Welcome) { greeting = welcome },
+		OnMatchStart: func(start *MatchStart) {
+			of := ""
+			if start.Ladder != "" {
+				of = fmt.Sprintf(" %s %d", start.Ladder, ConductOf(greeting, start).GetSoftLimitMs())
+			}
+			tell("start %d%s", start.MatchId, of)
+		},
+		OnRound: func(report *RoundReport) { tell("round %d", report.MatchId) },
 		OnMatchEnd: func(report *MatchReport) {
 			logMatchEnd(report)
 			tell("report %d", report.MatchId)

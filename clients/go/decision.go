@@ -21,12 +21,24 @@ type (
 	MatchReport = arenav1.MatchReport
 	// Welcome is the server's first message on a connection.
 	Welcome = arenav1.Welcome
+	// Conduct are the limits of the matches of a ladder.
+	Conduct = arenav1.Conduct
 	// Notice is any other message from the server to a bot.
 	Notice = arenav1.Notice
 )
 
 // Games returns the names, as in requests, of the games whose messages this client has. A bot may play other games, too.
 func Games() []string { return []string{"sixth_sense", "nullern"} }
+
+// ConductOf returns the limits of a match: those of its ladder if its start names one, else those of the default ladders.
+func ConductOf(welcome *Welcome, start *MatchStart) *Conduct {
+	for _, ladder := range welcome.GetLadders() {
+		if ladder.Name == start.GetLadder() {
+			return ladder.Conduct
+		}
+	}
+	return welcome.GetConduct()
+}
 
 // None is the value of a card, value or place that does not apply.
 const None = -1

@@ -126,7 +126,12 @@ class ScriptedBot : public arena::Bot {
     else for (const auto& decision : decisions) give(decision.legal[0]);
   }
 
-  void on_match_start(const v1::MatchStart& start) override { told_.push_back("start " + std::to_string(start.match_id())); }
+  void on_welcome(const v1::Welcome& welcome) override { welcome_ = welcome; }
+  void on_match_start(const v1::MatchStart& start) override {
+    const std::string limit = std::to_string(arena::conduct_of(welcome_, start).soft_limit_ms());
+    const std::string of = start.ladder().empty() ? "" : " " + start.ladder() + " " + limit;
+    told_.push_back("start " + std::to_string(start.match_id()) + of);
+  }
   void on_round(const v1::RoundReport& report) override { told_.push_back("round " + std::to_string(report.match_id())); }
   void on_match_end(const v1::MatchReport& report) override {
     Bot::on_match_end(report);
@@ -162,6 +167,7 @@ class ScriptedBot : public arena::Bot {
   double thinks_ms_ = 0;
   bool batch_ = false, scripted_ = false;
   std::vector<int> gives_;
+  v1::Welcome welcome_;
 };
 
 struct ScriptedCall : arena::Call {

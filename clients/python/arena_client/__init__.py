@@ -12,7 +12,7 @@ from arena_client.version import __version__
 if TYPE_CHECKING:
     from arena_client.asking import Decisions, OpenDecision, connect
     from arena_client.bot import Bot
-    from arena_client.decision import GAMES, Action, Card, Catalog, Decision, View
+    from arena_client.decision import GAMES, Action, Card, Catalog, Decision, View, conduct_of
     from arena_client.engine import round_text
     from arena_client.errors import (
         ArenaError,
@@ -68,6 +68,7 @@ __all__ = [
     "UnreachableError",
     "View",
     "__version__",
+    "conduct_of",
     "connect",
     "play",
     "read_decisions",

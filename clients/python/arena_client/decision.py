@@ -24,6 +24,11 @@ A bot may also name other games: their catalogues describe their messages.
 """
 
 
+def conduct_of(welcome: play_pb2.Welcome, start: play_pb2.MatchStart) -> play_pb2.Conduct:
+    """Return the limits of a match: those of its ladder if its start names one, else those of the default ladders."""
+    return next((each.conduct for each in welcome.ladders if each.name == start.ladder), welcome.conduct)
+
+
 @dataclass(frozen=True, slots=True)
 class Card:
     """One card of a game."""

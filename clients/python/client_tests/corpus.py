@@ -17,7 +17,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 import pytest
-from arena_client import ArenaError, Bot, Decision, MatchReport, MatchStart, Notice, RoundReport, connection
+from arena_client import ArenaError, Bot, Decision, MatchReport, MatchStart, Notice, RoundReport, conduct_of, connection
 from arena_client.caller import Caller
 from arena_client.inbox import Inbox
 from arena_client.network import calls_here
@@ -123,7 +123,8 @@ class _Scripted(Bot):
         self._told += [f"closed {number}" for number, each in zip(numbers, decisions, strict=True) if each.closed]
 
     def on_match_start(self, start: MatchStart) -> None:
-        self._told.append(f"start {start.match_id}")
+        limit = conduct_of(self.welcome, start).soft_limit_ms
+        self._told.append(f"start {start.match_id}" + (f" {start.ladder} {limit}" if start.ladder else ""))
 
     def on_round(self, report: RoundReport) -> None:
         self._told.append(f"round {report.match_id}")

@@ -23,7 +23,7 @@ use crate::answering::{Answering, Delivery};
 use crate::bot::{Bot, Choices, Profile, log_match_end, log_notice, one_by_one};
 use crate::caller::Caller;
 use crate::connection::{Connection, Effect};
-use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport, View};
+use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport, View, Welcome, conduct_of};
 use crate::errors::Error;
 use crate::options::{DRAIN, DRAIN_TERMINATED, Options, Settings};
 use crate::v1::{Hello, PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse};
@@ -121,6 +121,7 @@ struct Described {
     clock: Arc<Mutex<Duration>>,
     told: Arc<Mutex<Vec<String>>>,
     line: Rc<Line>,
+    welcome: Welcome,
 }
 
 impl Described {
@@ -172,8 +173,14 @@ impl Bot for Described {
         }
     }
 
+    fn on_welcome(&mut self, welcome: &Welcome) {
+        self.welcome = welcome.clone();
+    }
+
     fn on_match_start(&mut self, start: &MatchStart) {
-        self.tell(format!("start {}", start.match_id));
+        let limit = conduct_of(&self.welcome, start).map_or(0, |conduct| conduct.soft_limit_ms);
+        let of = if start.ladder.is_empty() { String::new() } else { format!(" {} {limit}", start.ladder) };
+        self.tell(format!("start {}{of}", start.match_id));
     }
 
     fn on_round(&mut self, report: &RoundReport) {
@@ -483,7 +490,8 @@ fn program(
     let connection = Connection::new(settings.into(), Box::new(|| 1.0), 0);
     let (attempt, meanwhile) = (Cell::default(), RefCell::default());
     let line = Rc::new(Line { connection: RefCell::new(connection), attempt, meanwhile });
-    let bot = Described { spec: spec.clone(), clock: clock.clone(), told: told.clone(), line: line.clone() };
+    let welcome = Welcome::default();
+    let bot = Described { spec: spec.clone(), clock: clock.clone(), told: told.clone(), line: line.clone(), welcome };
     let time = clock.clone();
     let now = Arc::new(move || *time.lock().unwrap());
     let caller = Caller::new(bot, options.play_on, now, Arc::new(AtomicBool::new(false)));

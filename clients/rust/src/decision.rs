@@ -8,11 +8,19 @@ use crate::errors::{Error, Kind};
 use crate::open_decisions::OpenDecisions;
 use crate::v1;
 use crate::v1::decision::View as WireView;
-pub use crate::v1::{MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView, Welcome};
+pub use crate::v1::{
+    Conduct, MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView, Welcome,
+};
 
 /// Names, as used in requests, of the games whose views this client can read. A bot may also name other games, and read their
 /// views by what their catalogues describe.
 pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
+
+/// Returns the limits of a match: those of its ladder if its start names one, else those of the default ladders.
+pub fn conduct_of<'a>(welcome: &'a Welcome, start: &MatchStart) -> Option<&'a Conduct> {
+    let own = welcome.ladders.iter().find(|ladder| ladder.name == start.ladder);
+    own.map_or(welcome.conduct.as_ref(), |ladder| ladder.conduct.as_ref())
+}
 
 /// Returns the time since an arbitrary moment.
 pub(crate) type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;

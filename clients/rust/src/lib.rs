@@ -41,8 +41,8 @@ mod vectors;
 pub use bot::{Bot, Choices, Profile, log_match_end, log_notice};
 pub use command::{main, told};
 pub use decision::{
-    Action, Card, Catalog, Decision, GAMES, MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport,
-    SixthSenseView, View, Welcome,
+    Action, Card, Catalog, Conduct, Decision, GAMES, MatchReport, MatchStart, Notice, NoticeKind, NullernView,
+    RoundReport, SixthSenseView, View, Welcome, conduct_of,
 };
 pub use errors::{Error, Kind};
 pub use options::{DEFAULT_ADDRESS, Options};

@@ -6,7 +6,7 @@ export { main } from "./command.js";
 export { type Action, type Card, type Catalog, Decision, GAMES, type View } from "./decision.js";
 export * from "./errors.js";
 export { type Level, type Logger, logFrom, logTo } from "./log.js";
-export type { MatchReport, MatchStart, Notice, RoundReport, Welcome } from "./messages.js";
+export { type Conduct, conductOf, type MatchReport, type MatchStart, type Notice, type RoundReport, type Welcome } from "./messages.js";
 export * as nullern from "./nullern.js";
 export type { Options } from "./options.js";
 export { run } from "./running.js";

@@ -1,6 +1,6 @@
 // The server's messages as a bot meets them: their 64-bit numbers are plain ones, since those of the protocol are below 2^53.
 
-import type { MatchReport as Report, MatchStart as Start, Notice as Note, RoundReport as Round, Welcome as First } from "./v1/arena/v1/play_pb.js";
+import type { Conduct as Limits, MatchReport as Report, MatchStart as Start, Notice as Note, RoundReport as Round, Welcome as First } from "./v1/arena/v1/play_pb.js";
 
 /** A message whose 64-bit numbers are plain ones. */
 export type Plain<T> = T extends bigint ? number : T extends Uint8Array ? T : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
@@ -15,6 +15,15 @@ export interface RoundReport extends Plain<Round> {}
 export interface MatchReport extends Plain<Report> {}
 /** Any other message to a bot. */
 export interface Notice extends Plain<Note> {}
+
+/** The limits of the matches of a ladder. */
+export interface Conduct extends Plain<Limits> {}
+
+/** Return the limits of a match: those of its ladder if its start names one, else those of the default ladders. */
+export function conductOf(welcome: Welcome, start: MatchStart): Conduct | undefined {
+  const own = welcome.ladders.find(({ name }) => name === start.ladder);
+  return own === undefined ? welcome.conduct : own.conduct;
+}
 
 /** Return a copy of a message with plain numbers. */
 export function plain<T>(message: T): Plain<T> {

@@ -14,7 +14,7 @@ import { Caller } from "../src/caller.js";
 import { type Call, type CallEvents, type Channel, type Clock, Connection } from "../src/connection.js";
 import type { Decision } from "../src/decision.js";
 import { ArenaError } from "../src/errors.js";
-import type { MatchReport, MatchStart, Notice, RoundReport } from "../src/messages.js";
+import { conductOf, type MatchReport, type MatchStart, type Notice, type RoundReport, type Welcome } from "../src/messages.js";
 import { DRAIN, DRAIN_TERMINATED, profileOf } from "../src/options.js";
 import { type CallStatus, readDetails } from "../src/status.js";
 import { type RegisterBotRequest, RegisterBotRequestSchema, type RegisterBotResponse, RegisterBotResponseSchema } from "../src/v1/arena/v1/bots_pb.js";
@@ -120,6 +120,7 @@ class ScriptedRegistration {
 
 class ScriptedBot extends Bot {
   override name = "bot";
+  #welcome: Welcome | undefined;
 
   /** `meanwhile` lets the script's messages arrive while the bot thinks. */
   constructor(
@@ -153,8 +154,13 @@ class ScriptedBot extends Bot {
     for (const { matchId, decisionId, signal } of decisions) if (signal.aborted) this.told.push(`closed ${matchId}/${decisionId}`);
   }
 
-  override onMatchStart({ matchId }: MatchStart): void {
-    this.told.push(`start ${matchId}`);
+  override onWelcome(welcome: Welcome): void {
+    this.#welcome = welcome;
+  }
+
+  override onMatchStart(start: MatchStart): void {
+    const limit = conductOf(this.#welcome!, start)?.softLimitMs ?? 0;
+    this.told.push(`start ${start.matchId}${start.ladder && ` ${start.ladder} ${limit}`}`);
   }
 
   override onRound({ matchId }: RoundReport): void {

@@ -43,6 +43,13 @@ const std::vector<std::string>& games() {
   return names;
 }
 
+const v1::Conduct& conduct_of(const v1::Welcome& welcome, const v1::MatchStart& start) {
+  for (const auto& ladder : welcome.ladders()) {
+    if (ladder.name() == start.ladder()) return ladder.conduct();
+  }
+  return welcome.conduct();
+}
+
 Decision::Decision(const v1::Decision& message, const Catalogs& catalogs, std::shared_ptr<const OpenDecisions> open)
     : match_id(message.match_id()),
       decision_id(message.decision_id()),

@@ -30,6 +30,9 @@ using Catalogs = std::map<std::string, Catalog>;
 /// Return the games whose views this client can read, by the names that requests use. A bot may also name other games.
 const std::vector<std::string>& games();
 
+/// Return the limits of a match: those of its ladder if its start names one, else those of the default ladders.
+const v1::Conduct& conduct_of(const v1::Welcome& welcome, const v1::MatchStart& start);
+
 /// A choice to make, with everything that the seat may know, so that a bot needs no memory of
 /// earlier decisions. Its pointers are valid during the call to which it is passed.
 class Decision {

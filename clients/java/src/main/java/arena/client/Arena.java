@@ -1,5 +1,9 @@
 package arena.client;
 
+import arena.v1.Conduct;
+import arena.v1.LadderTerms;
+import arena.v1.MatchStart;
+import arena.v1.Welcome;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import sun.misc.Signal;
@@ -16,6 +20,15 @@ public final class Arena {
     private static final Duration DRAIN_TERMINATED = Duration.ofSeconds(8);
 
     private Arena() {}
+
+    /** Returns the limits of a match: those of its ladder if its start names one, else those of the default ladders. */
+    public static Conduct conductOf(Welcome welcome, MatchStart start) {
+        return welcome.getLaddersList().stream()
+                .filter(ladder -> ladder.getName().equals(start.getLadder()))
+                .map(LadderTerms::getConduct)
+                .findFirst()
+                .orElse(welcome.getConduct());
+    }
 
     /** Runs the command line of a program with one bot, and ends the program with its status; --help lists the options. */
     public static void main(Bot bot, String description, String[] arguments) {

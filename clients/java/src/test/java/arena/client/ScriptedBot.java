@@ -4,6 +4,7 @@ import arena.v1.MatchReport;
 import arena.v1.MatchStart;
 import arena.v1.Notice;
 import arena.v1.RoundReport;
+import arena.v1.Welcome;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -26,6 +27,7 @@ final class ScriptedBot extends Bot {
     private final JsonObject spec;
     private final VirtualClock clock;
     private final Runnable meanwhile;
+    private Welcome welcome = Welcome.getDefaultInstance();
 
     /** `meanwhile` lets messages arrive while the bot thinks. */
     ScriptedBot(JsonObject spec, VirtualClock clock, Runnable meanwhile) {
@@ -134,8 +136,15 @@ final class ScriptedBot extends Bot {
     }
 
     @Override
+    public void onWelcome(Welcome greeting) {
+        welcome = greeting;
+    }
+
+    @Override
     public void onMatchStart(MatchStart start) {
-        told.add("start " + Long.toUnsignedString(start.getMatchId()));
+        String limit = Integer.toUnsignedString(Arena.conductOf(welcome, start).getSoftLimitMs());
+        String of = start.getLadder().isEmpty() ? "" : " " + start.getLadder() + " " + limit;
+        told.add("start " + Long.toUnsignedString(start.getMatchId()) + of);
     }
 
     @Override

@@ -8,6 +8,7 @@ for a name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,6 +39,7 @@ LADDER_SETTINGS: Final = (
     "matches_per_hour",
 )
 """The settings of the server, besides those of `Policy`, that a ladder can change for itself."""
+LADDER_NAME: Final = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 Entry: TypeAlias = Literal["open", "invited"] | tuple[str, ...]
 """The bots that may play on a ladder: all, those with an invitation, or those of the named owners."""
 

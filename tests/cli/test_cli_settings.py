@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.cli.operate.config_file import LADDER_NAME, read_config, write_config
+from arena.cli.operate.config_file import read_config, write_config
 from arena.cli.operate.serve import command
 from arena.cli.operate.setting_options import SettingOption
 from arena.cli.operate.settings import MOST, SETTINGS, TABLES, ServerSetting, Value, configure
 from arena.match.policy import Policy
-from arena.server.config import LADDER_SETTINGS, Config, LadderTable
+from arena.server.config import LADDER_NAME, LADDER_SETTINGS, Config, LadderTable
 from arena.server.sessions.limits import Limits
 from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError

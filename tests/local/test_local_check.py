@@ -237,10 +237,29 @@ def test_what_is_asked_wrongly_is_said() -> None:
     assert "there is no check 'wings'; arena check --list shows them" in unknown.stderr
 
 
-def test_a_check_has_the_default_ladders_only() -> None:
-    unknown = arena("check", "--ladder", "sixth_sense-slow", "--", "bot")
-    assert unknown.exit_code == 2
-    assert "there is no ladder 'sixth_sense-slow' in a check, only the default ones: " in unknown.stderr
+def test_a_name_that_no_ladder_can_have_is_refused() -> None:
+    wrong = arena("check", "--ladder", "Slow room", "--", "bot")
+    assert wrong.exit_code == 2
+    assert "no ladder can have the name 'Slow room': " in wrong.stderr
+
+
+@pytest.mark.process
+def test_a_bot_plays_on_a_further_ladder(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text(
+        "from arena_client import Bot, conduct_of\n"
+        "from arena_client.command import main\n"
+        "class Slow(Bot):\n"
+        "    games = ('nullern', 'sixth_sense')\n"
+        "    def on_match_start(self, start):\n"
+        "        limits = conduct_of(self.welcome, start).soft_limit_ms, self.welcome.conduct.soft_limit_ms\n"
+        "        assert (start.ladder, start.game, *limits) == ('slow', 'nullern', 2000, 1000)\n"
+        "    def decide(self, decision):\n"
+        "        assert decision.soft_ms > 1000\n"
+        "        return decision.legal[0]\n"
+        "main(Slow, None)\n"
+    )
+    all_is_well([sys.executable, str(bot), *SDK], "--ladder", "slow", "--only", "games")
 
 
 @pytest.mark.process

@@ -8,7 +8,6 @@ Keys are the names of the settings; those of `Limits`, `Policy` and `TransportSe
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arena.cli.game_options import check_ladder, parse_ladders
 from arena.cli.operate.settings import SETTINGS, TABLES, TITLES, ServerSetting, SettingError, Value
-from arena.server.config import LADDER_SETTINGS, LadderTable
+from arena.server.config import LADDER_NAME, LADDER_SETTINGS, LadderTable
 from engine.game import Option, OptionError, option_text
 from engine.registry import GAMES
 
@@ -32,7 +31,6 @@ GAME_TABLE: Final = "games"
 LADDER_TABLES: Final = "ladders"
 LADDER_KEYS: Final = tuple(each.name for each in fields(LadderTable))
 """The keys of a table of `LADDER_TABLES`."""
-LADDER_NAME: Final = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 
 
 class ConfigFileError(ValueError):

@@ -37,7 +37,8 @@ NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
     "ladders",
     metavar="NAME",
     multiple=True,
-    help="Put this name into ARENA_LADDERS; the bot's hello must have it; repeatable.",
+    help="Put this name into ARENA_LADDERS; the bot's hello must have it; repeatable. A name that no game has is a "
+    "ladder of the bot's first game, with another clock.",
 )
 @click.option(
     "--conversations",
@@ -77,11 +78,10 @@ def command(
     """
     from arena.local.check.check import CONNECTED
     from arena.local.check.checks import CHECKS, with_needs
-    from engine.registry import GAMES
+    from arena.server.config import LADDER_NAME
 
-    if missing := [name for name in ladders if name not in GAMES]:
-        text = f"there is no ladder {missing[0]!r} in a check, only the default ones: {', '.join(GAMES)}"
-        raise click.UsageError(text)
+    if wrong := [name for name in ladders if not LADDER_NAME.fullmatch(name)]:
+        raise click.UsageError(f"no ladder can have the name {wrong[0]!r}: 1 to 40 of a-z, 0-9, '-' and '_'")
     known = CHECKS if conversations is None else {each.name: each for each in _read(conversations)}
     if unknown := [name for name in only if name not in known]:
         raise click.UsageError(f"there is no check {unknown[0]!r}; arena check --list shows them")

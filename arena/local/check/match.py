@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -17,9 +18,10 @@ import trio
 from arena.house import HOUSE_BOTS, title
 from arena.match.policy import Policy
 from arena.replay.header import Header, MatchKind, SeatedBot
-from arena.server.config import Config, LadderTable
+from arena.server.config import Config, LadderSettings, LadderTable
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
+from arena.server.sessions.admission import on_its_ladders
 from arena.server.sessions.messages import Answer, BotMessage, Hello, MatchOver, MessageCodec, Outgoing
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from arena.server.sessions.session import Session
@@ -45,7 +47,8 @@ LIMITS: Final = ReadyLimits(answer=30.0, offer=math.inf, seat=math.inf)
 """Limits under which no seat is offered to other bots."""
 CONFIG: Final = Config(tuple(LadderTable(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
 """The configuration of a server, except for its time bank."""
-LADDERS: Final = {ladder.name: ladder for ladder in CONFIG.ladders}
+FURTHER_POLICY: Final = {"soft_limit": 2 * POLICY.soft_limit}
+"""The limit of a further ladder, which differs from that of the default ladders."""
 FIRST_MATCH: Final = 1 << 40
 """First match number: beyond 32 bits."""
 
@@ -123,9 +126,19 @@ class Matches:
     """Creates the bot's matches, with the same seeds in every run."""
 
     def __init__(
-        self, pool: WorkerPool, journal: Journal, timers: Timers, log: CheckLog, nursery: trio.Nursery
+        self,
+        pool: WorkerPool,
+        journal: Journal,
+        timers: Timers,
+        log: CheckLog,
+        nursery: trio.Nursery,
+        ladders: Sequence[str] = (),
     ) -> None:
+        """`ladders`: the names of ladders that the bot may name, besides the default ones."""
         self.all: list[CheckedMatch] = []
+        self.config = CONFIG
+        """The configuration with the ladders that the latest hello names."""
+        self._further = {*ladders} - {*GAMES}
         self._log = log
         self._ended: list[MatchOver] = []
         """The bot's reports, in the order of their log leaves."""
@@ -134,6 +147,27 @@ class Matches:
         self._timers = timers
         self._nursery = nursery
         self._numbers = count(FIRST_MATCH)
+
+    def offer_ladders(self, hello: Hello) -> Hello:
+        """Have the ladders that a hello names: of its names that no game has, further ladders of its first game.
+
+        Return the hello with only the games of these ladders.
+
+        Raises: Closed: The bot does not play the game of a default ladder that it names.
+        """
+        game = next((GAMES[name] for name in hello.games if name in GAMES), None)
+        tables: list[LadderTable] = []
+        if game is not None:
+            further = [name for name in hello.ladders if name in self._further]
+            tables = [LadderTable(game, tuple(game.seats), name=name, policy=FURTHER_POLICY) for name in further]
+        self.config = replace(CONFIG, ladder_tables=(*CONFIG.ladder_tables, *tables))
+        return on_its_ladders(hello, {ladder.name: ladder.game.name for ladder in self.config.ladders})
+
+    def _ladder(self, bot: BotPlayer, game: str) -> LadderSettings:
+        """Return the first ladder of a game on which the bot plays."""
+        names = bot.session.hello.ladders if bot.session is not None else ()
+        ladders = [each for each in self.config.ladders if each.game.name == game]
+        return next((each for each in ladders if each.name in names), ladders[0])
 
     def invite(
         self,
@@ -156,7 +190,7 @@ class Matches:
             players[(seat + after) % seats] = other
         match_id = next(self._numbers)
         ready_check = ReadyCheck(
-            LADDERS[game],
+            self._ladder(bot, game),
             players,
             hashlib.sha256(match_id.to_bytes(8)).digest(),
             trio.current_time(),
@@ -210,7 +244,8 @@ class Matches:
 
     def _drive(self, match: CheckedMatch) -> MatchDriver:
         ready_check = match.ready_check
-        game, players = ready_check.ladder.game, ready_check.players
+        ladder, players = ready_check.ladder, ready_check.players
+        game = ladder.game
         stand_in = HOUSE_BOTS[game.name][0]
         header = Header(
             match_id=match.match_id,
@@ -221,11 +256,12 @@ class Matches:
             commitment=ready_check.commitment,
             nonces=tuple(bytes(NONCE_BYTES) for _ in players),
             stand_in=title(stand_in),
-            policy=POLICY,
+            policy=ladder.policy,
             started=0,
             server=__version__,
             kind=ready_check.kind,
             offers=ready_check.offers,
+            ladder=ladder.further_name,
         )
         return MatchDriver(
             header.new_match(),

@@ -24,7 +24,6 @@ from arena.local.check.wire import Wire
 from arena.local.server.host import beat, let_play, new_token
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
-from arena.server.sessions.admission import on_its_ladders
 from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.server.workers.pool import WorkerPool
@@ -50,11 +49,12 @@ TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 class CheckServer:
     """The accounts, the one connected bot, and the messages on each of its streams."""
 
-    def __init__(self, journal: Journal, nursery: trio.Nursery) -> None:
+    def __init__(self, journal: Journal, nursery: trio.Nursery, ladders: Sequence[str] = ()) -> None:
+        """`ladders`: the names of ladders that the bot may name, besides the default ones."""
         self.turns = Turns(journal.commit, 1.0)
         self.timers = Timers()
         self.log = CheckLog()
-        self.matches = Matches(WorkerPool(0, self.turns), journal, self.timers, self.log, nursery)
+        self.matches = Matches(WorkerPool(0, self.turns), journal, self.timers, self.log, nursery, ladders)
         self.names: dict[str, str] = {}
         """Names by token."""
         self.registrations: list[bots_pb2.RegisterBotRequest] = []
@@ -157,7 +157,7 @@ class CheckServer:
             if message is None:
                 raise PeerVanished
             try:
-                hello = on_its_ladders(decode_hello(message), {name: name for name in GAMES})
+                hello = self.matches.offer_ladders(decode_hello(message))
                 if not any(name in GAMES for name in hello.games):
                     text = f"this server plays {', '.join(GAMES)}; the bot asked for {', '.join(hello.games)}"
                     raise Closed(Reason.NO_SUCH_GAME, text)
@@ -182,7 +182,15 @@ class CheckServer:
         games = [GAMES[game] for game in wire.hello.games if game in GAMES]
         past = self.matches.ended_after(wire.hello.reports_after)
         await let_play(
-            bot, wire, PROTOBUF, wire.hello, games, CONFIG, self.turns, log_state=self.log.state, reports=past
+            bot,
+            wire,
+            PROTOBUF,
+            wire.hello,
+            games,
+            self.matches.config,
+            self.turns,
+            log_state=self.log.state,
+            reports=past,
         )
 
 

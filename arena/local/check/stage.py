@@ -105,7 +105,7 @@ async def open_stage(
     shared = folder / SHARED
     shared.mkdir(mode=0o700)
     async with trio.open_nursery() as nursery:
-        server = CheckServer(journal, nursery)
+        server = CheckServer(journal, nursery, ladders)
         relay = Relay(await nursery.start(server.run), nursery, None if sandbox is None else (shared, sandbox))
         await relay.up()
         stage = Stage(command, folder, server, relay, sandbox, ladders)

@@ -76,12 +76,12 @@ LANGUAGES: Final = {
     ".ts": "ts",
     ".yaml": "yaml",
 }
-"""By suffix of a file, the name that Pygments has for its language."""
+"""Pygments' names of languages, by the suffix of a file."""
 REPAIRS: Final = {
     'class="caption" role="heading"': r'\g<0> aria-level="2"',
     '<aside class="sidebar-drawer"': r'\g<0> aria-label="Pages"',
     '<aside class="toc-drawer[^"]*"': r'\g<0> aria-label="On this page"',
-    '<pre(?=>)|<div class="table-wrapper[^"]*"': r'\g<0> tabindex="0"',  # a keyboard scrolls what has the focus
+    '<pre(?=>)|<div class="table-wrapper[^"]*"': r'\g<0> tabindex="0"',  # the keyboard scrolls what has the focus
     "<th([^>]*)><p></p></th>": r"<td\1></td>",
     r'(searchText = document\.createElement\(")h2': r"\1h1",
 }

@@ -45,7 +45,7 @@ LONGEST: Final = 45
 
 
 class Fault(NamedTuple):
-    """A place in the prose and what is wrong there."""
+    """A place in the prose, and its fault."""
 
     place: str
     text: str

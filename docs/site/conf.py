@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 SOURCE = Path(__file__).parents[2] / "build" / "docs" / "source"
-"""What `tools/documentation.py` writes for Sphinx."""
+"""The metadata that `tools/documentation.py` writes for Sphinx."""
 
 project = "Arena"
 version = release = __version__

@@ -1,9 +1,9 @@
-"""The trained network as a bot: all decisions that are due go through it in one pass.
+"""The trained network as a bot: all open decisions go through it in one pass.
 
     python examples/learner/train.py
     python examples/learner/bot.py --server 127.0.0.1:50051
 
-It was trained for two; at larger tables it plays by the rules of the sample.
+The network is trained for two seats; at larger tables the bot plays by the rules of the sample.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ HERE: Final = Path(__file__).parent
 NETWORK: Final = "trained/network.npz"
 """The file that train.py writes, beside this file."""
 SEATS: Final = 2
-"""The game for which it was trained."""
+"""Number of seats for which the network is trained."""
 TOGETHER: Final = 64
-"""Decisions that go through the network at once: one comes of each match, and of half of a bot's matches at most."""
+"""Maximum number of decisions in one pass: one of each match, and of at most half of a bot's matches."""
 
 
 class LearnerBot(Bot):
@@ -46,7 +46,10 @@ class LearnerBot(Bot):
         self._rules = RuleBot()
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-        """Choose for all decisions at once, those of larger tables apart; `ObservationError` for another game."""
+        """Choose for all decisions at once; decisions at larger tables are made separately.
+
+        Raises: ObservationError: a decision of another game.
+        """
         chosen: dict[int, int] = {}
         known: dict[int, NullernView] = {}
         for row, decision in enumerate(decisions):

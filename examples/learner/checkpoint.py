@@ -1,7 +1,7 @@
 """The state of training, from which it continues after any end: two sets of weights, Adam's means, and the progress.
 
-A checkpoint is one file of numpy's, `training.npz`, written under another name and then renamed. After a kill there is
-the old file or the new one, never half of one.
+A checkpoint is one file in numpy's format, `training.npz`, written under another name and then renamed. So a kill
+leaves the old file or the new one, never half of one.
 """
 
 from __future__ import annotations
@@ -21,26 +21,31 @@ _FORMAT: Final = 1
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is incomplete, or of another training; the message says which, and the remedy."""
+    """Raised if a checkpoint is incomplete or belongs to another training. The message says which, and gives the
+    remedy.
+    """
 
 
 class Checkpoint(NamedTuple):
-    """Training between two batches."""
+    """The state of training between two batches."""
 
     weights: Weights
     before: Weights
-    """The weights one batch earlier: with these the next batch is played."""
+    """The weights one batch earlier, with which the next batch is played."""
     adam: Adam
     batches: int
-    """Batches learned from."""
+    """Number of batches learned so far."""
     seconds: float
     """Processor time of playing and learning so far."""
     curve: list[dict[str, Any]]
-    """What was measured on the way: `strength.Strength` as fields, with batches and seconds."""
+    """Measurements so far: the fields of `strength.Strength`, with batches and seconds."""
 
 
 def save(checkpoint: Checkpoint, about: dict[str, Any], folder: Path) -> None:
-    """Write it into a folder, `about` (what the training was asked for) along with it. OSError."""
+    """Write a checkpoint into a folder, together with `about`, the arguments of the training.
+
+    Raises: OSError.
+    """
     arrays = {
         f"{name}_{number}": array
         for name, group in (
@@ -70,10 +75,9 @@ def save(checkpoint: Checkpoint, about: dict[str, Any], folder: Path) -> None:
 
 
 def load(folder: Path, about: dict[str, Any], size: int, choices: int) -> Checkpoint | None:
-    """Return what `save` wrote into a folder; None where there is nothing.
+    """Return the checkpoint in a folder; None if there is none.
 
-    Raises CheckpointError for a file that is no whole checkpoint, and for one of a training that was asked for
-    something else, or whose network does not fit.
+    Raises: CheckpointError: the file is incomplete, or of a training with other arguments, or its network does not fit.
     """
     file = folder / FILE
     if not file.exists():

@@ -1,4 +1,4 @@
-"""Strength over time as a picture: a line for each opponent, with the 95 % interval of each measurement."""
+"""The strength over time as a picture: a line for each opponent, with the 95 % interval of each measurement."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ WIDTH: Final = 720
 HEIGHT: Final = 300
 LEFT, RIGHT, TOP, BOTTOM = 48, 130, 12, 40
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
-"""Colours that the colour-blind tell apart (Okabe and Ito, 2008)."""
+"""Colours that colour-blind people can distinguish (Okabe and Ito, 2008)."""
 
 
 def draw(curve: Sequence[Mapping[str, Any]]) -> str:
-    """Return the SVG of a checkpoint's curve; ValueError where nothing was measured."""
+    """Return the SVG of a checkpoint's curve.
+
+    Raises: ValueError: there are no measurements.
+    """
     if not curve:
         raise ValueError("nothing was measured: train for as many batches as are between two measurements")
     longest = max(each["seconds"] for each in curve)

@@ -1,7 +1,7 @@
-"""What the network sees of Nullern and what it may choose: trump comes first, and the plain colours are one.
+"""The network's inputs and choices for Nullern: trump comes first, and the plain colours count as one.
 
-A card of a plain colour is worth the same in each of them, so 80 cards are 40 kinds: trump 1 to 20, plain 1 to 20. All
-functions take arrays of many decisions at once, as `VectorEnv` has them.
+A card has the same worth in each plain colour, so 80 cards are 40 kinds: trump 1 to 20, plain 1 to 20. All functions
+take arrays of many decisions at once, like `VectorEnv`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ GAME: Final = GAMES["nullern"]
 CARDS: Final = len(GAME.cards)
 ACTIONS: Final = len(GAME.actions)
 KINDS: Final = 2 * COLOUR_SIZE
-"""Trump by value, then plain cards by value."""
+"""Number of kinds: trumps by value, then plain cards by value."""
 CHOICES: Final = KINDS + ACTIONS - BLIND
-"""A kind to play, the blind card, or a bid."""
+"""Number of choices: a kind to play, the blind card, or a bid."""
 _BIDS: Final = HIGHEST_BID + 1
 _POINTS: Final = 100
 _ROUNDS: Final = 20
@@ -28,18 +28,23 @@ _HUPFER: Final = 5
 
 
 class ObservationError(ValueError):
-    """Numbers that are no observation of this game at this table; the message names the expected form."""
+    """Raised for numbers that are not an observation of this game at this table. The message states the expected
+    form.
+    """
 
 
 class IllegalMaskError(ValueError):
-    """Masks that fit no choice of this game; the message says which and why."""
+    """Raised for masks that fit no choice of this game. The message names the mask and the reason."""
 
 
 class Encoding:
-    """Observations of a table, turned into what the network takes, and its choices into actions."""
+    """Converts observations of a table into inputs of the network, and its choices into actions."""
 
     def __init__(self, seats: int = 2) -> None:
-        """Look up where the fields are; `engine.game.OptionError` is not raised: ObservationError for other seats."""
+        """Look up the positions of the fields.
+
+        Raises: ObservationError: the game has no table with this number of seats.
+        """
         if seats not in GAME.seats:
             raise ObservationError(f"{GAME.title} is for {GAME.seats[0]} to {GAME.seats[-1]} seats, not {seats}")
         fields = GAME.observation(seats)
@@ -49,12 +54,12 @@ class Encoding:
         self._at = {field.name: slice(field.offset, field.offset + field.size) for field in fields}
         blank = np.zeros((1, self.numbers), np.float32)
         self.size = self.features(blank).shape[1]
-        """Length of what the network takes."""
+        """Length of the network's input."""
 
     def features(self, observations: Array) -> Array:
-        """Return what the network takes [decisions, size], float32, for float32 observations [decisions, numbers].
+        """Convert observations [decisions, numbers], float32, to inputs of the network [decisions, size], float32.
 
-        Raises ObservationError for an array of another shape or type.
+        Raises: ObservationError: the array has another shape or type.
         """
         self._check(observations)
         count, seats = len(observations), self.seats
@@ -85,9 +90,9 @@ class Encoding:
         return np.concatenate([part.reshape(count, -1).astype(np.float32) for part in parts], axis=1)
 
     def choices(self, observations: Array, masks: Array) -> Array:
-        """Return which choices are open [decisions, choices], bool, for masks of actions [decisions, actions].
+        """Return the open choices [decisions, choices], bool, for masks of actions [decisions, actions].
 
-        Raises IllegalMaskError for masks of another shape, and for one that allows nothing.
+        Raises: IllegalMaskError: the masks have another shape, or one of them allows nothing.
         """
         if masks.shape != (len(observations), ACTIONS):
             raise IllegalMaskError(
@@ -101,9 +106,9 @@ class Encoding:
         return open_
 
     def actions(self, observations: Array, masks: Array, chosen: Array) -> Array:
-        """Return the actions [decisions], int64, of what was chosen; of several plain cards alike the first.
+        """Return the actions [decisions], int64, for the chosen kinds; of equal plain cards, the first.
 
-        Raises IllegalMaskError where a mask does not allow what was chosen.
+        Raises: IllegalMaskError: a mask does not allow the choice.
         """
         rows = np.arange(len(chosen))
         fine = self.choices(observations, masks)[rows, chosen]
@@ -129,9 +134,9 @@ class Encoding:
         return found
 
     def standings(self, observations: Array, seats: Array) -> Array:
-        """Return the points before the round by decision and seat [decisions, seats], Hupfers deducted.
+        """Return the points before the round by decision and seat [decisions, seats], with Hupfers deducted.
 
-        `seats` is who looks, by decision: seats are counted from it in observations, here from 0.
+        `seats`: the observing seat of each decision. Observations count seats from it; here they are counted from 0.
         """
         points = np.rint(observations[:, self._at["scores"]] * _POINTS)
         points = points - _HUPFER * np.rint(observations[:, self._at["hupfers"]] * _ROUNDS)
@@ -154,13 +159,15 @@ class Encoding:
 
 
 def _kinds(cards: Array, trump: Array) -> Array:
-    """Return how many cards of each kind there are [decisions, kinds], of cards [decisions, colours, values]."""
+    """Count the cards of each kind [decisions, kinds], given cards [decisions, colours, values]."""
     trumps = cards[np.arange(len(cards)), trump]
     return np.concatenate([trumps, cards.sum(1) - trumps], axis=1)
 
 
 def _above(unseen: Array) -> Array:
-    """Return by kind how many unseen cards are higher [decisions, kinds]: trumps, and for plain cards plain ones."""
+    """Return by kind the number of higher unseen cards [decisions, kinds]: of trumps, and for plain cards of plain
+    ones.
+    """
     trumps, plain = unseen[:, :COLOUR_SIZE], unseen[:, COLOUR_SIZE:]
     higher = [np.cumsum(part[:, ::-1], axis=1)[:, ::-1] - part for part in (trumps, plain)]
     higher[1] = higher[1] + trumps.sum(1, keepdims=True)

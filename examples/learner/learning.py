@@ -1,7 +1,7 @@
-"""Proximal policy optimisation (Schulman and others, 2017): a batch of decisions changes the weights.
+"""Proximal policy optimisation (Schulman and others, 2017): the weights change with each batch of decisions.
 
-A choice that led to more than the network expected becomes likelier, one that led to less becomes rarer. The change of
-one batch is limited, so that the expectations stay valid.
+A choice that led to more than the network expected becomes likelier, and one that led to less becomes rarer. The change
+for one batch is limited, so that the expectations stay valid.
 """
 
 from __future__ import annotations
@@ -16,39 +16,40 @@ from engine.adapters.vector_env import MaskError
 
 
 class Settings(NamedTuple):
-    """How fast to learn."""
+    """The settings of learning."""
 
     rate: float = 1e-3
-    """Length of Adam's steps at the beginning; it falls to a tenth."""
+    """Initial length of Adam's steps; it falls to a tenth."""
     clip: float = 0.2
-    """How far a chance may move from what it was when the choice was made, as a part of it."""
+    """Maximum change of a choice's probability since the choice was made, as a fraction."""
     wander: float = 0.01
-    """Weight of the entropy, which keeps the network trying; it falls to a tenth, too."""
+    """Weight of the entropy, which keeps the network exploring; it falls to a tenth, too."""
     worth: float = 0.5
     """Weight of the error of the estimated values of positions."""
     passes: int = 2
     """Number of passes through each batch."""
     part: int = 1024
-    """Decisions of one step."""
+    """Number of decisions in one step."""
     longest: float = 0.5
-    """Length at which gradients are cut."""
+    """Length to which longer gradients are cut."""
 
 
 class Learned(NamedTuple):
-    """How a batch went."""
+    """Figures of a learned batch."""
 
     results: float
     """Mean square of the results, in parts of `SCALE`."""
     unexplained: float
-    """Part of it that the network did not expect."""
+    """The share of it that the network did not expect."""
     entropy: float
-    """Mean of the choices, in nats."""
+    """Mean entropy of the choices, in nats."""
 
 
 def learn(weights: Weights, adam: Adam, batch: Batch, settings: Settings, done: float, seed: int) -> Learned:
-    """Change the weights; `done` is how much of the whole training is over, 0 to 1, and the order is the seed's.
+    """Change the weights. `done`: the finished share of the whole training, from 0 to 1; `seed` determines the
+    order.
 
-    Raises MaskError for a batch in which something was chosen that was not open.
+    Raises: MaskError: the batch contains a choice that was not open.
     """
     count = len(batch.chosen)
     if not batch.open[np.arange(count), batch.chosen].all():
@@ -77,13 +78,13 @@ def _step(
     settings: Settings,
     falling: float,
 ) -> float:
-    """Take one step for some decisions; the mean entropy."""
+    """Take one step for some decisions; return the mean entropy."""
     count = np.float32(len(rows))
     said = answer(weights, batch.features[rows], batch.open[rows])
     chances = np.exp(said.log_chances)
     numbers, chosen = np.arange(len(rows)), batch.chosen[rows]
     ratio = np.exp(said.log_chances[numbers, chosen] - batch.log_chances[rows])
-    # Where the clipped term is the smaller one, the loss does not depend on the weights.
+    # If the clipped term is the smaller one, the loss does not depend on the weights.
     free = np.where(gains > 0, ratio < 1 + settings.clip, ratio > 1 - settings.clip)
     by_chosen = -gains * ratio * free
     by_preference = -chances * by_chosen[:, None]

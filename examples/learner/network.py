@@ -1,6 +1,6 @@
-"""A small network in numpy: two hidden layers, a preference for every choice, and what the position is worth.
+"""A small network in numpy: two hidden layers, a preference for every choice, and the value of the position.
 
-Gradients are by hand, the step is Adam's (Kingma and Ba, 2015, algorithm 1). Everything is float32.
+Gradients are written by hand; the step is Adam's (Kingma and Ba, 2015, algorithm 1). All numbers are float32.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Weights: TypeAlias = list[Array]
 LAYERS: Final = 3
 SHUT: Final = np.float32(-1e9)
-"""The preference for what may not be chosen."""
+"""The preference for a choice that is not open."""
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class NetworkError(ValueError):
-    """Weights that do not fit each other or their input; the message says which."""
+    """Raised for weights that do not fit each other or their input. The message says which."""
 
 
 class Answer(NamedTuple):
-    """What the network says of decisions."""
+    """The network's answer to some decisions."""
 
     log_chances: Array
-    """By decision and choice, the logarithm of the chance to take it [decisions, choices]."""
+    """Logarithm of the probability of each choice [decisions, choices]."""
     worths: Array
-    """By decision, what the round will bring in parts of `selfplay.SCALE` [decisions]."""
+    """Expected result of the round, in units of `selfplay.SCALE` [decisions]."""
     layers: tuple[Array, ...]
-    """What each layer was given, for the gradient."""
+    """The input of each layer, for the gradient."""
 
 
 def new_weights(random: np.random.Generator, size: int, hidden: int, choices: int) -> Weights:
-    """Return weights to begin with: He's for the hidden layers, small ones for the last."""
+    """Return initial weights: He's for the hidden layers, small ones for the last."""
     widths = (size, hidden, hidden, choices + 1)
     found: Weights = []
     for layer in range(LAYERS):
@@ -44,7 +44,10 @@ def new_weights(random: np.random.Generator, size: int, hidden: int, choices: in
 
 
 def check_weights(weights: Weights, size: int, choices: int) -> None:
-    """Check that weights are a network with given numbers of inputs and choices. Raises: NetworkError."""
+    """Check that weights form a network with these numbers of inputs and choices.
+
+    Raises: NetworkError.
+    """
     shapes = [each.shape for each in weights]
     hidden = shapes[0][-1] if shapes and len(shapes[0]) == 2 else 0
     wanted = [(size, hidden), (hidden,), (hidden, hidden), (hidden,), (hidden, choices + 1), (choices + 1,)]
@@ -55,7 +58,7 @@ def check_weights(weights: Weights, size: int, choices: int) -> None:
 
 
 def answer(weights: Weights, features: Array, open_: Array) -> Answer:
-    """Run decisions through the network: features [decisions, size], what is open [decisions, choices]."""
+    """Run decisions through the network: features [decisions, size], open choices [decisions, choices]."""
     layers = [features]
     for layer in range(LAYERS - 1):
         layers.append(np.maximum(layers[-1] @ weights[2 * layer] + weights[2 * layer + 1], 0))
@@ -67,7 +70,7 @@ def answer(weights: Weights, features: Array, open_: Array) -> Answer:
 
 
 def gradient(weights: Weights, layers: tuple[Array, ...], by_preference: Array, by_worth: Array) -> Weights:
-    """Return the gradient of a loss by the weights, from that by what the last layer gave."""
+    """Return the gradient of a loss with respect to the weights, given that with respect to the last layer's output."""
     back = np.concatenate([by_preference, by_worth[:, None]], axis=1)
     found: Weights = []
     for layer in reversed(range(LAYERS)):
@@ -78,7 +81,7 @@ def gradient(weights: Weights, layers: tuple[Array, ...], by_preference: Array, 
 
 
 class Adam:
-    """The steps so far: means of gradients and of their squares."""
+    """The state of Adam: means of gradients and of their squares."""
 
     def __init__(self, weights: Weights) -> None:
         self.steps = 0

@@ -1,4 +1,4 @@
-"""Self-play in a process of its own, so that one core plays while the other learns."""
+"""Self-play in a separate process, so that one core plays while the other learns."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from selfplay import Batch, play
 
 
 class PlayerDiedError(RuntimeError):
-    """The process that plays ended unasked."""
+    """Raised if the playing process has ended unexpectedly."""
 
 
 class Player:
-    """Plays what it is asked to: here at once when it is fetched, or in a process meanwhile. Close it in the end."""
+    """Plays the requested matches: in this process when they are fetched, or in a separate process meanwhile. Close
+    it at the end.
+    """
 
     def __init__(self, games: int, seats: int, *, beside: bool) -> None:
-        """`beside`: in a process, which ends with this one, however that ends."""
+        """`beside`: play in a separate process, which ends with this one in any case."""
         self._table = games, seats
         self._asked: list[tuple[Weights, int]] = []
         self._pipe: Connection | None = None
@@ -32,7 +34,7 @@ class Player:
             its.close()
 
     def ask(self, weights: Weights, seed: int) -> None:
-        """Ask for matches; the weights may change as soon as this returns."""
+        """Request matches; the weights may change as soon as this returns."""
         if self._pipe is None:
             self._asked.append(([each.copy() for each in weights], seed))
             return
@@ -42,7 +44,10 @@ class Player:
             raise self._died() from error
 
     def fetch(self) -> Batch:
-        """Return what was asked for first. PlayerDiedError."""
+        """Return the oldest requested batch.
+
+        Raises: PlayerDiedError.
+        """
         if self._pipe is None:
             weights, seed = self._asked.pop(0)
             return play(weights, seed, *self._table)
@@ -67,11 +72,12 @@ class Player:
 
 
 def _serve(pipe: Connection, games: int, seats: int) -> None:
-    """Play what is asked for until the other end of the pipe is gone.
+    """Play the requested matches until the other end of the pipe is closed.
 
-    A thread listens meanwhile: the parent asks for more while this sends, and a pipe holds neither.
+    A thread receives requests meanwhile: the parent sends further ones while this process sends a batch, and both are
+    larger than the pipe.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when it is over
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
     asked: SimpleQueue[tuple[Weights, int] | None] = SimpleQueue()
     Thread(target=_listen, args=(pipe, asked), daemon=True).start()
     while (each := asked.get()) is not None:

@@ -1,6 +1,6 @@
-"""Whole matches of the network against itself on the vectorised environment, with the result of every decision.
+"""Whole matches of the network against itself in the vectorised environment, with the result of every decision.
 
-A decision's result is the seat's points of the round minus the mean of the others. A Hupfer counts with its price at
+A decision's result is the seat's points of the round minus the mean of the others'. A Hupfer counts with its cost at
 the end of the match. Decisions without a choice are made but not stored, because they teach nothing.
 """
 
@@ -16,28 +16,31 @@ from network import Weights, answer
 from engine.adapters.vector_env import VectorEnv
 
 SCALE: Final = 20.0
-"""Points that count as 1: a bid of none that comes true."""
+"""Number of points that count as 1: those of a fulfilled bid of 0."""
 
 
 class Batch(NamedTuple):
-    """Decisions of some matches, in no order that matters."""
+    """Decisions of some matches, in any order."""
 
     features: Array
     """[decisions, numbers], float32."""
     open: Array
-    """What could be chosen [decisions, choices], bool."""
+    """Open choices [decisions, choices], bool."""
     chosen: Array
     """[decisions], int64."""
     log_chances: Array
-    """The logarithm of the chance that the choice had [decisions], float32."""
+    """Logarithm of the probability that the choice had [decisions], float32."""
     results: Array
-    """What the round brought, in parts of `SCALE` [decisions], float32."""
+    """Results of the round, in units of `SCALE` [decisions], float32."""
     seconds: float
-    """Processor time that playing took."""
+    """Processor time of playing, in seconds."""
 
 
 def play(weights: Weights, seed: int, games: int, seats: int) -> Batch:
-    """Play so many matches to their end; the same for the same arguments. `SeedError` for a seed out of range."""
+    """Play a number of matches to their end; equal arguments give equal matches.
+
+    Raises: SeedError: the seed is out of range.
+    """
     began = process_time()
     encoding, env = Encoding(seats), VectorEnv("nullern", seats, games)
     asked = env.reset(seed)
@@ -71,6 +74,6 @@ def play(weights: Weights, seed: int, games: int, seats: int) -> Batch:
 
 
 def drawn(log_chances: Array, chance: np.random.Generator) -> Array:
-    """Return a choice for each decision [decisions], drawn with these chances [decisions, choices]."""
+    """Draw a choice for each decision [decisions] with these probabilities [decisions, choices]."""
     found: Array = (log_chances + chance.gumbel(size=log_chances.shape)).argmax(1)
     return found

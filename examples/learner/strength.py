@@ -1,7 +1,7 @@
-"""How strong the network is: whole matches for two against a house bot or the sample that goes by rules.
+"""The strength of the network, from whole matches for two against a house bot or the rule sample.
 
-Every deal is played twice, with exchanged seats, by what the network likes best. All matches go on together, so that
-the network is asked about many decisions at once.
+Every deal is played twice, with exchanged seats, and the network makes the choice that it prefers. All matches run
+together, so that the network gets many decisions at once.
 """
 
 from __future__ import annotations
@@ -23,27 +23,30 @@ from engine.deal import SeededDecks
 from engine.game import SeatView
 
 Opponent: TypeAlias = Callable[[SeatView, Sequence[int], bytes], int]
-"""Chooses for a view one of the legal actions, with 32 bytes of chance."""
+"""A function that chooses one of the legal actions for a view, with 32 random bytes."""
 RULES: Final = "rules"
 OPPONENTS: Final = ("house-random", "house-careful", "house-counter", RULES)
 INTERVAL: Final = 1.96
 
 
 class Strength(NamedTuple):
-    """How matches against an opponent went."""
+    """The results of matches against an opponent."""
 
     opponent: str
     matches: int
     won: float
-    """Share of the matches, ties halved."""
+    """Share of matches won; ties count half."""
     interval: float
-    """Half of its 95 % interval over deals."""
+    """Half the width of its 95 % interval over deals."""
     points: float
-    """Mean points more than the other's, a match."""
+    """Mean difference in points per match."""
 
 
 def opponent(name: str) -> Opponent:
-    """Return a house bot by its name, or the sample as "rules"; `UnknownBotError` for any other."""
+    """Return a house bot by its name, or the rule sample for "rules".
+
+    Raises: UnknownBotError.
+    """
     if name == RULES:
         return _rules()
     try:
@@ -53,7 +56,7 @@ def opponent(name: str) -> Opponent:
 
 
 def strength(weights: Weights, name: str, deals: int) -> Strength:
-    """Play a number of deals, two at least, with both seatings; equal arguments give equal results."""
+    """Play a number of deals, at least two, with both seatings; equal arguments give equal results."""
     if deals < 2:
         raise ValueError(f"an interval takes 2 deals or more, not {deals}")
     other = opponent(name)
@@ -87,14 +90,14 @@ def no_masks(decisions: int) -> Array:
 
 
 def best(weights: Weights, encoding: Encoding, observations: Array, masks: Array) -> list[int]:
-    """Return for each decision the action that the network likes best, all in one pass."""
+    """Return for each decision the action that the network prefers, all in one pass."""
     said = answer(weights, encoding.features(observations), encoding.choices(observations, masks))
     found: list[int] = encoding.actions(observations, masks, said.log_chances.argmax(1)).tolist()
     return found
 
 
 def _rules() -> Opponent:
-    """The sample, shown what a server would show it."""
+    """Return the rule sample as an opponent; it gets the messages that a server would send."""
     bot = RuleBot()
     cards = tuple(Card(card.name, card.colour, tuple(card.values)) for card in GAME.cards)
     actions = tuple(Action(each.name, each.kind, each.card, each.value, each.place) for each in GAME.actions)

@@ -1,17 +1,17 @@
-"""Train a network to play Nullern for two, from nothing, by playing against itself; start again to go on after any end.
+"""Train a network for Nullern for two by playing against itself. Start it again to continue after any end.
 
     python examples/learner/train.py [--batches 300] [--one-process]
 
-A process plays and another learns. The folder gets `training.npz`, from which training goes on; whenever strength is
-measured, and at the end, `network.npz`, which `bot.py` plays with, `curve.json` and its picture `curve.svg`. Quoted is
-processor time of both processes, without measuring.
+One process plays and another learns. The folder contains `training.npz`, from which training continues. Whenever the
+strength is measured, and at the end, the program writes `network.npz` for `bot.py`, `curve.json` and its picture
+`curve.svg`. The printed times are the processor time of both processes, without the measurements.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: each of the two processes has a core
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: each of the two processes has one core
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ DEFAULTS = Asked()
 def main(
     out: Path, batches: int, games: int, hidden: int, seed: int, measured: int, deals: int, one_process: bool
 ) -> None:
-    """Train and print what is measured."""
+    """Train, and print the measurements."""
     asked = Asked(batches, games, hidden, seed, measured, deals)
 
     def told(now: Checkpoint, learned: Learned | None) -> None:
@@ -74,7 +74,10 @@ def main(
 
 
 def results(now: Checkpoint, out: Path) -> None:
-    """Write what others read: the network, the curve and its picture. OSError."""
+    """Write the network, the curve and its picture.
+
+    Raises: OSError.
+    """
     out.mkdir(parents=True, exist_ok=True)
     write(now.weights, out / "network.npz")
     if now.curve:

@@ -1,7 +1,7 @@
-"""Training from its first batch to its last, by any number of starts: it goes on from its checkpoint.
+"""Training from the first batch to the last, over any number of starts: it continues from its checkpoint.
 
-Batch n is played with the weights after n − 1, while n − 1 is learned from: two cores are busy, and the result is the
-same on one. It depends on what was asked for alone, never on where training was cut.
+Batch n is played with the weights after n − 1, while batch n − 1 is learned. So two cores are busy, and the result is
+the same on one core. The result depends only on the arguments, not on where training was interrupted.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from engine.adapters.seeds import settled_seed
 
 
 class Asked(NamedTuple):
-    """What a training is asked for; its result depends on nothing else."""
+    """The arguments of a training, which alone determine its result."""
 
     batches: int = 300
     games: int = 128
-    """Matches of a batch, played together."""
+    """Number of matches in a batch, which are played together."""
     hidden: int = 256
     """Width of the hidden layers."""
     seed: int = 1
     measured: int = 50
-    """Batches between two measurements of strength; 0 for none."""
+    """Number of batches between two measurements of strength; 0 for none."""
     deals: int = 200
-    """Deals of a measurement, each played both ways round."""
+    """Number of deals in a measurement, each played with both seatings."""
     kept: int = 10
-    """Batches between two checkpoints."""
+    """Number of batches between two checkpoints."""
     seats: int = 2
     settings: Settings = Settings()
 
     def fields(self) -> dict[str, Any]:
-        """Return it as a checkpoint has it."""
+        """Return the arguments in the form that a checkpoint stores."""
         return {**self._asdict(), "settings": dict(self.settings._asdict())}
 
 
@@ -93,7 +93,7 @@ def _beginning(asked: Asked, size: int) -> Checkpoint:
 
 
 def _next(asked: Asked, now: Checkpoint, player: Player) -> tuple[Checkpoint, Learned]:
-    """Learn from the batch that was asked for, and have the next one played meanwhile."""
+    """Learn from the requested batch while the next one is played."""
     number = now.batches
     if number + 1 < asked.batches:
         player.ask(now.weights, seed_of(asked, number + 1))

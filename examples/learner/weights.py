@@ -1,4 +1,4 @@
-"""A trained network as a file: its weights in float16, which is half as much and plays no worse."""
+"""A trained network as a file, with weights in float16: half the size, and no loss of strength."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ _NAMES: Final = tuple(f"weights_{number}" for number in range(6))
 
 
 class WeightsError(ValueError):
-    """A file that is no trained network for this game and table; the message contains the remedy."""
+    """Raised for a file that is not a trained network for this game and table. The message contains the remedy."""
 
 
 def write(weights: Weights, file: Path) -> None:
-    """Write a network, beside the file and then in its place. OSError."""
+    """Write a network beside the file and then rename it.
+
+    Raises: OSError.
+    """
     new = file.with_name(f"{file.name}.new")
     with new.open("wb") as opened:
         np.savez_compressed(opened, **dict(zip(_NAMES, (each.astype(np.float16) for each in weights), strict=True)))  # type: ignore[arg-type]
@@ -26,7 +29,10 @@ def write(weights: Weights, file: Path) -> None:
 
 
 def read(file: Path, size: int) -> Weights:
-    """Read a network with a given number of inputs. Raises: WeightsError."""
+    """Read a network with a given number of inputs.
+
+    Raises: WeightsError.
+    """
     if not file.is_file():
         raise WeightsError(f"there is no file {file}: train.py writes one")
     try:

@@ -23,7 +23,7 @@ from trio_grpc.http2.proxy_protocol import networks
 
 FILES = 320
 MOMENT = 0.25
-"""Seconds."""
+"""Seconds without data after which a connection counts as silent."""
 REQUEST = b"GET %s HTTP/1.1\r\nhost: 127.0.0.1\r\n%s\r\n"
 UPGRADE = b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
 KEY = b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -81,7 +81,7 @@ WRONG = {
 
 
 def say(place: tuple[str, int], sent: bytes) -> None:
-    """Send it, and read until the server ends the connection, or nothing comes for a moment."""
+    """Send bytes; read until the server ends the connection, or sends nothing for a moment."""
     with closing(socket.create_connection(place, PATIENCE)) as connection:
         connection.settimeout(MOMENT)
         try:

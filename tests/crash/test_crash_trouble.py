@@ -1,4 +1,4 @@
-"""A disk without room and a locked database: no match is lost or changed, and play goes on when the trouble is over."""
+"""A full disk and a locked database: no match is lost or changed, and play continues when the trouble is over."""
 
 from __future__ import annotations
 

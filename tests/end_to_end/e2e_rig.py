@@ -256,7 +256,7 @@ def replay_of(address: str, match_id: int) -> bytes:
 
 
 def why(address: str, match_id: int, bot: str) -> dict[str, Any]:
-    """What `arena why` says of a bot's seat."""
+    """Return the answer of `arena why` about a bot's seat."""
     said = json.loads(shown("why", match_id, "--server", address, "--json"))
     return next(seat for seat in said["seats"] if seat["bot"] == bot)
 

@@ -24,7 +24,9 @@ def begun(data: Path, to: Path) -> subprocess.Popen[str]:
 
 
 def sound(backup: Path, data: Path, starts: bool) -> int:
-    """Restores a backup and audits it: every replay, and each ladder bit for bit. The number of finished matches."""
+    """Restore a backup and audit it: every replay, and each ladder bit for bit. Return the number of finished
+    matches.
+    """
     shown("restore", backup, "--data", data)
     found = audit(data)
     assert found.interrupted == []

@@ -19,7 +19,7 @@ PUPILS = ("ann", "bob", "cleo")
 
 
 def section(title: str) -> str:
-    """The text of a section of the page."""
+    """Return the text of a section of the page."""
     found = re.search(rf"^## {title}$(.*?)^## ", PAGE, re.DOTALL | re.MULTILINE)
     assert found is not None
     return found[1]

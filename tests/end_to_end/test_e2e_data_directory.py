@@ -101,7 +101,7 @@ NO_SOCKET = shutil.ignore_patterns("*.socket")
 
 
 def left_behind(data: Path) -> Path:
-    """A data directory with running matches, whose server was killed."""
+    """Return a data directory with running matches, whose server was killed."""
     with server(data) as arena, Crowd(arena.address) as crowd:
         all_playing(crowd, 4)
         until(lambda: crowd.bots[0].reports, "a result")
@@ -118,7 +118,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(left: Path, tmp_path: Path) -> Path:
-    """A data directory with running matches, whose server was killed, as a copy."""
+    """Return a copy of a data directory with running matches, whose server was killed."""
     return shutil.copytree(left, tmp_path / "data", ignore=NO_SOCKET)
 
 

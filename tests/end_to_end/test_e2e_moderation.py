@@ -56,7 +56,7 @@ def test_a_bot_of_the_sdk_ends_and_says_that_its_owner_is_banned(tmp_path: Path,
 
 
 def test_a_bot_of_the_sdk_that_is_deleted_is_told_to_take_another_name(tmp_path: Path, running: Server) -> None:
-    """While it is connected, when it comes back with its token, and when it registers anew."""
+    """The bot is connected, or returns with its token, or registers again."""
     file = tmp_path / "token"
     command = ("-m", "arena_client.samples.random_bot", "--name", "gone", "--token-file", str(file))
     where = ("--server", running.address)

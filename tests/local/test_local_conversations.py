@@ -1,4 +1,4 @@
-"""`arena check --conversations`: what the SDKs play in their tests, played with any program."""
+"""`arena check --conversations`: the conversations of the SDKs' tests, played with any program."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class PastSeat:
 
 @dataclass(slots=True)
 class AskingCost:
-    """The cost of asking."""
+    """Totals of the questions that a bot was asked."""
 
     decisions: int = 0
     """Number of questions to the bot, repetitions included."""
@@ -237,7 +237,7 @@ def _hear(
             done += 1
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - the author is told, also of a sys.exit()
+    except BaseException as error:  # noqa: BLE001 - reported to the author, also a sys.exit()
         past, decision = asked[min(done, len(asked) - 1)]
         where = f"of {past.replay.source}" + (
             "" if decision is None else f", round {decision.round + 1}, decision {decision.ask.decision}"

@@ -68,7 +68,7 @@ class Puppet:
 
     @property
     def received_at(self) -> float:
-        """The current time, because messages need no time."""
+        """The current time, because messages of a puppet arrive at once."""
         return trio.current_time()
 
     def shortest_round_trip(self) -> float | None:

@@ -101,7 +101,7 @@ def main() -> None:
     keeper, boxed = os.getpid(), wanted["calls"] is not None
     calls = _readable(bytes.fromhex(wanted["calls"] or ""))
     try:
-        command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
+        command = subprocess.Popen(  # noqa: S603 - the user asked for this program
             [str(calls) if word == FILTER else word for word in wanted["words"]],
             env=wanted["environment"],
             stdin=subprocess.DEVNULL,

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Number of seconds of thinking after which a bot is reported, and until the second report. After that, the pauses
-double.
+"""Number of seconds of thinking after which a bot is reported. The second report comes after as many further
+seconds; then the pauses double.
 """
 LONGEST_PAUSE: Final = 60.0
 """Longest pause between two reports of a bot, in seconds."""

@@ -135,7 +135,7 @@ def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
                 continue
             try:
                 answers = [*player.hear(message)]
-            except Exception as error:  # noqa: BLE001 - the author is told
+            except Exception as error:  # noqa: BLE001 - reported to the author
                 sys.stderr.write(own_trace(error))
                 sys.exit(1)
             pipe.send(answers)

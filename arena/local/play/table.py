@@ -209,7 +209,7 @@ class _LocalTable:
             answers = [*self._players[seat].hear(message)]
         except (LocalMatchError, KeyboardInterrupt):
             raise  # the error already names its bot; Ctrl-C is not the bot's fault
-        except BaseException as error:  # noqa: BLE001 - the author is told, also of a sys.exit()
+        except BaseException as error:  # noqa: BLE001 - reported to the author, also a sys.exit()
             where = f"of {self._game.name}, round {self._round + 1}"
             raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
         took = perf_counter() - began

@@ -74,7 +74,7 @@ class PipeBot(Bot):
         """
         self._writing = Lock()
         try:
-            self._command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
+            self._command = subprocess.Popen(  # noqa: S603 - the user asked for this program
                 [*words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **_OWN_GROUP
             )
         except OSError as error:

@@ -130,7 +130,7 @@ def notice(kind: play_pb2.NoticeKind.ValueType, **fields: Any) -> play_pb2.PlayR
 
 
 class First(Bot):
-    """Plays the first legal action."""
+    """A bot that plays the first legal action."""
 
     name = "bot"
 

@@ -143,7 +143,7 @@ def test_run_and_an_event_loop_exclude_each_other(token_file: Path, loop: str) -
 class Waits(Bot):
     name = "bot"
 
-    """Waits until `together` decisions are open at once."""
+    """A bot that waits until `together` decisions are open at once."""
 
     def __init__(self, loop: str, together: int, capacity: int = 8) -> None:
         super().__init__(capacity=capacity)

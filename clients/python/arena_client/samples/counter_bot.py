@@ -11,7 +11,7 @@ from arena_client.samples import counter_nullern, counter_sixth_sense
 
 
 class CounterBot(Bot):
-    """Plays for the highest expected score of the round."""
+    """A bot that plays for the highest expected score of the round."""
 
     name = "counter"
     games = GAMES

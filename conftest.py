@@ -40,7 +40,7 @@ LONG_WHEN_COMPILED = {
     "api": ("list_pages", "proto_comments", "query_services", "reasons", "rows", "watching"),
     "end_to_end": (
         "backup", "casual", "data_directory", "floods", "fuzz", "ladder", "luck", "matches",
-        "missed_reports", "moderation", "parking", "protocol_page", "proxies", "sdk", "search", "secrets_in_logs",
+        "missed_reports", "moderation", "parking", "protocol_page", "proxies", "search", "secrets_in_logs",
         "start", "starving", "stop", "thinking", "tls", "tokens", "untrusted_memory", "upgrade", "writer_process",
     ),
     "replay": ("nullern_render", "render", "review", "table", "timeline"),

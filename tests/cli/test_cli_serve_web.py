@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.cli_rig import ARENA, PATIENCE, processes_of
+from tests.cli.cli_rig import ARENA, PATIENCE, arena, processes_of
 
 
 class Server:
@@ -202,24 +202,16 @@ def test_what_is_unknown_is_said_and_a_head_does_not_stream(tmp_path: Path) -> N
         assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream")
 
 
-def refused(*options: str) -> tuple[int, str]:
-    """Return the exit status and the error of a server that cannot start."""
-    command = [*ARENA, "serve", "--no-house", "--seats", "2", *options]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    return ended.returncode, ended.stderr
-
-
 def test_a_taken_port_is_named_and_no_server_begins(tmp_path: Path) -> None:
-    data = str(tmp_path / "data")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
-        status, text = refused("--data", data, "--address", "127.0.0.1:0", "--web", place)
-    assert status == 1
-    assert f"web: cannot listen at {place}" in text
+        refused = arena("serve", "--data", tmp_path / "data", "--address", "127.0.0.1:0", "--web", place)
+    assert refused.exit_code == 1
+    assert f"web: cannot listen at {place}" in refused.output
     assert processes_of(tmp_path) == []
-    status, text = refused("--data", data, "--web", "8080")
-    assert status == 2
-    assert "web: '8080' is no HOST:PORT" in text
+    refused = arena("serve", "--data", tmp_path / "data", "--web", "8080")
+    assert refused.exit_code == 2
+    assert "web: '8080' is no HOST:PORT" in refused.output
 
 
 def test_the_process_that_shows_pages_dies_and_is_started_anew_at_the_same_place(tmp_path: Path) -> None:

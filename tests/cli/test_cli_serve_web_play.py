@@ -28,8 +28,8 @@ from arena.web.playing.play_socket import (
     PlaySocket,
 )
 from arena.web.requests.sites import SiteRefused, Sites, site_names
-from tests.cli.cli_rig import PATIENCE
-from tests.cli.test_cli_serve_web import Server, refused, serving, until
+from tests.cli.cli_rig import PATIENCE, arena
+from tests.cli.test_cli_serve_web import Server, serving, until
 from tests.cli.web_process_rig import browsing
 from tests.cli.web_socket import Over, Refusal, Socket
 
@@ -244,9 +244,9 @@ def test_origins_that_are_none_are_refused_by_name(wrong: str) -> None:
 
 
 def test_a_server_does_not_begin_with_an_origin_that_is_none(tmp_path: Path) -> None:
-    status, text = refused("--data", str(tmp_path / "data"), "--web", "127.0.0.1:0", "--web-origin", "arena.example")
-    assert status == 2
-    assert "web_origin: 'arena.example' is no origin" in text
+    refused = arena("serve", "--data", tmp_path / "data", "--web", "127.0.0.1:0", "--web-origin", "arena.example")
+    assert refused.exit_code == 2
+    assert "web_origin: 'arena.example' is no origin" in refused.output
 
 
 def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:

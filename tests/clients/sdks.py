@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cache
@@ -58,6 +59,8 @@ class Sdk:
     """
     printed_after_failure: ClassVar[str] = "after the run\n"
     """The last line that the bot prints if its run failed."""
+    where_to_unpark: ClassVar[str] = r" \(arena-bot comes with the Python SDK"
+    """A pattern for the words after the command that un-parks a bot."""
     without_tls: ClassVar[str]
     """The words to omit if the server has no TLS."""
     untrusted: ClassVar[str] = "is not trusted "
@@ -454,6 +457,51 @@ class Mine extends Bot {
 
     def sample(self, number: int) -> Command:
         return (*self._java, f"arena.samples.{self.samples[number]}")
+
+
+class Python(Sdk):
+    """For the tests of signals and threads; clients/python has tests of all else."""
+
+    name = "python"
+    tools = ()
+    bot = "Mine"
+    error = "RuntimeError: my own fault"
+    printed_after_failure = ""
+    where_to_unpark = ""
+    mine = """
+import os
+from pathlib import Path
+from arena_client import Bot, run
+
+class Mine(Bot):
+    version = "1"
+
+    def decide(self, decision):
+        match os.environ["DECIDES"]:
+            case "illegal":
+                return 99
+            case "error":
+                raise RuntimeError("my own fault")
+            case "never":
+                while True:
+                    pass
+            case "later":
+                print(decision.decision_id, flush=True)
+                Path("begun").touch()
+                while not Path("done").exists():
+                    pass
+        return decision.legal[0]
+
+run(Mine(), token_file="token", receipts=False, matches=int(os.environ["MATCHES"]) or None)
+print("after the run")
+"""
+
+    def __init__(self, folder: Path) -> None:
+        self.mine_command = cache(lambda: self.compiled(self.mine, "mine"))
+
+    def compiled(self, program: str, name: str) -> Command:
+        """Python runs the program as it stands."""
+        return (sys.executable, "-c", program)
 
 
 SDKS: Final = {sdk.name: sdk for sdk in (TypeScript, Go, Cpp, Rust, Java)}

@@ -24,7 +24,7 @@ from client_tests.test_client_programs import one_decision
 
 from arena.local.check.checks import CHECKS
 from tests.cli.cli_rig import ARENA, arena, let_play, serving
-from tests.clients.sdks import ALIKE, SDKS, Command, Sdk, started
+from tests.clients.sdks import ALIKE, SDKS, Command, Python, Sdk, started
 from tests.documents import ROOT, first_bots
 from tests.interop.interop_rig import built, tool
 
@@ -44,6 +44,8 @@ def of_each(*names: str, long: Sequence[str] = LONG) -> pytest.MarkDecorator:
         "name",
         [
             pytest.param(name, marks=[*map(tool, SDKS[name].tools), *[pytest.mark.long] * (name in long)])
+            if name in SDKS
+            else name
             for name in names or SDKS
         ],
     )
@@ -55,7 +57,7 @@ def sdks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sdk]:
 
     class Built(dict[str, Sdk]):
         def __missing__(self, name: str) -> Sdk:
-            self[name] = SDKS[name](tmp_path_factory.mktemp(name))
+            self[name] = {**SDKS, Python.name: Python}[name](tmp_path_factory.mktemp(name))
             return self[name]
 
     return Built()
@@ -254,7 +256,7 @@ def test_the_log_of_each_welcome_is_recorded_and_none_with_other_keys(sdk: Sdk, 
         assert "its head is not signed by the key of the log" in " ".join(ran.output.split())
 
 
-@of_each()
+@of_each(*SDKS, Python.name)
 def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
     """The bot computes until a file exists. The script creates it once everything has been answered."""
 
@@ -282,7 +284,7 @@ def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(sdk: Sdk, 
     assert (out, bot.returncode) == ("1\nafter the run\n", 0), errors
 
 
-@of_each()
+@of_each(*SDKS, Python.name)
 def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
     """The bot computes while its stream breaks and the next one asks again."""
 
@@ -315,7 +317,7 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_p
     assert (out, bot.returncode) == ("1\n1\n2\nafter the run\n", 0), errors
 
 
-@of_each()
+@of_each(*SDKS, Python.name)
 def test_a_bot_that_computes_is_asked_for_no_decision_that_was_made_meanwhile(
     sdk: Sdk, tmp_path: Path, mine: Mine
 ) -> None:
@@ -350,7 +352,7 @@ def test_a_bot_that_computes_is_asked_for_no_decision_that_was_made_meanwhile(
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-@of_each()
+@of_each(*SDKS, Python.name)
 def test_the_first_signal_finishes_and_the_second_leaves(sdk: Sdk, mine: Mine, signals: int) -> None:
     playing, told = threading.Event(), threading.Event()
     heard: list[play_pb2.PlayRequest] = []
@@ -383,7 +385,7 @@ def test_the_first_signal_finishes_and_the_second_leaves(sdk: Sdk, mine: Mine, s
     assert (len(last.answers), last.leave) == ((1, False) if signals == 1 else (0, True))
 
 
-@of_each("go", "rust", "java")
+@of_each("go", "rust", "java", Python.name)
 def test_the_second_signal_leaves_even_where_the_bot_computes_for_ever(sdk: Sdk, mine: Mine) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         yield from begun(talk, 1)
@@ -402,7 +404,7 @@ def test_the_second_signal_leaves_even_where_the_bot_computes_for_ever(sdk: Sdk,
     assert (out, bot.returncode) == ("after the run\n", 0), errors
 
 
-@of_each(long=("cpp", "java"))
+@of_each(*SDKS, Python.name, long=("cpp", "java"))
 def test_what_a_program_ends_with(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -434,9 +436,7 @@ def test_what_a_program_ends_with(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
 
     with Peer([parking]) as peer, mine(peer, "first") as bot:
         errors = bot.communicate(timeout=PATIENCE)[1]
-    remedy = (
-        rf"arena-bot unpark bot --server {peer.address} --token-file \S*token \(arena-bot comes with the Python SDK"
-    )
+    remedy = rf"arena-bot unpark bot --server {peer.address} --token-file \S*token{sdk.where_to_unpark}"
     assert re.search(f"it is parked: it was late. Mend it, then un-park it: {remedy}", errors), errors
     assert bot.returncode == 3
 

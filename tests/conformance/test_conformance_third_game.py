@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from arena.house.random_bot import RandomBot
-from engine.game import Decks, Game, Option
-from tests.conformance import promises, secrecy
+from engine.game import Decks, Option
 from tests.conformance.high_card import HighCard, HighCardRound, HighCardState, HighCardView
 from tests.conformance.pieces import PIECES, House, missing
-from tests.conformance.table import Table, tables
 
 NAME = HighCard.name
 RULES = "# High Card\n\n**H1 Deal.** …\n\n**H2 Tricks.** …\n"
@@ -168,17 +166,3 @@ def test_a_ruling_without_a_test_is_named(house: House) -> None:
     file = f"tests/engine/test_{NAME}_rulings.py"
     (house.root / file).write_text("def test_H2_the_highest_takes(): …")
     assert missing(house, NAME) == [f"high_card lacks a test a ruling: {file} has no test named after H1"]
-
-
-# --- its engine ---
-
-
-@pytest.mark.parametrize("promise", promises.OF_A_GAME, ids=lambda promise: promise.__name__)
-def test_the_third_game_keeps_its_promise(promise: Callable[[Game], None]) -> None:
-    promise(HighCard())
-
-
-@pytest.mark.parametrize("table", tables(HighCard()), ids=str)
-@pytest.mark.parametrize("promise", [*promises.OF_A_TABLE, *secrecy.OF_A_TABLE], ids=lambda promise: promise.__name__)
-def test_a_table_of_the_third_game_keeps_its_promise(table: Table, promise: Callable[[Table], None]) -> None:
-    promise(table)

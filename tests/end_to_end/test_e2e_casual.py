@@ -10,7 +10,7 @@ from pathlib import Path
 from arena_client.v1 import play_pb2 as pb
 
 from tests.cli import cli_rig
-from tests.end_to_end.e2e_rig import HERE, PATIENCE, Server, audit, program, server
+from tests.end_to_end.e2e_rig import HERE, PATIENCE, Server, audit, is_connected, program, server, until
 
 CASUAL, CHALLENGE, RATED = pb.MATCH_KIND_CASUAL, pb.MATCH_KIND_CHALLENGE, pb.MATCH_KIND_RATED
 BOT = str(HERE / "casual_bot.py")
@@ -75,12 +75,15 @@ def test_a_challenge_is_played_by_those_it_names_and_nobody_else(tmp_path: Path)
             for process in (ann, bert, cleo, dora):
                 lines_until(process, "end")
             challenge = ("bots", "challenge", "--game", "nullern", "--token-file", token)
+            # A machine that stands still for seconds may cost a bot its connection; the SDK comes back.
+            until(lambda: all(is_connected(running.address, name) for name in ("ann", "bert")), "both to be there")
             said = json.loads(arena(running, *challenge, "bert", "--json"))
             number = str(said["match"])
             for process in (ann, bert):
                 lines = lines_until(process, f"end {CHALLENGE} {number} unrated")
                 [start] = [line for line in lines if line[:2] == ["start", str(CHALLENGE)]]
                 assert sorted(start[3:]) == ["ann", "bert"]
+            until(lambda: is_connected(running.address, "ann"), "ann to be there")
             assert "cleo takes no challenges" in arena(running, *challenge, "cleo", fails=True)
             assert "dora declined" in arena(running, *challenge, "dora", fails=True)
             assert "bert2 is not connected" in arena(running, *challenge, "bert2", fails=True)

@@ -1,4 +1,4 @@
-"""A server under floods and crowds: they use no more than their budget, and bots play on."""
+"""A server under floods: they use no more than their budget, and bots play on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -15,10 +15,8 @@ import pytest
 from arena_client.v1 import play_pb2 as pb
 from hpack import Encoder
 
-from tests.end_to_end.e2e_rig import Server, server, until
-from tests.end_to_end.loaded_server import LoadedServer
+from tests.end_to_end.e2e_rig import Crowd, Server, server
 from tests.trio_grpc.raw_http2 import END_HEADERS, END_STREAM, Kind, RawConnection, frame, message
-from tests.trio_grpc.test_connection_limits import admitted
 
 PLAY: Final = "/arena.v1.PlayService/Play"
 
@@ -119,32 +117,17 @@ def round_trips(connection: RawConnection, seconds: float) -> float:
 def test_bots_are_answered_nearly_as_soon_beside_a_flood(
     tmp_path: Path, flood: Callable[[RawConnection], None]
 ) -> None:
-    with LoadedServer.started(tmp_path / "data") as loaded_server:
-        token = ("authorization", f"Bearer {loaded_server.token()}")
-        with RawConnection(loaded_server.address) as bot:
+    with server(tmp_path / "data", "--drain", "0") as running, Crowd(running.address) as crowd:
+        for name in ("ann", "bob"):
+            crowd.come(name, patience=900.0).play_in_background()
+        token = ("authorization", f"Bearer {crowd.token('stranger')}")
+        with RawConnection(running.address) as bot:
             stream = bot.open(PLAY, token)
             bot.data(stream, message(pb.PlayRequest(hello=pb.Hello(games=["nullern"])).SerializeToString()))
             bot.until(lambda: bot.answers[stream].messages)
             time.sleep(5.0)  # until the budget that was spent on connecting is saved up again
             quiet = round_trips(bot, 20.0)
-            with flooding(loaded_server.address, flood):
+            with flooding(running.address, flood):
                 time.sleep(5.0)
                 flooded = round_trips(bot, 20.0)
     assert flooded < 3 * max(quiet, 0.005), f"from {quiet * 1000:.1f} to {flooded * 1000:.1f} ms"
-
-
-def test_a_crowd_is_kept_out_while_bots_play_on(tmp_path: Path) -> None:
-    most = 50
-    with (
-        LoadedServer.started(tmp_path / "data", "--connections", str(most)) as loaded_server,
-        loaded_server.undisturbed(),
-        ExitStack() as crowd,
-    ):
-        connections = [crowd.enter_context(RawConnection(loaded_server.address)) for _ in range(3 * most)]
-        inside = [connection for connection in connections if connection.receive()]
-        assert most - 10 < len(inside) < most, "the bots are inside, too"
-        loaded_server.play_on()
-        for connection in inside:
-            connection.socket.close()
-        until(lambda: (connection := admitted(loaded_server.address)) and crowd.enter_context(connection), "room again")
-        assert 0 < loaded_server.server.log.count("connections rejected") < 10

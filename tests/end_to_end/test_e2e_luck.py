@@ -13,7 +13,7 @@ from arena.store.opening import open_readonly
 from tests.end_to_end.e2e_rig import PATIENCE, audit, channel_to, listed, program, server, until
 
 GAME = "nullern"
-MATCHES = 6
+MATCHES = 3
 
 
 def replayed(data: Path) -> list[int]:

@@ -10,6 +10,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from arena_client.v1.matches_pb2 import MatchEntry
 
 from arena.house import SEARCH_BOTS, title
@@ -78,6 +79,7 @@ def test_a_match_in_which_one_sits_outlives_its_server(tmp_path: Path) -> None:
         assert (restored.stand_in, restored.removed) == (replay.header.stand_in, ())
 
 
+@pytest.mark.long
 def test_searches_take_their_share_of_a_core_and_no_more(tmp_path: Path) -> None:
     with ExitStack() as stack:
         options = (*OPTIONS, "--house-search", str(SHARE))

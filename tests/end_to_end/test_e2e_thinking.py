@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.e2e_rig import IMPATIENT, PATIENCE, Crowd, RawBot, program, server, why
+from tests.end_to_end.e2e_rig import IMPATIENT, Crowd, RawBot, server, why
 
 OFTEN = ("--heartbeat", "0.1", "--drain", "0", "--quiet")
 THOUGHT = 0.6
@@ -19,22 +19,6 @@ THOUGHT = 0.6
 def trips(seat: dict[str, Any]) -> list[float]:
     """Return the round trips of a seat's decisions, in milliseconds."""
     return [sent["round_trip_ms"] for decision in seat["decisions"] for sent in decision["sent"]]
-
-
-def test_a_bot_of_the_sdk_that_sleeps_in_decide_is_not_taken_for_one_far_away(tmp_path: Path) -> None:
-    with server(tmp_path / "data", *OFTEN, program=IMPATIENT) as arena, Crowd(arena.address) as crowd:
-        opponent = crowd.come("quick").play_in_background()
-        with program(
-            str(Path(__file__).with_name("thinking_bot.py")), arena.address, str(tmp_path / "t"), str(THOUGHT)
-        ):
-            deadline = time.monotonic() + PATIENCE
-            while not opponent.reports:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-            seat = why(arena.address, opponent.reports[0].match_id, "thinker")
-    assert seat["lost"]["time"] > 0
-    assert set(seat["troubles"]) == {"bot"}
-    assert max(trips(seat)) < 1000 * THOUGHT / 4
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="the system does not tell")

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from tests.end_to_end.e2e_rig import Server, server, until
-from tests.end_to_end.loaded_server import MIB
+from tests.trio_grpc.loaded_server import MIB
 from tests.trio_grpc.raw_http2 import CHECK, EMPTY, END_STREAM, Kind, RawConnection, frame, message
 
 pytestmark = [pytest.mark.process, pytest.mark.unmeasured]

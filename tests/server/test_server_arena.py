@@ -104,23 +104,6 @@ async def test_a_match_counts_for_the_versions_that_begin_it(hall: Hall, ann: Bo
     assert house == {HouseBot.version}
 
 
-async def test_bots_go_on_playing_match_after_match(hall: Hall, ann: Bot, bob: Bot) -> None:
-    ann.hello = ann.hello._replace(capacity=3)
-    bob.hello = bob.hello._replace(capacity=3)
-    async with hall.open(ann, bob):
-        await ann.until(lambda: len(ann.reports) >= 20)
-    numbers = [report.match_id for report in ann.reports]
-    assert len(set(numbers)) == len(numbers)
-    finished = [match for match in hall.listed() if match.state is MatchState.FINISHED]
-    assert len(finished) >= 20
-    chain: dict[str, float] = {}
-    for match in sorted(finished, key=lambda match: match.ended or match.started):
-        for seat in match.seats:
-            assert seat.rating_after is not None
-            chain[seat.bot] = seat.rating_after
-    assert set(chain) == {"ann", "bob"}
-
-
 async def test_whoever_forms_tables_knows_which_pairs_have_spent_their_quota_also_after_a_restart(
     hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
@@ -454,17 +437,6 @@ async def test_an_invitation_is_sent_again_to_a_newer_connection(hall: Hall, ann
         assert newer.invitations[0] == bob.invitations[0]
 
 
-async def test_nobody_waits_for_a_bot_that_left(hall: Hall, ann: Bot, bob: Bot) -> None:
-    bob.accepts = False
-    async with hall.open(ann, bob, ready_limit=30.0):
-        began = trio.current_time()
-        await bob.until(lambda: bob.invitations)
-        bob.line.half_close()
-        await ann.until(lambda: ann.notices)
-        assert ann.notices[0].text == "the match does not take place: a bot left"
-        assert trio.current_time() - began < 5
-
-
 async def test_a_bot_that_declines_and_lowers_its_capacity_is_not_invited_until_it_raises_it(
     hall: Hall, ann: Bot, bob: Bot
 ) -> None:
@@ -509,16 +481,6 @@ async def test_saying_ready_twice_changes_nothing(hall: Hall, ann: Bot, bob: Bot
     assert hall.listed()[0].state is MatchState.FINISHED
 
 
-async def test_heartbeats_measure_the_round_trip(hall: Hall, ann: Bot) -> None:
-    async with hall.open(ann, heartbeat=5.0) as arena:
-        await ann.until(lambda: ann.heartbeats)
-        await trio.sleep(0.04)
-        ann.line.say(heartbeat=ann.heartbeats[0])
-        await wait_all_tasks_blocked()
-        [session] = arena.players.sessions()
-        assert session.round_trip == pytest.approx(0.04, abs=1e-5)
-
-
 # --- the end of a server ---
 
 
@@ -556,13 +518,6 @@ async def test_what_does_not_finish_in_time_is_left_to_the_next_server(hall: Hal
         await trio.sleep(100)
         assert ann.rounds == 0, "nothing counts any more"
         assert ann.reports == []
-    assert [match.state for match in hall.listed()] == [MatchState.PLAYING]
-
-
-async def test_leaving_the_block_leaves_what_is_being_played_to_the_next_server(hall: Hall, ann: Bot, bob: Bot) -> None:
-    bob.answers = False
-    async with hall.open(ann, bob):
-        await bob.until(lambda: bob.questions)
     assert [match.state for match in hall.listed()] == [MatchState.PLAYING]
 
 

@@ -50,15 +50,6 @@ def test_an_answer_has_the_shape_that_grpc_asks_for(connection: RawConnection) -
     assert answer.status == OK
 
 
-def test_a_message_may_come_a_byte_a_frame(connection: RawConnection) -> None:
-    content = message(health_pb2.HealthCheckRequest(service=NAME).SerializeToString())
-    stream = connection.open()
-    for at in range(len(content)):
-        connection.send(frame(Kind.DATA, 0, stream, content[at : at + 1]), frame(Kind.DATA, 0, stream))
-    connection.send(frame(Kind.DATA, END_STREAM, stream))
-    assert connection.outcome(stream).messages == [SERVING]
-
-
 @pytest.mark.parametrize("padding", [0, 1, 255])
 def test_padding_is_no_part_of_a_message(connection: RawConnection, padding: int) -> None:
     stream = connection.open()
@@ -82,25 +73,6 @@ def test_padding_is_given_back(connection: RawConnection) -> None:
     connection.send(frame(Kind.DATA, 0, stream, ONE))
     connection.until(lambda: len(heard(connection, stream)) == 2 or connection.answers[stream].over)
     assert heard(connection, stream) == [1, 1]
-
-
-@pytest.mark.parametrize("size", [1, 3, 7, 100, 16384])
-def test_many_messages_may_share_frames_cut_anywhere(connection: RawConnection, size: int) -> None:
-    stream = connection.open(SAY, TOKEN)
-    count = 40 if size < 100 else 400
-    content = b"".join(message(Item(number=number).SerializeToString()) for number in range(count))
-    for at in range(0, len(content), size):
-        connection.send(frame(Kind.DATA, 0, stream, content[at : at + size]))
-    connection.until(lambda: len(heard(connection, stream)) >= count or connection.answers[stream].over)
-    assert heard(connection, stream) == list(range(count))
-
-
-def test_a_message_in_halves_waits_for_nobody(connection: RawConnection) -> None:
-    stream = connection.open()
-    connection.data(stream, EMPTY[:3])
-    assert connection.call().status == OK
-    connection.data(stream, EMPTY[3:], end=True)
-    assert connection.outcome(stream).status == OK
 
 
 def bomb() -> bytes:
@@ -144,14 +116,6 @@ def test_a_wrong_message_ends_its_call_only(connection: RawConnection, wrong: st
     assert connection.is_alive()
 
 
-@pytest.mark.parametrize("length", [(1 << 32) - 1, MIB + 1])
-def test_what_is_too_long_is_refused_before_it_comes(connection: RawConnection, length: int) -> None:
-    stream = connection.open()
-    connection.data(stream, message(b"x", length=length))
-    assert connection.outcome(stream).status == value(grpc.StatusCode.RESOURCE_EXHAUSTED)
-    assert connection.is_alive()
-
-
 @pytest.mark.parametrize(
     ("encoding", "pack"),
     [("gzip", gzip.compress), ("deflate", zlib.compress), ("identity", bytes)],
@@ -167,10 +131,6 @@ def test_a_compressed_request_is_read_or_refused_by_name(
         assert "gzip" in answer.headers["grpc-accept-encoding"]
     else:
         assert answer.messages == [SERVING]
-
-
-def test_a_call_that_says_gzip_may_send_plain_messages(connection: RawConnection) -> None:
-    assert connection.call(CHECK, EMPTY, ("grpc-encoding", "gzip"), ("grpc-accept-encoding", "gzip")).status == OK
 
 
 def test_a_second_message_of_a_unary_call_is_harmless(connection: RawConnection) -> None:
@@ -219,15 +179,6 @@ def test_a_deadline_ends_a_call_that_waits(connection: RawConnection, timeout: s
     # A server may also just reset such a call: its client has already ended it.
     assert answer.status == value(grpc.StatusCode.DEADLINE_EXCEEDED) or answer.reset is not None
     assert connection.is_alive()
-
-
-def test_a_text_travels_percent_encoded(connection: RawConnection) -> None:
-    content = message(health_pb2.HealthCheckRequest(service="100 % café\n").SerializeToString())
-    answer = connection.call(CHECK, content)
-    assert answer.status == value(grpc.StatusCode.NOT_FOUND)
-    said = answer.headers["grpc-message"]
-    assert said.isascii()
-    assert "100 %25 caf%C3%A9" in said
 
 
 def test_a_peer_opens_its_window_byte_by_byte(loaded_server: LoadedServer) -> None:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -412,46 +411,6 @@ def test_tls_with_a_certificate_of_one_s_own(token_file: Path, tmp_path: Path) -
             Playing(First(), f"localhost:{peer.port}", token_file, tls=True, give_up_after=0.1).result()
 
 
-@pytest.mark.parametrize("burns", [False, True], ids=["sleeping", "computing"])
-def test_heartbeats_and_invitations_are_answered_while_a_bot_thinks(token_file: Path, *, burns: bool) -> None:
-    """The bot finishes its thought only after the answers, even if it computes and holds the interpreter's lock."""
-    heard, threads = threading.Event(), []
-
-    class Thinks(First):
-        def decide(self, decision: Decision) -> int:
-            threads.append(threading.get_ident())
-            if burns:
-                end = time.monotonic() + PATIENCE
-                while not heard.is_set() and time.monotonic() < end:
-                    pass
-            assert heard.wait(PATIENCE)
-            return 0
-
-        def on_match_start(self, start: play_pb2.MatchStart) -> None:
-            threads.append(threading.get_ident())
-
-    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield asks((1, 1), heartbeat=1)
-        assert talk.next() == play_pb2.PlayRequest(heartbeat=1)
-        for number in (2, 3, 4):
-            yield play_pb2.PlayResponse(heartbeat=number)
-            assert talk.next() == play_pb2.PlayRequest(heartbeat=number)
-            yield invites(number)
-            assert [ready.invitation_id for ready in talk.next().ready] == [number]
-            yield starts(number)
-        heard.set()
-        assert [answer.decision_id for answer in talk.next().answers] == [1]
-        yield reports(1, 2, 3, 4)
-        talk.wait_for_goodbye()
-
-    with Peer([script]) as peer:
-        Playing(Thinks(), peer.address, token_file, matches=4).result()
-    assert len(threads) == 4
-    assert len(set(threads)) == 1, "a bot's methods are called in one thread"
-
-
 def test_the_network_s_thread_ends_with_the_last_bot(token_file: Path) -> None:
     with Peer([one_match]) as peer:
         Playing(First(), peer.address, token_file, matches=1).result()
@@ -488,40 +447,6 @@ def test_several_bots_of_a_process_share_a_thread_and_play_at_once(token_file: P
     assert shared == [1, 1, 1]
 
 
-def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(token_file: Path) -> None:
-    """A bot thinks while its stream breaks and the next one repeats its decisions: those of the old one are dropped."""
-    asked: list[int] = []
-    back = threading.Event()
-
-    class Thinks(First):
-        def decide(self, decision: Decision) -> int:
-            asked.append(decision.decision_id)
-            assert back.wait(PATIENCE)
-            return 0
-
-    def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield asks((1, 1))
-        yield asks((2, 2))
-        while not asked:
-            time.sleep(0.01)
-        talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
-
-    def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()
-        yield welcome()
-        yield asks((1, 1), (2, 2))
-        back.set()
-        assert [answer.decision_id for answer in talk.next().answers] == [1, 2]
-        yield reports(1, 2)
-        talk.wait_for_goodbye()
-
-    with Peer([before, after]) as peer:
-        Playing(Thinks(), peer.address, token_file, matches=2).result()
-    assert asked == [1, 1, 2]
-
-
 def leaves(left: list[bool], asking: bool = False) -> Callable[[Talk], Iterator[play_pb2.PlayResponse]]:
     """Begin a match, wait for the bot to leave it, and end the stream."""
 
@@ -552,15 +477,17 @@ def test_a_server_that_does_not_take_leave_is_not_waited_for_twice(
     monkeypatch.setattr(connection, "LEAVE_TIME", PATIENCE)
     gone = threading.Event()
 
+    def cancel() -> None:
+        playing[0].get_loop().call_soon_threadsafe(playing[0].cancel)
+
     class Cancels(First):
         def on_match_start(self, start: play_pb2.MatchStart) -> None:
-            loop = playing[0].get_loop()
-            for moment in (0.1, 0.2):
-                loop.call_soon_threadsafe(partial(loop.call_later, moment, playing[0].cancel))
+            cancel()
 
     def silent(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.context.add_callback(gone.set)
         yield from leaves([])(talk)
+        cancel()
         gone.wait(PATIENCE)
 
     async def author(address: str) -> None:

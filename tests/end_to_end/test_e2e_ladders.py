@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from arena_client.v1 import bots_pb2, bots_pb2_grpc, matches_pb2
 from sqlalchemy import select
 
 from arena.replay.replay import Replay
 from arena.store import schema
 from arena.store.opening import open_readonly
-from tests.end_to_end.e2e_rig import PATIENCE, Server, audit, failing_server, program, server
+from tests.end_to_end.e2e_rig import PATIENCE, Server, audit, channel_to, failing_server, listed, program, server
 
 GAME = "sixth_sense"
 NOVICES = f'[[ladders]]\nname = "novices"\ngame = "{GAME}"\noptions = {{ novice = true }}\n'
@@ -37,11 +39,11 @@ def play(arena: Server, home: Path, matches: int) -> None:
             assert bot.returncode == 0, words
 
 
-def config(folder: Path, *ladders: str) -> tuple[str, str]:
-    """The option for a file with these ladders."""
+def config(folder: Path, *ladders: str) -> tuple[str, ...]:
+    """The options for a file with these ladders, which only a server with one process plays."""
     file = folder / "arena.toml"
     file.write_text("\n".join(ladders))
-    return "--config", str(file)
+    return "--config", str(file), "--processes", "1"
 
 
 def check(replay: Replay, ladder: str) -> None:
@@ -80,3 +82,59 @@ def test_bots_play_on_the_ladders_that_they_name(matches: int, tmp_path: Path) -
     assert (gone["ladder"], gone["game"], gone["level"]) == ("novices", GAME, "warning")
     with open_readonly(data) as connection:
         assert len(connection.execute(select(schema.rated_results.c.match_id)).all()) == len(results)
+
+
+# --- bots that think for long ---
+
+THINKING = f"""
+park_after = 1
+[[ladders]]
+name = "slow"
+game = "{GAME}"
+house = true
+options = {{ novice = true, target = 1 }}
+policy = {{ soft_limit = 8 }}
+"""
+"""A ladder with short matches. A single troubled match parks a bot."""
+SECONDS = {"ann": 3.0, "bob": 4.0, "cleo": 5.0, "dora": 6.0}
+"""What each bot needs for a decision."""
+THINKER = """
+import time
+from arena_client.command import main
+from arena_client.samples.counter_bot import CounterBot
+
+class Thinker(CounterBot):
+    def decide(self, decision):
+        time.sleep(SECONDS)
+        return super().decide(decision)
+
+main(Thinker, None)
+"""
+LONG_ENOUGH = 900.0
+
+
+@pytest.mark.long
+def test_slow_bots_of_a_slow_ladder_meet_and_are_never_forced(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with server(data, *config(tmp_path, THINKING)) as arena, ExitStack() as stack:
+        for name, seconds in SECONDS.items():
+            script = THINKER.replace("SECONDS", str(seconds))
+            own = ("--server", arena.address, "--name", name, "--token-file", str(tmp_path / name), "--capacity", "1")
+            stack.enter_context(program("-c", script, *own, "--game", GAME, "--ladder", "slow", listened_to=False))
+
+        end = time.monotonic() + LONG_ENOUGH
+        while met(arena.address) != {*SECONDS}:
+            assert time.monotonic() < end, listed(arena.address)
+            time.sleep(1)
+        with channel_to(arena.address) as channel:
+            known = bots_pb2_grpc.BotServiceStub(channel).ListBots(bots_pb2.ListBotsRequest(), timeout=PATIENCE).bots
+        assert [bot for bot in known if bot.parked] == []
+    finished = audit(data).finished
+    assert [seat for match in finished for seat in match.seats if seat.forced] == []
+
+
+def met(address: str) -> set[str]:
+    """The bots that have finished a match without house bots."""
+    state = matches_pb2.MatchState.MATCH_STATE_FINISHED
+    tables = [{seat.bot for seat in match.seats} for match in listed(address, state=state, ladder="slow")]
+    return {name for table in tables if table <= {*SECONDS} for name in table}

@@ -228,7 +228,7 @@ class Config:
         default=0,
         metadata={
             "most": 3600,
-            "help": "Most rated matches of a game that one bot begins in an hour; 0 for no limit. All bots get their "
+            "help": "Most rated matches that one bot begins on a ladder in an hour; 0 for no limit. All bots get their "
             "turns at the same instants, so that they meet each other.",
         },
     )

@@ -221,7 +221,7 @@ async def test_a_token_that_no_server_made_is_refused(rig: Rig, name: str, autoj
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=PLACES)
 def test_a_token_that_was_computed_with_another_place_never_fails(name: str, place: str) -> None:
-    """Even a caller that knows how tokens are made gets only a page or a refusal."""
+    """A caller that knows how tokens are made gets only a page or a refusal."""
 
     async def tried() -> set[grpc.StatusCode]:
         async with services() as rig:

@@ -77,7 +77,7 @@ def test_the_expected_score_is_what_matches_come_to(conditions: Conditions) -> N
 
 @pytest.mark.parametrize("luck", Luck)
 def test_luck_has_mean_0_and_deviation_1(luck: Luck) -> None:
-    """Measured by how a fixed lead fares: Chebyshev's bound holds, and both sides are alike."""
+    """The measure is how a fixed lead fares: Chebyshev's bound holds, and both sides are alike."""
     scores = expected_score(np.array([-10.0, 0.0, 10.0]), Conditions(luck=luck))
     assert scores[1] == pytest.approx(0.5)
     assert scores[2] == pytest.approx(1 - scores[0])

@@ -65,7 +65,7 @@ def test_a_new_bot_passes_its_test_and_plays_a_rated_match(tmp_path: Path) -> No
 
 @pytest.mark.long
 def test_its_readme_leads_from_nothing_to_a_rated_match(tmp_path: Path) -> None:
-    """In a new environment, into which the registry's packages are installed."""
+    """The registry's packages are installed into a new environment."""
     began = time.monotonic()
     folder = tmp_path / "my-bot"
     shown("new", "my-bot", "--directory", folder)

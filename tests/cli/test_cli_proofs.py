@@ -594,7 +594,7 @@ def test_a_log_that_was_cut_by_a_restoration_says_so(recorded: Recorded, tmp_pat
 
 
 def test_what_was_really_played_is_borne_out_by_every_bots_receipts(played: Played, tmp_path: Path) -> None:
-    """With the receipts of three sample bots, and with the server's log over the network."""
+    """The replay agrees with the receipts of three sample bots, and with the server's log over the network."""
     tokens = played.data.parent
     files = sorted(tokens.glob("*.receipts"))
     assert [file.name for file in files] == ["counter.token.receipts", "random.token.receipts", "rules.token.receipts"]

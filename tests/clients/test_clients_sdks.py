@@ -162,7 +162,7 @@ def test_a_bundle_needs_worker_js_beside_it_and_says_so(sdk: Sdk, tmp_path: Path
 
 @of_each("rust")
 def test_a_bot_that_lists_all_of_what_may_grow_does_not_compile(sdk: Sdk) -> None:
-    """In an author's project: each public field of a struct without `..`, and each variant of an enum without `_`."""
+    """Each public field of a struct without `..`, and each variant of an enum without `_`, in an author's project."""
     program, expected = ["use arena_client::*;", "fn main() {}"], {}
     for file in ("decision", "errors", "sixth_sense", "nullern"):
         source = (sdk.source / "src" / f"{file}.rs").read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_neither_the_protocol_nor_an_sdk_changes(tree: Path) -> None:
-    """Nor does generated code. In clients/javascript, which verifies deals and is not an SDK, one file is new."""
+    """Generated code does not change either. In clients/javascript, which is not an SDK, one file is new."""
     files = [path for folder in ("proto/arena", "clients") for path in (tree / folder).rglob("*") if path.is_file()]
     there = {path.relative_to(tree): path.read_bytes() for path in files if "__pycache__" not in path.parts}
     new = [path for path, content in there.items() if not same_as_here(path, content)]

@@ -54,7 +54,7 @@ def test_a_match_is_recorded_read_and_verified(played: Played) -> None:
 
 @pytest.mark.thorough
 def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None:
-    """The first free answer is changed; the report of its round shows any choice."""
+    """The first answer with several legal actions is changed; the report of its round shows every choice."""
     made, other = next(
         (step.made, action)
         for before, step in pairwise(played.course.steps)

@@ -320,7 +320,7 @@ def network() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 
 class Container:
-    """A container of the image, with a volume for the same time."""
+    """A container of the image, and a volume that is removed with it."""
 
     def __init__(self, buildah: tuple[str, ...], where: tuple[str, ...], *options: str) -> None:
         name = ran(*buildah, "from", "localhost/arena").strip()

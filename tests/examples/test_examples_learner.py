@@ -54,7 +54,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_becomes_better_and_draws_how(whole: Path) -> None:
-    """Within four seconds it becomes clearly better than random play."""
+    """The network becomes clearly better than random play within four seconds."""
     first, last = ({each["opponent"]: each for each in measured["strengths"]} for measured in curve(whole))
     assert last["house-random"]["won"] > 0.6
     assert last["house-random"]["points"] > first["house-random"]["points"]
@@ -113,7 +113,7 @@ def test_a_number_that_makes_no_sense_is_named(tmp_path: Path, words: tuple[obje
 
 
 def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole: Path, tmp_path: Path) -> None:
-    """As seated by `arena match`, at a table for two and at one for three."""
+    """The bot is seated as by `arena match`, at a table for two and at one for three."""
     project = tmp_path / "examples" / "learner"
     shutil.copytree(LEARNER, project, ignore=shutil.ignore_patterns("trained", "__pycache__"))
     arena = [sys.executable, "-m", "arena.cli", "match", f"{project / 'bot.py'}:LearnerBot", "house:random"]
@@ -136,7 +136,7 @@ def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole
 @pytest.mark.long
 @pytest.mark.unmeasured
 def test_the_documented_command_comes_to_the_documented_strength(tmp_path: Path) -> None:
-    """Measured as in the README, in as many matches, with the build that the checkout has."""
+    """The strength is measured as in the README, in as many matches, with the build that the checkout has."""
     said = DOCUMENTED.search(" ".join((LEARNER / "README.md").read_text().split()))
     assert said is not None
     batches, rules, rules_error, matches, counter, counter_error = map(int, said.groups())

@@ -130,7 +130,7 @@ def test_the_chance_of_a_view_is_the_same_everywhere_and_reaches_every_number() 
 @pytest.mark.unmeasured
 @pytest.mark.thorough
 def test_near_the_end_of_a_round_of_nullern_it_loses_less_than_the_bot_that_plays_for_it() -> None:
-    """Measured with the exact solution of every ending for two with two cards in hand."""
+    """Losses come from the exact solution of every ending for two with two cards in hand."""
     solver, lost = EndingSolver(RENDERERS["nullern"].worth), {bot.name: list[float]() for bot in named_bots("nullern")}
     for seed in range(3):
         for view, legal in decisions("nullern", 2, seed):
@@ -148,7 +148,7 @@ def test_near_the_end_of_a_round_of_nullern_it_loses_less_than_the_bot_that_play
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("game", SEARCHED)
 def test_at_a_table_for_two_it_is_stronger_than_the_strongest_that_does_not_search(game: str) -> None:
-    """By three standard errors, on deals played twice."""
+    """The lead must be at least three standard errors, on deals played with both seatings."""
     found = measure(SEARCH_BOTS[game], 2, 24)
     print(found)
     assert found.better > 3 * found.error

@@ -146,7 +146,7 @@ RULE = Quota(40, 80, 7)
 
 
 def test_for_an_older_bot_all_young_ones_are_one_and_each_of_them_keeps_what_it_played() -> None:
-    """Also if the older bot has the first seat in one match and the second in another."""
+    """The result is the same if the older bot has the first seat in one match and the second in another."""
     parts = [duels(10, MONDAY + 1, nodes=each) for young in YOUNG for each in ((2, young), (young, 2))]
     results = numbered(aged(2, 3), duels(70, MONDAY, nodes=(0, 2)), *parts)
     assert weighs_for(results, RULE, 2, YOUNG) == pytest.approx(40, rel=1e-4)
@@ -175,7 +175,7 @@ def test_bots_are_young_for_so_many_days_from_the_first_result_of_any_version() 
 
 @pytest.mark.parametrize(("house", "older", "bound"), [(61, 0, True), (60, 0, False), (40, 21, True), (0, 60, False)])
 def test_who_meets_mostly_young_ones_counts_them_as_any_others(house: int, older: int, bound: bool) -> None:
-    """Otherwise a new server, or a class on its first day, would rate nobody."""
+    """A new server, or a class on its first day, would otherwise rate nobody."""
     parts = [duels(20, MONDAY + 1, nodes=(2, young)) for young in YOUNG]
     week = (duels(house, MONDAY, nodes=(0, 2)), duels(older, MONDAY + 6, nodes=(2, 3)))
     results = numbered(aged(2, 3), *week, *parts)
@@ -256,7 +256,7 @@ def test_a_ladder_of_the_rule_of_days_alone_is_what_it_was_before_there_were_wee
 
 @pytest.mark.parametrize("young_days", [0, 2])
 def test_a_ladder_kept_up_is_the_same_as_one_made_at_once(season: Season, young_days: int) -> None:
-    """Also if a day's weights change with each match, and if the first match of a bot is annulled."""
+    """This also holds if a day's weights change with each match, and if the first match of a bot is annulled."""
     results = growing(season, 6, 300)
     quota, kept = PairQuota(Quota(3, 8, young_days), GUESTS), FittedLadder()
     first = next(at for at, each in enumerate(results) if 9 in each.nodes)

@@ -92,7 +92,7 @@ NONE = (np.zeros(0), np.zeros(0))
 def test_a_version_is_where_bayes_has_it_among_its_siblings(
     older: list[float], errors: list[float], rating: float, error: float
 ) -> None:
-    """By drawing a million bots from the documented prior, weighted by the ratings of their versions."""
+    """A million bots are drawn from the documented prior, and weighted by the ratings of their versions."""
     strengths = 1480 + 32 * student(FREEDOM).ppf((np.arange(400) + 0.5) / 400)
     field = [NONE] * 400
     posterior = shrunk(

@@ -65,7 +65,9 @@ def test_a_set_at_one_table_is_the_mean_difference_of_both_games() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("design", Design)
 def test_the_intervals_hold(design: Design) -> None:
-    """Of 100 intervals, 95 contain the true difference, in points and in Elo. Very many sets yield the true Elo."""
+    """About 95 of 100 intervals contain the true difference, in points and in Elo. Very many sets yield the true
+    Elo.
+    """
     truth = compare(design, a_world(design, 40, 0.5, 6000, 9)).elo
     assert truth is not None
     held = elo_held = 0
@@ -121,7 +123,7 @@ def outcome(test: SequentialTest, scores: Values) -> tuple[SequentialOutcome, in
 
 @pytest.mark.thorough
 def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
-    """As in the report: of tests that stop, the interval is right in about 92 of 100."""
+    """The interval is right in about 92 of 100 tests that stop, as the report says."""
     chance, test, worlds, held = np.random.default_rng(8), SequentialTest(0, 0.25), 250, 0
     for _ in range(worlds):
         scores = chance.normal(0.125, 1, 3000)
@@ -134,7 +136,7 @@ def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
 
 @pytest.mark.thorough
 def test_the_gain_is_how_many_games_the_same_deals_save() -> None:
-    """Of the variance of a bot and of the others, (1 + 1/3)·100², the shared part disappears."""
+    """The shared part of the variance, (1 + 1/3)·100², disappears for a bot and for the others."""
     for shared in (0.0, 0.5, 0.8):
         gain = compare(Design.SAME_SEATS, a_world(Design.SAME_SEATS, 0, shared, 3000, 4)).gain
         assert gain is not None
@@ -167,7 +169,7 @@ def test_sets_that_are_all_alike_have_no_error() -> None:
 
 
 def test_of_many_pairs_that_are_alike_some_is_called_different_in_5_matches_of_100() -> None:
-    """Of 8 bots: a single pair would be called different in 5 %, and some pair in more than half of the matches."""
+    """A single pair of 8 bots would be called different in 5 % of matches, and some pair in more than half."""
     chance, worlds, sets, pairs = np.random.default_rng(28), 400, 40, 28
     apart = together = 0
     for _ in range(worlds):

@@ -66,7 +66,7 @@ def test_the_default_is_what_needs_the_fewest_games() -> None:
 def test_each_pair_of_many_has_the_games_that_two_alone_would_have(
     design: Design, pairing: Pairing, compared: int
 ) -> None:
-    """Except for the deals of independent games, whose numbers continue."""
+    """Only the deals of independent games differ, because their numbers continue."""
     both = pairs(compared, pairing)
     each = {(one, other) for one in range(compared) for other in range(one + 1, compared)}
     assert {*both} == (each if pairing is Pairing.ROUND_ROBIN else {(0, other) for other in range(1, compared)})

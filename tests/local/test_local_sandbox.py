@@ -298,7 +298,7 @@ def test_files_that_a_box_has_deleted_count_no_more(folder: Path) -> None:
 
 
 def test_what_a_boxs_processes_share_counts_once(folder: Path) -> None:
-    """Otherwise a bot that forks after loading its data would be ended although there is enough memory."""
+    """A bot that forks after loading its data would otherwise be ended although there is enough memory."""
     text = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -320,7 +320,7 @@ os.killpg(0, 9)
 
 
 def test_processes_that_come_and_go_during_a_look_are_no_fault() -> None:
-    """Otherwise the keeper would end with an error and kill, without a reason, a command with short-lived processes."""
+    """The keeper would otherwise end with an error and kill, without a reason, a command with short-lived processes."""
     text = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -469,7 +469,9 @@ def test_each_box_has_a_user_of_its_own_and_a_match_a_group() -> None:
 
 @only_root
 def test_none_of_the_ways_out_is_open_where_the_runner_is_not_root(folder: Path, outside: dict[str, Any]) -> None:
-    """In a mount namespace in which another user can read this Python and the bot, which may be in root's home."""
+    """The test uses a mount namespace in which another user can read this Python and the bot, perhaps in root's
+    home.
+    """
     shutil.copy(escapes.__file__, folder / "escapes.py")
     outside |= {"own user": False, "secrets": outside["secrets"][:-1]}
     outside["not writable"] += ["/", "/usr", "/etc", "/dev", "/var/tmp", str(folder)]

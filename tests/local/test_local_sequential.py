@@ -132,7 +132,7 @@ def test_ties_in_points_decide_nothing() -> None:
 
 
 def test_many_tests_err_together_as_seldom_as_one() -> None:
-    """Of ten equal pairs, some pair is called better in 5 % of matches; with separate tests this would be 35 %."""
+    """Some pair of ten equal ones is called better in 5 % of matches; with separate tests this would be 35 %."""
     test, chance, worlds, count = SequentialTest(0, 0.5), np.random.default_rng(3), 200, 10
     together = apart = 0
     for _ in range(worlds):

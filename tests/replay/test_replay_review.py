@@ -126,7 +126,7 @@ def test_the_best_choice_costs_nothing_and_what_others_chose_for_a_seat_is_not_i
 
 
 def test_a_cost_is_not_dearer_for_having_been_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of twelve choices that cost 0.5 each, the three selected ones cost 0.5 on average over many matches."""
+    """The three choices that are selected from twelve of cost 0.5 cost 0.5 on average over many matches."""
     monkeypatch.setattr("arena.analysis.review.ENDING_LINES", 0)
     monkeypatch.setattr("arena.analysis.review.WORLDS", 16)
     start = Step(cast("Any", 0), None, 0, cast("Any", Coin(1)), None)

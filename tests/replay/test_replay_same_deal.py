@@ -85,7 +85,7 @@ def test_one_choice_that_differs_is_the_one_that_is_named(game: Game) -> None:
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 def test_each_round_begins_alike_again(game: Game) -> None:
-    """With random play, rounds differ, but both are equal before the first difference."""
+    """Rounds of random play differ, but both are equal before the first difference."""
     one, other = played(game, by_chance(1)), played(game, by_chance(2))
     rounds = rounds_twice(one, other)
     assert len(rounds) > 3

@@ -246,7 +246,7 @@ def test_a_bot_that_is_gone_gets_no_seat_and_nobody_waits_for_its_owner() -> Non
 @pytest.mark.parametrize("seats", range(2, 8))
 @pytest.mark.thorough
 def test_the_house_has_as_many_seats_as_one_owner_whoever_waits(seats: int, owners: int) -> None:
-    """In every long run of tables, even after a quiet hour with many house bots."""
+    """The share holds in every long run of tables, even after a quiet hour with many house bots."""
     names = [f"guest {number}" for number in range(owners)]
     share = 1 / (max(LEAST_OWNERS, owners) + 1)
     if owners < seats:
@@ -340,7 +340,7 @@ def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[
 def test_where_tables_are_rare_nobody_waits_for_more_of_them_than_there_are_bots(
     seats: int, bots: int, newcomers: int, seed: int
 ) -> None:
-    """Even if many others have more to gain, every table has a seat for the bot that has waited longest."""
+    """Every table has a seat for the bot that has waited longest, even if many others have more to gain."""
     bots = max(bots, seats)
     names = [chr(0x4E00 + number) for number in range(bots)]
     since = dict.fromkeys(names, 0.0)
@@ -437,7 +437,7 @@ class Hall:
 
 
 def test_eight_bots_that_play_one_match_at_a_time_all_meet() -> None:
-    """If each table were formed again at once, two tables that end in turn would always have the same bots."""
+    """Two tables that end in turn would always have the same bots if each table were formed again at once."""
     hall = Hall(dict.fromkeys("abcdefgh", 1), seats=4)
     hall.play(400)
     assert len(meetings(hall.tables)) == 8 * 7 / 2
@@ -464,7 +464,7 @@ def test_all_meet_once_before_any_meet_twice_as_far_as_tables_allow(seats: int) 
 
 
 def test_a_meeting_is_forgotten_after_so_many_others() -> None:
-    """Of two house bots met once each, the one with more meetings in between is met again first."""
+    """The house bot with more meetings in between is met again first, if two were met once each."""
     house = [f"house-{number}" for number in range(REMEMBERED + 1)]
     pool = filled([waiting("a", room=99)], owners=1, house=house)
     order = [next(bot for bot in table.bots if bot != "a") for table in islice(emptied(pool, 2, 0), len(house) + 20)]
@@ -655,7 +655,7 @@ def spent(*pairs: str, since: str = "") -> list[Waiting[str]]:
 @pytest.mark.parametrize("tables", [COVERAGE, CONTENTION])
 @pytest.mark.parametrize("since", ["", "ab"])
 def test_a_pair_that_has_spent_its_quota_sits_together_only_where_nobody_else_waits(tables: int, since: str) -> None:
-    """Nor do two bots that have waited longest, or whose match would tell the ladder most."""
+    """Two bots that have waited longest, or whose match would tell the ladder most, are no exception."""
     pair = [each._replace(value=NEWCOMER) for each in spent("ab", since=since)]
     others = [waiting(bot, value=KNOWN) for bot in "cdef"]
     for seats in (2, 3, 4):

@@ -83,7 +83,7 @@ class Evening:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_another_version_before_each_match_brings_no_other_seats(seed: int) -> None:
-    """By the newest version's own rating it got three times as many matches; by its shrunk rating, 1.65 times."""
+    """The newest version's own rating would give it three times as many matches; its shrunk rating, 1.65 times."""
     evening = Evening(seed)
     evening.play()
     honest = [evening.matches(bot) for bot in HONEST]

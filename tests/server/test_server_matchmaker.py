@@ -443,7 +443,7 @@ class Quotas(Rig):
 async def test_a_pair_that_has_spent_its_quota_is_seated_with_others_until_it_counts_again(
     nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, day: int, who: str
 ) -> None:
-    """If one bot has stayed, it remembers the other when that returns."""
+    """A bot that has stayed remembers the other when that returns."""
     met = 0
     for _ in range(80):
         rig = Quotas(nursery, monkeypatch)

@@ -97,7 +97,7 @@ async def test_a_bot_may_be_un_parked_while_it_is_away(
 async def test_others_play_without_a_parked_bot(
     hall: Hall, store: MemoryStore, ann: Bot, nursery: trio.Nursery
 ) -> None:
-    """Even if tables have as many seats as there are owners, because a parked bot does not count."""
+    """A parked bot does not count, even if tables have as many seats as there are owners."""
     async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         await park(arena, ann, nursery)
     async with hall.open(seats=(2, 3)):

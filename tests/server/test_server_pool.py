@@ -208,7 +208,7 @@ async def test_a_hanging_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_worker_may_take_longer_to_start_than_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine, a worker that was killed for a slow start would be started and killed for ever."""
+    """A worker that was killed for a slow start on a busy machine would be started and killed for ever."""
     with capture_logs() as logs:
         async with working(1) as client:
             with monkeypatch.context() as patch:
@@ -239,7 +239,7 @@ async def test_a_question_that_ended_a_worker_waits_no_longer_for_another_one_th
 
 
 async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the second worker it gets the first legal action; other questions in the batch are answered as usual."""
+    """The question gets the first legal action after the second worker; others in the batch are answered as usual."""
     fatal = HARD._replace(ask=replace(HARD.ask, decision=1000, view=Fatal(0)))
     first = HARD._replace(ask=replace(HARD.ask, decision=1001))
     others = [case for case in NULLERN if case.bot in THINKERS and len(case.ask.legal) > 1][:20]

@@ -172,7 +172,7 @@ async def test_what_is_no_finished_backup_is_refused_by_name(directory: Path, tm
 
 
 async def test_the_moment_of_a_backup_is_that_of_its_beginning(directory: Path, tmp_path: Path) -> None:
-    """Regardless of how much is written during the copy."""
+    """The amount of data written during the copy has no effect."""
     async with open_store(directory, NOW) as store:
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
     told = []

@@ -104,7 +104,7 @@ AFTERWARDS = {"audit when full": [], "playing when full": [1], "with room": "sto
 
 @pytest.mark.parametrize(("spare", "named"), [(0, "arena.db"), (400_000, "replays/00000001.gz")])
 def test_a_full_disk_is_named_and_costs_nothing(tmp_path: Path, spare: int, named: str) -> None:
-    """Also on a disk with room for the rows, but not for the replay."""
+    """One of the disks has room for the rows, but not for the replay."""
     if not can_mount(tmp_path):
         pytest.skip("needs Linux and the right to mount a small file system; the next test does not")
     program = FINISH + TMPFS
@@ -215,7 +215,7 @@ def give_room():
 def test_a_start_on_a_full_disk_names_the_file_and_loses_nothing(
     tmp_path: Path, ballast: str, size: str, named: set[str]
 ) -> None:
-    """If a new directory cannot be created, the error names the directory."""
+    """The error names a new directory that cannot be created."""
     if not can_mount(tmp_path):
         pytest.skip("needs Linux and the right to mount a small file system")
     mount = [word.replace("size=2m", size) for word in MOUNT]

@@ -317,7 +317,7 @@ async def test_a_rotated_key_is_named_by_the_old_one(data: Path, crashed: bool) 
 async def test_a_key_and_its_name_are_on_the_disk_before_the_log_names_it(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise a power failure could leave a log whose key nobody has, and no server would start with it again."""
+    """A power failure could otherwise leave a log whose key nobody has, and no server would start with it again."""
     sync, synced = os.fsync, []
 
     def recorded(descriptor: int) -> None:

@@ -152,7 +152,7 @@ def test_a_bot_that_nobody_knows_has_no_matches_and_one_that_is_not_named_is_ask
 
 @pytest.mark.thorough
 def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
-    """Counted in steps of SQLite's virtual machine, which do not depend on this computer's load."""
+    """The cost is counted in steps of SQLite's virtual machine, which do not depend on this computer's load."""
     costs: dict[int, list[int]] = {}
     # clients expect that a bot's matches of one game, without other filters, are searched to the end
     wanted = [each for each in FILTERS if each != MatchFilter(game="nullern", bot="Ada")]

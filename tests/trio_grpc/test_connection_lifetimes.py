@@ -310,7 +310,7 @@ async def test_a_reset_at_any_moment_ends_its_connection_only(
     monkeypatch: pytest.MonkeyPatch,
     mock_clock: trio.testing.MockClock,
 ) -> None:
-    """Once for each moment: the whole life is repeated, and its peers reset their connections one step later."""
+    """The whole life is repeated for each moment, and its peers reset their connections one step later."""
     async with listening(monkeypatch) as listener:
         steps, reset_before = 0, -1
         while reset_before <= steps:

@@ -132,7 +132,7 @@ def test_a_message_of_a_stream_that_stays_incomplete_ends_it_also_when_it_is_tru
     ids=["data", "headers", "headers to be continued", "3 B"],
 )
 def test_a_frame_that_stays_incomplete_ends_its_connection(beginning: bytes) -> None:
-    """Even if pings are answered, and another complete call keeps the connection from being idle."""
+    """The peer answers pings, and another complete call keeps the connection from being idle."""
 
     def client(address: str) -> RawConnection:
         with RawConnection(address) as connection:

@@ -150,7 +150,7 @@ def test_a_refusal_has_its_advice_in_a_form_for_programs() -> None:
 
 @pytest.mark.usefixtures("hurry")
 def test_a_token_leaves_the_budget_of_its_address() -> None:
-    """Also a token that the server has yet to check, and one that was valid before."""
+    """The token may be one that the server has yet to check, or one that was valid before."""
 
     def client(address: str) -> None:
         with RawConnection(address) as early, RawConnection(address) as late, RawConnection(address) as again:

@@ -97,7 +97,7 @@ def test_without_scripts_a_link_looks_again(browser: Browser, fresh_site: str) -
 
 
 def test_an_analysis_comes_to_its_place(browser: Browser, site: str) -> None:
-    """Up to the first finding, because the costliest choices take minutes."""
+    """The test waits for the first finding only, because the costliest choices take minutes."""
     with looking(browser, site) as seen:
         seen.page.clock.install()
         page = seen.go("/matches/1/analysis")

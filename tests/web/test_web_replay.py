@@ -56,7 +56,9 @@ def test_keys_step_without_loading_a_page_and_show_what_the_page_shows(browser: 
 
 
 def test_a_step_takes_no_longer_than_a_frame(browser: Browser, site: str) -> None:
-    """Of the page's thread, with style, layout and painting: processor time, whatever else the machine does."""
+    """The processor time of the page's thread counts, with style, layout and painting, whatever else the machine
+    does.
+    """
     with looking(browser, site) as seen:
         page = seen.go("/matches/1/steps/1")
         ready(page)

@@ -247,7 +247,7 @@ def leaving(left: list[bool]) -> Script:
 @either
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 def test_a_cancelled_play_leaves_in_order(token_file: Path, loop: str, plain: bool) -> None:
-    """Even while a plain bot computes."""
+    """The bot leaves even while a plain bot computes."""
     asked, done = threading.Event(), threading.Event()
     calls: list[int] = []
 

@@ -10,11 +10,11 @@ from statistics import mean
 from typing import Any, cast
 
 import pytest
-from arena_client import Bot, Decision, NullernView, SixthSenseView, View, nullern, sixth_sense
+from arena_client import Bot, Decision, NullernView, View, nullern, sixth_sense
 from arena_client.samples.counter_bot import CounterBot
 from arena_client.samples.random_bot import RandomBot
 from arena_client.samples.rule_bot import RuleBot
-from arena_client.sixth_sense import Laid, points, read, taker
+from arena_client.sixth_sense import points
 from client_tests.shown import catalog, shown
 
 from engine.deal import SeededDecks
@@ -22,9 +22,6 @@ from engine.game import Game
 from engine.registry import GAMES
 
 CATALOGS = {name: catalog(game) for name, game in GAMES.items()}
-CATALOG = CATALOGS["sixth_sense"]
-CARD = {card.name: index for index, card in enumerate(CATALOG.cards)}
-ACTION = {action.name: index for index, action in enumerate(CATALOG.actions)}
 
 
 def message(game: str, view: Any) -> View:
@@ -96,94 +93,14 @@ def test_samples_differ_in_strength_as_they_say(game: str, matches: int) -> None
     assert mean(all_points["random"]) + 5 < mean(all_points["rules"]) < mean(all_points["counter"]) - 1
 
 
-def laid(*cards: tuple[str, int]) -> list[Laid]:
-    return [Laid(seat, seat, CATALOG.colours.index(colour), value) for seat, (colour, value) in enumerate(cards)]
-
-
-BLUE = CATALOG.colours.index("blue")
-
-
-@pytest.mark.parametrize(
-    ("trick", "seat"),
-    [
-        ([("yellow", 3), ("green", 11), ("yellow", 5), ("blue", 2)], 3),  # a trump
-        ([("yellow", 3), ("green", 11), ("yellow", 5), ("red", 12)], 2),  # the highest of the led colour
-        ([("blue", 10), ("red", 4), ("green", 1), ("red", 1)], 3),  # reversed: of equally low cards the last
-        ([("yellow", 4), ("yellow", 3), ("red", 14), ("green", 4)], 0),  # two 4s change nothing
-    ],
-)
-def test_a_sample_knows_who_takes_a_trick(trick: list[tuple[str, int]], seat: int) -> None:
-    assert taker(laid(*trick), BLUE) == seat
-
-
-def test_nobody_takes_an_empty_trick() -> None:
-    assert taker([], BLUE) is None
-
-
 def test_a_sample_knows_what_a_round_scores() -> None:
     assert [points([4], tricks, novice=False) for tricks in (6, 2, 4, 0)] == [-2, -2, 4, -4]
     assert [points([6, 9], tricks, novice=False) for tricks in (7, 8, 0, 12, 6, 9)] == [-1, -1, -6, -3, 6, 9]
     assert [points([4], tricks, novice=True) for tricks in (4, 5, 2, 7, 0, 10)] == [6, 4, 3, 2, 1, 0]
 
 
-def test_a_sample_reads_the_table_from_a_view() -> None:
-    """Seat 2 of 4 is to play; seat 3 led the trick before and seat 0 did not follow; now the lead is blocked."""
-    view = SixthSenseView(
-        seat=2,
-        seats=4,
-        turned=CARD["blue 14"],
-        hand=[CARD["red 1"]],
-        prediction=CARD["red 2"],
-        plays=[
-            *(ACTION[name] for name in ("green 7", "red 8", "green 3", "green 6 as 9")),
-            *(ACTION[name] for name in ("yellow 3", "a 0 blocks place 1", "purple 5")),
-        ],
-        leaders=[3, 3],
-        takers=[2],
-        known_predictions={1: CARD["blue 1"], 2: CARD["red 2"]},
-    )
-    table = read(CATALOG, view)
-    assert table.trump == BLUE
-    assert table.trick == [Laid(1, 2, CATALOG.colours.index("purple"), 5)]
-    assert table.to_come == []
-    assert table.void == {(0, CATALOG.colours.index("green"))}
-    seen = {"red 1", "red 2", "blue 14", "blue 1", "green 7", "red 8", "green 3", "green 6/9", "yellow 3", "purple 5"}
-    assert {CATALOG.cards[card].name for card in table.unseen} == CARD.keys() - seen
-
-
-def test_two_seats_play_without_the_last_colour() -> None:
-    table = read(CATALOG, SixthSenseView(seat=0, seats=2, hand=[CARD["red 1"]]))
-    assert table.trump is None
-    assert len(table.unseen) == 55
-
-
 NULLERN = CATALOGS["nullern"]
 NULLERN_CARD = {card.name: index for index, card in enumerate(NULLERN.cards)}
-
-
-def test_a_sample_reads_the_table_of_nullern_from_a_view() -> None:
-    """Seat 0 of 3 is to play, green is trump; seat 1 took the trick before and leads, seat 2 has lost its bid."""
-    played = ["red 20", "blue 3", "blue 4", "yellow 9", "green 2"]
-    view = NullernView(
-        seat=0,
-        seats=3,
-        cards_each=3,
-        turned=NULLERN_CARD["green 20"],
-        hand=[NULLERN_CARD["red 1"], NULLERN_CARD["green 1"]],
-        bids={0: 0, 1: 1, 2: 3},
-        plays=[NULLERN_CARD[name] for name in played],
-        leaders=[1, 1],
-        takers=[1],
-        taken=[0, 1, 0],
-    )
-    table = nullern.read(NULLERN, view)
-    assert table.trick == [9, 22]
-    assert table.to_come == []
-    assert [table.strengths[card] for card in view.hand] == [1, 21]
-    assert len(table.unseen) == 80 - len(played) - len(view.hand) - 1
-    assert max(table.unseen) == 39
-    assert [nullern.wanted_tricks(view, seat) for seat in range(3)] == [0, 0, 3]
-    assert [nullern.eager(view, seat) for seat in range(3)] == [False, False, True]
 
 
 def test_a_sample_knows_what_a_bid_of_nullern_scores() -> None:

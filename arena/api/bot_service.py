@@ -93,7 +93,7 @@ class BotService:
         """Challenge other bots on behalf of the caller's bot; return when the match begins."""
         bot = await looked_up(self._authorization.bot(bearer(call)))
         call.trust()
-        challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game)
+        challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game, request.ladder)
         return bots_pb2.ChallengeBotsResponse(match_id=await looked_up(challenge))
 
     async def JoinLadder(self, request: bots_pb2.JoinLadderRequest, call: Call) -> bots_pb2.JoinLadderResponse:  # noqa: N802

@@ -330,9 +330,12 @@ class Client:
             authorization = _authorization(operator_token)
             return self._operator.BeginSeason(request, timeout=CALL_TIMEOUT, metadata=authorization).season
 
-    def challenge(self, opponents: Sequence[str], game: str, token: str) -> int:
-        """Let the bot with this token challenge other bots; return the number of the match when it begins."""
-        request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game)
+    def challenge(self, opponents: Sequence[str], game: str, token: str, ladder: str = "") -> int:
+        """Let the bot with this token challenge other bots, by default on the default ladder of the game.
+
+        Return the number of the match when it begins.
+        """
+        request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game, ladder=ladder)
         with self._translated_errors():
             answer = self._bots.ChallengeBots(request, timeout=CHALLENGE_TIMEOUT, metadata=_authorization(token))
             return int(answer.match_id)

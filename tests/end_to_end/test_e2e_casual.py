@@ -65,13 +65,20 @@ def test_a_casual_bot_crashes_for_nothing_and_plays_unrated_until_its_author_end
 
 
 def test_a_challenge_is_played_by_those_it_names_and_nobody_else(tmp_path: Path) -> None:
-    with server(tmp_path / "data", "--house") as running:
-        token = tmp_path / "ann.token"
+    settings = tmp_path / "arena.toml"
+    settings.write_text('[[ladders]]\nname = "slow"\ngame = "nullern"\npolicy = {soft_limit = 8}\n')
+    with server(tmp_path / "data", "--house", "--config", str(settings)) as running:
+        token, on_both = tmp_path / "ann.token", "nullern,slow"
         first = (BOT, running.address, "ann", str(token), "challenges")
         second = (BOT, running.address, "bert", str(tmp_path / "bert.token"), "ann")
         third = (BOT, running.address, "cleo", str(tmp_path / "cleo.token"))
         fourth = (BOT, running.address, "dora", str(tmp_path / "dora.token"), "cleo")
-        with program(*first) as ann, program(*second) as bert, program(*third) as cleo, program(*fourth) as dora:
+        with (
+            program(*first, ARENA_LADDERS=on_both) as ann,
+            program(*second, ARENA_LADDERS=on_both) as bert,
+            program(*third) as cleo,
+            program(*fourth) as dora,
+        ):
             for process in (ann, bert, cleo, dora):
                 lines_until(process, "end")
             challenge = ("bots", "challenge", "--game", "nullern", "--token-file", token)
@@ -84,13 +91,20 @@ def test_a_challenge_is_played_by_those_it_names_and_nobody_else(tmp_path: Path)
                 [start] = [line for line in lines if line[:2] == ["start", str(CHALLENGE)]]
                 assert sorted(start[3:]) == ["ann", "bert"]
             until(lambda: is_connected(running.address, "ann"), "ann to be there")
+            of_ladder = ("bots", "challenge", "--ladder", "slow", "--token-file", token)
+            other = json.loads(arena(running, *of_ladder, "bert", "--json"))
+            assert other == {"match": other["match"], "game": "nullern", "ladder": "slow", "opponents": ["bert"]}
+            assert "dora plays nullern, not slow" in arena(running, *of_ladder, "dora", fails=True)
+            wrong = arena(running, *of_ladder, "bert", "--game", "sixth_sense", fails=True)
+            assert "the ladder slow is of nullern, not of sixth_sense" in wrong
             assert "cleo takes no challenges" in arena(running, *challenge, "cleo", fails=True)
             assert "dora declined" in arena(running, *challenge, "dora", fails=True)
             assert "bert2 is not connected" in arena(running, *challenge, "bert2", fails=True)
             token.with_name("stranger").write_text("arena_" + "x" * 43)
             stranger = (*challenge[:-1], token.with_name("stranger"))
             assert "no bot has this token" in arena(running, *stranger, "bert", fails=True)
-        [row] = [row for row in matches(running) if str(row["match"]) == number]
-        assert row["kind"] == "challenge"
+        rows = {row["match"]: row for row in matches(running)}
+        assert (rows[int(number)]["kind"], rows[int(number)].get("ladder")) == ("challenge", None)
+        assert (rows[other["match"]]["kind"], rows[other["match"]]["ladder"]) == ("challenge", "slow")
         assert "challenge" in arena(running, "replay", "show", number)
     assert audit(running.data).finished

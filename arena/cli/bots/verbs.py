@@ -559,11 +559,19 @@ def _print_done(document: dict[str, object], words: str, as_json: bool) -> None:
 
 @command.command(epilog="Example: arena bots challenge bert --game nullern --token-file ./anna.token")
 @click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True)
-@click.option("--game", metavar="NAME", required=True, help="The game to play.")
+@click.option("--game", metavar="NAME", help="The game to play, on its default ladder without --ladder.")
+@click.option("--ladder", metavar="NAME", help="The ladder whose tables and limits the match has.")
 @takes_own_token("The file with the token of the bot that challenges.")
 @takes_server
 @json_option
-def challenge(opponents: tuple[str, ...], game: str, token_file: Path, place: DataPlace, as_json: bool) -> None:
+def challenge(
+    opponents: tuple[str, ...],
+    game: str | None,
+    ladder: str | None,
+    token_file: Path,
+    place: DataPlace,
+    as_json: bool,
+) -> None:
     """Have a bot challenge others to an unrated match of these bots only.
 
     All of them must be connected, take challenges (--challenges, or challenges=True) and accept this one. House bots
@@ -571,12 +579,17 @@ def challenge(opponents: tuple[str, ...], game: str, token_file: Path, place: Da
     and returns when the match begins.
 
     \b
-    JSON: {"match", "game", "opponents"}
+    JSON: {"match", "game", "opponents"}, and "ladder" with --ladder
     """
+    if game is None and ladder is None:
+        raise click.UsageError("name the game with --game, or a ladder with --ladder")
     with place.reached_server() as server:
-        [game] = chosen_games(server.games(), game)
-        match_id = server.challenge(opponents, game, token_file.read_text().strip())
+        if game is not None or ladder is None:
+            [game] = chosen_games(server.games(), game)
+        match_id = server.challenge(opponents, game or "", token_file.read_text().strip(), ladder or "")
+        row, _ = server.match(match_id)
     if as_json:
-        print_json({"match": match_id, "game": game, "opponents": opponents})
+        of_ladder = {} if ladder is None else {"ladder": ladder}
+        print_json({"match": match_id, "game": row.game, **of_ladder, "opponents": opponents})
     else:
         click.echo(f"Match {match_id} begins. Once it is over: arena replay show {match_id}{place.typed}")

@@ -25,11 +25,21 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-SOURCES: Final = ("engine", "trio_grpc", "arena", "clients/python/arena_client", "bench", "tools")
+SOURCES: Final = (
+    "engine",
+    "trio_grpc",
+    "arena",
+    "clients/python/arena_client",
+    "clients/python/client_tests",
+    "bench",
+    "tools",
+    "examples",
+    "tests",
+)
 DOCUMENTS: Final = ("README.md", "CONTRIBUTING.md", "docs", "clients", "engine/README.md")
 FROZEN: Final = re.compile(
     r"arena/house/(random_bot|search)\.py|arena/house/\w+/(careful|counter|planner|search|situation)\.py|/v1/"
-    r"|node_modules|/build/|/target/|/dist/"
+    r"|tests/house/frozen\.py|node_modules|/build/|/target/|/dist/"
 )
 """Files that are not checked: frozen house bots, generated code, and files installed by tools."""
 FIRST: Final = re.compile(r"(What|Who|How|Whether|Of|Those|Its)\b|See `")
@@ -38,7 +48,7 @@ VAGUE: Final = re.compile(
     r"\b(told|said|heard|kept|taken|made|become|becomes|nobody|somebody|so many|that there is|which is its own)\b",
     re.IGNORECASE,
 )
-MOST_VAGUE: Final = 360
+MOST_VAGUE: Final = 310
 """Maximum number of such words in all docstrings, comments and documents."""
 MEAN_WORDS: Final = 20
 LONGEST: Final = 45

@@ -79,7 +79,7 @@ class Server:
         timer.start()
         assert process.stdout is not None
         self.said = process.stdout.readline()
-        """Its first line of output."""
+        """The first line of its output."""
         timer.cancel()
         assert "listens on" in self.said, f"the server did not start: {self.said!r}; {self.log}"
         self.address = self.said.split("listens on ")[1].split(",")[0]

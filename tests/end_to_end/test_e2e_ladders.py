@@ -97,7 +97,9 @@ policy = {{ soft_limit = 8 }}
 """
 """A ladder with short matches. A single troubled match parks a bot."""
 SECONDS = {"ann": 3.0, "bob": 4.0, "cleo": 5.0, "dora": 6.0, "eve": 6.0}
-"""What each bot needs for a decision. Above 5.3 s a bot is slow even on this clock, and first meets others like it."""
+"""Seconds that each bot takes for a decision. Above 5.3 s a bot is slow even on this clock, and first meets others
+like it.
+"""
 THINKER = """
 import time
 from arena_client.command import main

@@ -29,7 +29,7 @@ REAL_SETS: Final[dict[str, tuple[int, ...]]] = {
     "nullern": (94, 4, 814, 9, 79),
     "sixth_sense": (233, 29, 548, 23, 167),
 }
-"""Of 1,000 real sets at a table of two, the number with each share, from `python -m bench.studies.sequential`."""
+"""The number of sets with each share, of 1,000 real sets at a table of two (`python -m bench.studies.sequential`)."""
 
 
 @pytest.mark.thorough

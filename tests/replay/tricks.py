@@ -19,7 +19,7 @@ class Trick(NamedTuple):
     course: Course
     report: SixthSenseRound
     number: int
-    """Its number in the round, from 1."""
+    """Number in the round, from 1."""
     plays: tuple[Made, ...]
     """Plays in the order of play."""
     answers: Mapping[str, Made]
@@ -37,7 +37,7 @@ class Trick(NamedTuple):
 
     @property
     def actions(self) -> list[Action]:
-        """Its plays, in order."""
+        """The plays, in order."""
         return [SIXTH_SENSE.actions[made.action] for made in self.plays]
 
     @property

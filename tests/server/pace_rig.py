@@ -48,7 +48,7 @@ class Kind:
     """Seconds for a decision."""
     capacity: int = 1
     answers: str = "ready"
-    """Its reaction to invitations: `ready`, `declines` or `ignores`."""
+    """Reaction to invitations: `ready`, `declines` or `ignores`."""
     leaves: bool = False
     """True if it vanishes from every match except its first, and returns when the match is over."""
 

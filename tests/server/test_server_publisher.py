@@ -148,7 +148,7 @@ async def test_a_void_result_is_off_the_ladder_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.process
 async def test_a_house_bot_that_holds_the_scale_alone_ends_no_server(tmp_path: Path) -> None:
-    """Its rating is 1500 by definition."""
+    """The rating of such a bot is 1500 by definition."""
 
     def with_the_house(connection: Connection) -> None:
         played(connection, 1)

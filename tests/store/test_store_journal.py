@@ -520,7 +520,7 @@ def test_a_match_that_goes_on_after_the_opening_is_written_on(tmp_path: Path) ->
 
 
 def test_a_match_begun_twice_is_what_it_was_the_second_time(tmp_path: Path) -> None:
-    """Its number was not stored the first time, so the next server gave it to another match."""
+    """The match's number was not stored the first time, so the next server gave it to another match."""
     journal = opened(tmp_path)
     begin(journal, 1)
     journal.add(header(1), sent(1))

@@ -298,7 +298,7 @@ def test_a_bot_that_is_started_anew_asks_for_the_reports_after_its_last_one(tmp_
 def test_a_file_that_cannot_be_shortened_gets_the_receipt_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its path leaves no room for the longer name of a new file beside it. On Windows, any reader prevents it."""
+    """The path leaves no room for the longer name of a new file beside it. On Windows, any reader prevents it."""
     if sys.platform == "win32":
         pytest.skip("Windows has no such bound for a path")
     monkeypatch.setattr(receipts, "KEPT", 5)

@@ -41,7 +41,7 @@ LONG_WHEN_COMPILED = {
     "end_to_end": (
         "backup", "casual", "data_directory", "floods", "fuzz", "ladder", "luck", "matches",
         "missed_reports", "moderation", "parking", "protocol_page", "proxies", "search", "secrets_in_logs",
-        "start", "starving", "stop", "thinking", "tls", "tokens", "untrusted_memory", "upgrade", "writer_process",
+        "start", "starving", "stop", "thinking", "tls", "untrusted_memory", "upgrade", "writer_process",
     ),
     "replay": ("nullern_render", "render", "review", "table", "timeline"),
     "scheduling": ("clock", "event", "information_gain", "versions"),

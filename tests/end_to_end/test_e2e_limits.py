@@ -1,4 +1,4 @@
-"""Limits of the first messages over a real socket, and lists that are longer than a page."""
+"""Limits of the first messages over a real socket."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import grpc
 import pytest
 from arena_client.v1 import play_pb2 as pb
 
-from arena.queries.remote import connect
 from tests.end_to_end.e2e_rig import (
     PATIENCE,
     Crowd,
@@ -49,20 +48,6 @@ def test_large_headers_and_a_large_hello_are_refused(arena: Server, crowd: Crowd
     end = bot.last_word()
     assert end.code is grpc.StatusCode.INVALID_ARGUMENT
     assert "the first message has at most 4096 bytes" in end.text
-
-
-@pytest.mark.parametrize("page", [1, 2, 1000])
-def test_the_client_reads_every_page_of_bots(
-    arena: Server, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, page: int
-) -> None:
-    for _ in range(3):
-        register(crowd.address, f"bot-{next(NUMBERS)}")
-    monkeypatch.setattr("arena.queries.remote.PAGE", 1000)
-    with connect(arena.address) as client:
-        everybody = client.bots()
-        monkeypatch.setattr("arena.queries.remote.PAGE", page)
-        assert [bot.name for bot in client.bots()] == [bot.name for bot in everybody]
-    assert len(everybody) >= 3
 
 
 @pytest.mark.parametrize("size", [1, 15, 17])

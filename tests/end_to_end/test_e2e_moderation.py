@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import grpc
 import pytest
 
 from tests.cli.cli_rig import shown
-from tests.end_to_end.e2e_rig import Crowd, Server, program, register, server, until
+from tests.end_to_end.e2e_rig import Server, program, server
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with server(tmp_path_factory.mktemp("moderation") / "data", "--drain", "0") as running:
         yield running
-
-
-def test_a_ban_ends_open_streams_with_a_reason_and_the_match_goes_on(running: Server) -> None:
-    with Crowd(running.address) as crowd:
-        ann, eve = crowd.come("ann"), crowd.come("eve")
-        ann.play_in_background()
-        eve.read_until(lambda: eve.decisions)
-        operator = ("--data", running.data)
-        assert shown("bots", "ban", "eve", "--reason", "a ring", *operator).strip() == "eve is banned, with eve."
-        for stream in (eve, crowd.stranger(eve.token)):
-            end = stream.last_word()
-            assert end.code is grpc.StatusCode.PERMISSION_DENIED
-            assert "eve is banned: a ring" in end.text
-        until(lambda: ann.reports, "the result of the match", patience=20)  # the grace is 30 s
-        with pytest.raises(grpc.RpcError, match="eve is banned: a ring"):
-            register(running.address, "eve-2", "eve")
-        [event] = json.loads(shown("bots", "events", "--json", "--server", running.address))["events"]
-        assert (event["kind"], event["name"], event["reason"]) == ("banned", "eve", "a ring")
-        shown("bots", "unban", "eve", *operator)
-        back = crowd.stranger(eve.token)
-        back.play_until(lambda: back.reports)
-
-
-def test_a_bot_of_the_sdk_ends_and_says_that_its_owner_is_banned(tmp_path: Path, running: Server) -> None:
-    command = ("-m", "arena_client.samples.random_bot", "--owner", "eve")
-    where = ("--server", running.address, "--token-file", str(tmp_path / "token"))
-    with program(*command, *where) as bot:
-        assert bot.stdout is not None
-        assert any("is connected" in line for line in bot.stdout)
-        shown("bots", "ban", "eve", "--reason", "a ring", "--data", running.data)
-        assert bot.wait(60) == 3
-        assert "the server refuses the bot: eve is banned: a ring" in bot.stdout.read()
-    with program(*command, *where[:2], "--name", "another", "--token-file", str(tmp_path / "other")) as bot:
-        assert bot.wait(60) == 3
-        assert bot.stdout is not None
-        assert "the server refuses the bot: eve is banned: a ring" in bot.stdout.read()
 
 
 def test_a_bot_of_the_sdk_that_is_deleted_is_told_to_take_another_name(tmp_path: Path, running: Server) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import subprocess
-import sys
 from base64 import b64decode
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,7 +13,7 @@ from arena.log.head import webhook_text
 from arena.log.keys import Signer, signed
 from arena.server.workers.webhook import FILE
 from tests.cli.cli_rig import shown
-from tests.end_to_end.e2e_rig import ARENA, IMPATIENT, PATIENCE, Crowd, server, until
+from tests.end_to_end.e2e_rig import IMPATIENT, Crowd, server, until
 from tests.server.webhook_receiver import Receiver, receiving
 
 PARKED = pb.NoticeKind.NOTICE_KIND_PARKED
@@ -60,26 +57,3 @@ def test_it_stays_parked_when_the_server_is_killed_and_the_webhook_gets_both_mes
     for body, signature in receiver.got:
         text = webhook_text(first["log"], body)
         assert signed(Signer.read(pem).public, b64decode(signature), text)
-
-
-def test_the_sdk_tells_its_author(tmp_path: Path) -> None:
-    with server(tmp_path / "data", program=IMPATIENT) as running, Crowd(running.address) as crowd:
-        silent, good = crowd.come("silent"), crowd.come("good")
-        good.play_in_background()
-        silent.read_until(lambda: any(notice.kind == PARKED for notice in silent.notices))
-        token = tmp_path / "silent.token"
-        token.write_text(silent.token)
-        command = (sys.executable, "-m", "arena_client.samples.random_bot", "--server", running.address)
-        parked_one = (*command, "--token-file", str(token), "--matches", "1")
-        told = subprocess.run(parked_one, capture_output=True, text=True, timeout=PATIENCE, check=False)
-        assert told.returncode == 3, told.stderr
-        line = told.stderr.splitlines()[-1]
-        assert line.startswith("random: silent is parked and given no seats: ")
-        remedy = shlex.split(line.partition("Mend it, then un-park it: ")[2])
-        assert remedy[0] == "arena-bot"
-        arena_bot = str(ARENA.with_name("arena-bot"))
-        subprocess.run([arena_bot, *remedy[1:]], check=True, timeout=PATIENCE)
-        rotate = (arena_bot, "rotate", *remedy[2:])
-        subprocess.run(rotate, check=True, timeout=PATIENCE)
-        assert token.read_text() != f"{silent.token}\n"
-        subprocess.run(parked_one, check=True, timeout=PATIENCE)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_rig import arena
-from tests.end_to_end.e2e_rig import Crowd, failing_server, server
+from tests.end_to_end.e2e_rig import failing_server, server
 
 
 def test_a_second_server_on_the_same_directory_names_it_and_the_process(tmp_path: Path) -> None:
@@ -21,13 +21,6 @@ def test_a_second_server_on_the_same_directory_names_it_and_the_process(tmp_path
         assert status == 1
         assert running.address in words
         assert "Traceback" not in words
-
-
-def test_the_limits_asked_for_are_those_that_bots_are_told(tmp_path: Path) -> None:
-    limits = ("--soft-limit", "0.5", "--bank", "7", "--grace", "3.25")
-    with server(tmp_path / "data", "--quiet", *limits) as running, Crowd(running.address) as crowd:
-        told = crowd.come("ann").read().welcome.conduct
-    assert (told.soft_limit_ms, told.bank_ms, told.grace_ms) == (500, 7000, 3250)
 
 
 def test_a_port_in_use_is_named(tmp_path: Path) -> None:

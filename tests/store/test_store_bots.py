@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ async def test_neither_token_nor_invitation_is_anywhere_in_the_files(directory: 
     files["closed"] = (directory / "arena.db").read_bytes()
     assert b"Lovelace" in files["arena.db-wal"]
     assert b"Lovelace" in files["closed"]
+    assert hashlib.sha256(token.encode()).digest() in files["closed"]
     for content in files.values():
         for secret in (token, token.removeprefix("arena_"), code, code.removeprefix("invitation_")):
             assert secret.encode() not in content

@@ -62,7 +62,7 @@ function put(place, { order, rows }) {
   while (place.children.length > order.length) place.lastElementChild.remove();
 }
 
-// While the reader holds the page, what comes waits. It is shown all at once in the end.
+// While the reader holds the page, updates wait. They are all shown when the page is released.
 const hold = document.querySelector("[data-hold]");
 const waiting = new Map();
 let held = false;

@@ -1,4 +1,4 @@
-// The conversations of clients/conformance, whose README says what the steps mean, as JSON by protobuf's own mapping.
+// The conversations of clients/conformance, whose README explains the steps, as JSON by protobuf's own mapping.
 #pragma once
 
 #include <google/protobuf/struct.pb.h>
@@ -17,7 +17,7 @@ inline void demand(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
 
-/// Return the JSON of a message; messages that are alike have the same.
+/// Return the JSON of a message; equal messages have equal JSON.
 inline std::string json(const google::protobuf::Message& message) {
   std::string text;
   demand(google::protobuf::util::MessageToJsonString(message, &text).ok(), "a message has JSON");

@@ -246,7 +246,7 @@ class Play {
   }
 
  private:
-  /// One start of the program. Earlier ones are kept, since they may still answer their decisions.
+  /// One run of the program. Earlier runs stay, since they may still answer their decisions.
   struct Run {
     std::unique_ptr<ScriptedBot> bot;
     std::unique_ptr<arena::Caller> caller;

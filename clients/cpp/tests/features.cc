@@ -20,7 +20,7 @@ struct Curious : arena::Bot {
   std::vector<std::string> shown;
 };
 
-/// A stream, and what it was told.
+/// A stream, with the messages that were written to it.
 struct Line : arena::Call {
   void write(const v1::PlayRequest& request) override { heard.push_back(request); }
   void end() override {}

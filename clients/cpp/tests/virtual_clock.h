@@ -26,7 +26,7 @@ class VirtualClock : public arena::Clock {
     }
   }
 
-  /// Let time pass until a condition or for so long; `settle` does everything that needs no time.
+  /// Let time pass for `ms` or until a condition holds; `settle` does everything that needs no time.
   void pass(double ms, const std::function<void()>& settle, const std::function<bool()>& until) {
     const double end = time + ms;
     settle();

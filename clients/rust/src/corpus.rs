@@ -1,5 +1,5 @@
 //! Plays the conversations of clients/conformance with the whole crate on a virtual clock; only gRPC is scripted.
-//! clients/conformance/README.md says what the steps mean.
+//! clients/conformance/README.md explains the steps.
 
 use std::{
     cell::{Cell, RefCell, RefMut},

@@ -1,5 +1,5 @@
-// Plays the conversations of clients/conformance with the whole package on a virtual clock, its connection included; only
-// gRPC is the script's. clients/conformance/README.md says what the steps mean.
+// Plays the conversations of clients/conformance with the whole package and its connection on a virtual clock; only gRPC is
+// scripted. clients/conformance/README.md explains the steps.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,6 +1,6 @@
-// A bot on @grpc/grpc-js that stays: it plays at random until it is told to go, and comes back when the connection breaks.
+// A bot on @grpc/grpc-js that plays at random until it is stopped, and reconnects when the connection breaks.
 //
-// node bot.mjs PACKAGES PROTOS; ARENA_SERVER and ARENA_TOKEN_FILE say where it plays and where its token is kept.
+// node bot.mjs PACKAGES PROTOS; ARENA_SERVER is the server's address and ARENA_TOKEN_FILE the file of its token.
 
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

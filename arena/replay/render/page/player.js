@@ -89,7 +89,7 @@ export class Player {
     this.button.textContent = this.playing ? "❚❚ Pause" : "▶ Play";
   }
 
-  // Go on when the step was shown long enough; never while nobody can see it.
+  // Continue once the step was shown for long enough, and only while the page is visible.
   wait() {
     clearTimeout(this.timer);
     if (!this.playing || document.hidden) return;

@@ -79,7 +79,7 @@ public class Client {
         }
     }
 
-    /** What comes on a stream to play on: messages, then an error or "end". */
+    /** Opens a stream to play on; `heard` gets its messages, then an error or "end". */
     static StreamObserver<PlayRequest> play(String token, LinkedBlockingQueue<Object> heard) {
         var metadata = new Metadata();
         if (token != null) {

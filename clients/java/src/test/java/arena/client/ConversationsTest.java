@@ -46,8 +46,8 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Plays the conversations of clients/conformance with the whole client on a virtual clock, its connection included; only gRPC is
- * the script's. clients/conformance/README.md says what the steps mean.
+ * Plays the conversations of clients/conformance with the whole client and its connection on a virtual clock; only gRPC is
+ * scripted. clients/conformance/README.md explains the steps.
  */
 class ConversationsTest {
     @TempDir Path folder;

@@ -55,7 +55,7 @@ class NetworkTest {
     /** Registers every bot and asks one decision. */
     private static final class SmallServer extends PlayServiceGrpc.PlayServiceImplBase implements ServerInterceptor {
         final CompletableFuture<String> shown = new CompletableFuture<>();
-        /** What its bot said after the hello. */
+        /** The bot's messages after the hello. */
         final BlockingQueue<PlayRequest> said = new LinkedBlockingQueue<>();
         final CompletableFuture<StreamObserver<PlayResponse>> stream = new CompletableFuture<>();
         LogState log = LogState.getDefaultInstance();
@@ -108,7 +108,7 @@ class NetworkTest {
                 .setMatchId(1).setDecisionId(number).addLegal(0).setSixthSense(SixthSenseView.newBuilder().setSeats(2)).build();
     }
 
-    /** Computes until each decision is closed, but for the third. */
+    /** Computes until its decision is closed, except for the third decision. */
     private static final class Slow extends Endless {
         final BlockingQueue<Integer> asked = new LinkedBlockingQueue<>();
 
@@ -122,7 +122,7 @@ class NetworkTest {
         }
     }
 
-    /** Computes for ever once it is asked. */
+    /** Computes without end at its first decision. */
     private static class Endless extends Bot {
         final CountDownLatch computes = new CountDownLatch(1);
 

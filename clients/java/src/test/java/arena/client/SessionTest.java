@@ -61,7 +61,7 @@ class SessionTest {
         return new Session(welcome, profile, progress, new Receipts(file()));
     }
 
-    /** Accepts an invitation; returns the nonce that it says. */
+    /** Accepts an invitation; returns the nonce that it sent. */
     private ByteString invited(long number) {
         Invitation invitation = Invitation.newBuilder().setInvitationId(number).build();
         return session.receive(PlayResponse.newBuilder().addInvitations(invitation).build()).getReady(0).getNonce();

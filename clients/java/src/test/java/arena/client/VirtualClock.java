@@ -24,7 +24,7 @@ final class VirtualClock implements Clock {
         return () -> alarms.remove(made);
     }
 
-    /** Lets time pass for so long or until a condition; settle does what needs no time. */
+    /** Lets time pass for a length or until a condition holds; settle does everything that needs no time. */
     void pass(long length, Runnable settle, BooleanSupplier until) {
         long end = time + length;
         settle.run();

@@ -11,7 +11,7 @@ import trio
 
 from arena.house import HOUSE_BOTS
 from arena.ladder.events import day_of
-from arena.server.config import answer_limits, quota_in_force
+from arena.server.config import answer_limits, log_fields, quota_in_force
 from arena.server.matches.figures import MatchFigures
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
@@ -353,7 +353,7 @@ class Arena:
         """Annul the result of a match. Raises what `matches.void` raises."""
         ladder_id = await self.store.write(partial(matches.void, match_id=match_id, reason=reason, at=now_us()))
         self.publisher.voided(ladder_id)
-        decided.info("result void", match_id=match_id, ladder=ladder_id, reason=reason)
+        decided.info("result void", match_id=match_id, **log_fields(self.config, ladder_id), reason=reason)
 
     async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
         """Annul the results of a bot in its next matches after match `after`; return the numbers of these matches.

@@ -396,6 +396,13 @@ def answer_limits(config: Config) -> tuple[float, float, float]:
     return ready, offer, seat
 
 
+def log_fields(config: Config, ladder_id: str) -> dict[str, str]:
+    """Return the field that names a ladder in a log line: its game, or its id unless it is the game's default ladder in
+    the first season.
+    """
+    return {"game" if any(ladder_id == game.name for game in config.games) else "ladder": ladder_id}
+
+
 def on_loopback(config: Config) -> bool:
     """Return whether only programs on this machine can connect."""
     return config.address.rpartition(":")[0] in LOOPBACK

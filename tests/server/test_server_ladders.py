@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 from sqlalchemy import Connection
+from structlog.testing import capture_logs
 
 from arena.server.arena import Arena
 from arena.server.config import LadderTable
@@ -55,11 +56,16 @@ async def test_a_season_begins_everything_anew_and_running_matches_end_in_theirs
         await ann.until(lambda: len(ann.reports) == 2)
         assert spent(arena) == 1
         assert (arena.publisher.news(GAME.name), arena.publisher.news(SECOND)) == (1, 1)
+        with capture_logs() as lines:
+            for match_id in (1, 3):
+                await arena.void(match_id, "a test")
+        named = [(line.get("game"), line.get("ladder")) for line in lines if line["event"] == "result void"]
+        assert named == [(GAME.name, None), (None, SECOND)], "older log lines keep their keys"
 
     def results(connection: Connection, ladder_id: str) -> list[int]:
         return [event.match_id for event in events.read(connection, ladder_id)]
 
-    assert store.now(lambda connection: results(connection, GAME.name)) == [1, 2]
+    assert store.now(lambda connection: results(connection, GAME.name)) == [1, 2, 1]
     assert store.now(lambda connection: results(connection, SECOND))[0] == 3
     assert {row.match_id for row in store.now(lambda each: matches.list_matches(each, ladder_id=SECOND))} >= {3}
     found = store.now(lambda connection: audit(connection, replays=True))

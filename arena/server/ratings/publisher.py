@@ -14,7 +14,7 @@ import structlog
 import trio
 
 from arena.durations import Durations
-from arena.server.config import quota_in_force
+from arena.server.config import log_fields, quota_in_force
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base.errors import StoreError
@@ -179,11 +179,13 @@ class LadderPublisher:
             ladder = await self._fit_client.fit(ladder_id)
             new = await self._store.write(partial(publishing.publish, ladder_id=ladder_id, ladder=ladder, at=now_us()))
         except (NotFitted, StoreError) as error:
-            log.error("ladder not fitted", ladder=ladder_id, error=str(error), retry_in=RETRY)
+            log.error("ladder not fitted", **log_fields(self._config, ladder_id), error=str(error), retry_in=RETRY)
             self._failed(ladder_id, str(error))
             return False
         except Exception:
-            log.exception("a fault of the server: the ladder is not fitted", ladder=ladder_id, retry_in=RETRY)
+            log.exception(
+                "a fault of the server: the ladder is not fitted", **log_fields(self._config, ladder_id), retry_in=RETRY
+            )
             self._failed(ladder_id, "a fault of the server, which is in its log")
             return False
         self.fits.setdefault(name_of(ladder_id), Durations()).add(trio.current_time() - began)
@@ -192,7 +194,9 @@ class LadderPublisher:
         self._replays[ladder_id] -= replays
         self._news, self._replays = +self._news, +self._replays
         self._through[ladder_id] = ladder.through
-        log.debug("ladder fitted", ladder=ladder_id, through=ladder.through, bots=len(ladder.lines))
+        log.debug(
+            "ladder fitted", **log_fields(self._config, ladder_id), through=ladder.through, bots=len(ladder.lines)
+        )
         if new:
             self._post(
                 "ladder_published",
@@ -215,7 +219,7 @@ class LadderPublisher:
         try:
             values = await self._fit_client.match_values(ladder_id)
         except NotFitted as error:
-            log.error("matchmaking uses an older ladder", ladder=ladder_id, error=str(error))
+            log.error("matchmaking uses an older ladder", **log_fields(self._config, ladder_id), error=str(error))
         else:
             if self._ladder_ids[name] == ladder_id:
                 self._rated(name, values)

@@ -117,11 +117,15 @@ def test_a_command_reads_the_options_of_its_matches_and_the_limits_again_when_th
             first = welcome()
             first.welcome.games[0].options.add(name="target", default_value="0")
             first.welcome.conduct.soft_limit_ms = soft_limit_ms
+            first.welcome.ladders.add(name="slow", game="sixth_sense").conduct.soft_limit_ms = 60_000
+            first.welcome.ladders.add(name="cards", game="nullern")
             yield first
             if number == 1:
                 yield invites(1)
                 talk.next()
-            yield starts(1)
+            beginning = starts(1)
+            beginning.starts[0].ladder = "slow"
+            yield beginning
             for decision in (1, 2):
                 yield asks((1, 2 * number + decision))
                 talk.next()
@@ -135,6 +139,9 @@ def test_a_command_reads_the_options_of_its_matches_and_the_limits_again_when_th
     welcomes = [json.loads(line)["welcome"] for line in written if '"welcome"' in line]
     assert [each["conduct"]["softLimitMs"] for each in welcomes] == [500, 700]
     assert [each["games"][0]["options"][0]["name"] for each in welcomes] == ["target", "target"]
+    limits = [{ladder["name"]: ladder["conduct"]["softLimitMs"] for ladder in each["ladders"]} for each in welcomes]
+    assert limits == [{"slow": 60_000}] * 2, "those of the game only"
+    assert [json.loads(line)["starts"][0]["ladder"] for line in written if '"starts"' in line] == ["slow"] * 3
 
 
 @pytest.mark.process

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from tests.cli.cli_rig import ARENA, PATIENCE, arena, shown
 from tests.local.bots import CHANCE, FIRST, written
+from tests.local.test_local_command import is_gone
 
 SAME_SEATS = ("--seats", 3, "--design", "same-seats")
 CLEAR = ("house:counter", "house:random", "--game", "nullern", *SAME_SEATS, "--seed", 5)
@@ -103,26 +105,45 @@ def times_left_out(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
+COMMAND = """
+import os, sys
+from arena_client import run
+if __name__ == "__main__":
+    open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()
+    run(First(), "localhost:1", verbose=False)
+"""
+
+
 @pytest.mark.process
+@pytest.mark.parametrize("command", [False, True], ids=["house bot", "command"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_what_was_stopped_goes_on_and_says_the_same(tmp_path: Path, how: signal.Signals) -> None:
-    words = [str(word) for word in ("match", *CLEAR, "--sets", 120, "--concurrency", 2)]
-    out = tmp_path / "some.sets"
+def test_what_was_stopped_leaves_no_bot_goes_on_and_says_the_same(
+    tmp_path: Path, how: signal.Signals, command: bool
+) -> None:
+    sets, out, pids = 30 if command else 60, tmp_path / "some.sets", tmp_path / "pids"
+    pids.mkdir()
+    bot = f"cmd:{shlex.quote(sys.executable)} {written(tmp_path, FIRST + COMMAND)} {pids}"
+    bots = (bot, "house:random", "--game", "nullern", "--seats", 2, "--seed", 5) if command else CLEAR
+    words = [str(word) for word in ("match", *bots, "--sets", sets, "--concurrency", 2)]
     with subprocess.Popen([*ARENA, *words, "--out", str(out)], stderr=subprocess.PIPE, text=True) as match:
         until = time.monotonic() + PATIENCE
         while not out.exists() or out.read_bytes().count(b"\n") < 5:
+            assert match.poll() is None
             assert time.monotonic() < until, "no set is finished"
             time.sleep(0.01)
         match.send_signal(how)
-        _, said = match.communicate(timeout=PATIENCE)
+        assert match.stderr is not None
+        said = match.stderr.read()
     if how is signal.SIGINT:
         assert match.returncode == 130
         assert f"the same command goes on, with --seed 5 --out {out}" in said
+    assert all(is_gone(int(path.name)) for path in pids.iterdir())
     there = out.read_bytes().count(b"\n") - 1
-    assert 4 <= there < 120, "it was stopped in the middle"
+    assert 4 <= there < sets, "it was stopped in the middle"
     gone_on = json.loads(shown(*words, "--out", out, "--json"))
-    assert out.read_bytes().count(b"\n") == 121
+    assert out.read_bytes().count(b"\n") == sets + 1
     assert times_left_out(gone_on) == times_left_out(json.loads(shown(*words, "--json")))
+    assert (tmp_path / "some.sets.logs" / "bot.log").exists() is command
 
 
 @pytest.mark.process

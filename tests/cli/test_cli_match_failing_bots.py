@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_rig import ARENA, PATIENCE, Terminal, arena, terminal
-from tests.cli.test_cli_match_commands import is_gone
 from tests.local.bots import FIRST, written
+from tests.local.test_local_command import is_gone
 
 LOOPS = """
 import os, subprocess, sys

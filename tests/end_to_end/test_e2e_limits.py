@@ -10,14 +10,7 @@ import grpc
 import pytest
 from arena_client.v1 import play_pb2 as pb
 
-from tests.end_to_end.e2e_rig import (
-    PATIENCE,
-    Crowd,
-    Server,
-    channel_to,
-    register,
-    server,
-)
+from tests.end_to_end.e2e_rig import PATIENCE, Crowd, Server, channel_to, register, server
 
 NUMBERS = count()
 

@@ -11,16 +11,7 @@ from pathlib import Path
 import pytest
 
 from arena.match.inputs import Restored, StoodIn
-from tests.end_to_end.e2e_rig import (
-    PATIENCE,
-    Audit,
-    Server,
-    audit,
-    listed,
-    program,
-    server,
-    until,
-)
+from tests.end_to_end.e2e_rig import PATIENCE, Audit, Server, audit, listed, program, server, until
 
 AT_ONCE = 3
 """Number of matches at once."""

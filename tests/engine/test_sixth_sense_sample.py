@@ -291,30 +291,6 @@ def test_S13_a_seat_is_taken_to_be_asked_where_it_can_be() -> None:
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 @pytest.mark.thorough
-def test_a_sampled_game_gives_the_same_view_and_can_be_played_to_the_end(
-    seats: int, options: dict[str, Option]
-) -> None:
-    random = Random(f"{seats} {options}")
-    play = Play(seats, random, **options)
-    state = play.state
-    while state.player != OVER and state.round < 3:
-        for seat in {random.choice(state.waiting()), random.randrange(seats)}:
-            view = state.view(seat)
-            other = sampled(view, random)
-            assert other.view(seat) == view
-            if seat in state.waiting():
-                assert seat in other.waiting()
-                assert other.legal(seat) == state.legal(seat)
-            if random.random() < 0.02:
-                while other.player != OVER:
-                    other.apply(other.fallback(other.player), other.player)
-                assert min(other.ranking()) == 1
-        play.step()
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
-@pytest.mark.thorough
 def test_worlds_that_are_copies_are_what_their_deals_and_choices_make(seats: int, options: dict[str, Option]) -> None:
     """Each is played again from the first card, with its own blocks in place of hidden ones."""
     random = Random(f"{seats} {options}")

@@ -18,6 +18,7 @@ from arena.api.documents import Document, Documents
 from arena.durations import BOUNDS, Durations
 from arena.processes.helper import failed_starts
 from arena.server.matches.figures import decisions_of
+from arena.store.ladder.seasons import name_of
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -43,10 +44,14 @@ _Rows = Iterable[tuple[tuple[str, ...], float]]
 
 
 class ArenaCollector(Collector):
-    """A collector that reads a server's figures."""
+    """A collector that reads a server's figures.
+
+    Figures of a ladder have its game as a label, and its name only if it is not the default ladder of the game.
+    """
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
+        self._labels = {ladder.name: (ladder.game.name, ladder.further_name) for ladder in arena.config.ladders}
 
     def describe(self) -> Iterable[Metric]:
         """Return nothing, because names are known only by collecting."""
@@ -56,29 +61,35 @@ class ArenaCollector(Collector):
         """Return the server's current figures."""
         arena, figures, publisher = self._arena, self._arena.figures, self._arena.publisher
         decisions, forced = figures.decisions.copy(), figures.forced.copy()
-        playing = Counter(dict.fromkeys((game.name for game in arena.config.games), 0))
+        playing = Counter(dict.fromkeys(self._labels, 0))
         for driver in arena.drivers:
             decisions.update(decisions_of(driver))
             forced.update(driver.forced)
-            playing[driver.game] += 1
+            playing[name_of(driver.ladder_id)] += 1
         connected = len(arena.players.sessions())
         helpers = {"house": arena.workers.up, "fit": int(publisher.warm)}
-        yield _counter("arena_decisions", ("game", "player"), decisions.items())
+        of, ladder = self._of, ("game", "ladder")
+        each_decision = (((*of(name), player), n) for (name, player), n in decisions.items())
+        yield _counter("arena_decisions", (*ladder, "player"), each_decision)
         yield _counter("arena_forced_decisions", ("cause",), (((each.value,), n) for each, n in forced.items()))
-        yield _histogram("arena_think_seconds", ("game",), {(game,): each for game, each in figures.thinking.items()})
-        yield _counter("arena_matches", ("game", "kind"), figures.matches.items())
-        yield _gauge("arena_matches_playing", ("game",), _each(playing))
+        yield _histogram("arena_think_seconds", ladder, {of(name): each for name, each in figures.thinking.items()})
+        each_match = (((*of(name), kind), n) for (name, kind), n in figures.matches.items())
+        yield _counter("arena_matches", (*ladder, "kind"), each_match)
+        yield _gauge("arena_matches_playing", ladder, ((of(name), n) for name, n in playing.items()))
         yield _gauge("arena_bots_connected", (), [((), connected)])
-        yield _gauge("arena_bots_waiting", ("game",), _each(arena.matchmaker.waiting))
+        yield _gauge("arena_bots_waiting", ladder, ((of(name), n) for name, n in arena.matchmaker.waiting.items()))
         yield _histogram("arena_turn_seconds", (), {(): arena.turns.lengths})
         yield _histogram("arena_journal_commit_seconds", (), {(): arena.turns.commits})
-        yield _histogram("arena_fit_seconds", ("game",), {(game,): each for game, each in publisher.fits.items()})
-        yield _counter(
-            "arena_fit_failures", ("game",), (((game,), publisher.failures[game]) for game in publisher.fits)
-        )
+        yield _histogram("arena_fit_seconds", ladder, {of(name): each for name, each in publisher.fits.items()})
+        each_failure = ((of(name), publisher.failures[name]) for name in publisher.fits)
+        yield _counter("arena_fit_failures", ladder, each_failure)
         yield _gauge("arena_helper_processes", ("kind",), _each(helpers))
         yield _counter("arena_search_seconds", (), [((), arena.workers.search.spent)])
         yield _gauge("arena_healthy", (), [((), not troubles(arena))])
+
+    def _of(self, ladder: str) -> tuple[str, str]:
+        """Return the values of the labels `game` and `ladder`; a result that is annulled may be of a former game."""
+        return self._labels.get(ladder, (ladder, ""))
 
 
 def registry_of(arena: Arena) -> CollectorRegistry:
@@ -125,14 +136,14 @@ def _counter(name: str, labels: tuple[str, ...], rows: _Rows) -> Metric:
     family = CounterMetricFamily(name, METRICS[name], labels=labels)
     for values, value in rows:
         family.add_metric(values, value)
-    return family
+    return _without_default_ladders(family)
 
 
 def _gauge(name: str, labels: tuple[str, ...], rows: _Rows) -> Metric:
     family = GaugeMetricFamily(name, METRICS[name], labels=labels)
     for values, value in rows:
         family.add_metric(values, value)
-    return family
+    return _without_default_ladders(family)
 
 
 def _histogram(name: str, labels: tuple[str, ...], rows: Mapping[tuple[str, ...], Durations]) -> Metric:
@@ -140,4 +151,13 @@ def _histogram(name: str, labels: tuple[str, ...], rows: Mapping[tuple[str, ...]
     bounds = [*map(floatToGoString, BOUNDS), "+Inf"]
     for values, times in rows.items():
         family.add_metric(values, list(zip(bounds, accumulate(times.counts), strict=True)), times.seconds)
+    return _without_default_ladders(family)
+
+
+def _without_default_ladders(family: Metric) -> Metric:
+    """Remove the label `ladder` where it is empty."""
+    family.samples = [
+        sample._replace(labels={name: value for name, value in sample.labels.items() if value or name != "ladder"})
+        for sample in family.samples
+    ]
     return family

@@ -7,8 +7,11 @@ import trio
 from sqlalchemy import Connection
 from structlog.testing import capture_logs
 
+from arena.api.metrics import metric_documents
+from arena.replay.header import MatchKind
 from arena.server.arena import Arena
 from arena.server.config import LadderTable
+from arena.server.matchmaking.challenges import BadChallenge, NotChallenged
 from arena.server.sessions.messages import NoticeKind, Outgoing
 from arena.store.base.errors import NoSuchLadder
 from arena.store.bots import bots
@@ -127,7 +130,7 @@ async def test_a_bot_that_is_parked_on_a_ladder_plays_on_the_others(hall: Hall, 
         assert player.parked == {"", "slow"}
         begun = len(ann.starts)
         await ann.until(lambda: len(ann.starts) > begun + 10)
-        assert {start.ladder for start in ann.starts[begun:]} == {"closed"}
+        assert {start.ladder for start in ann.starts[begun + 5 :]} == {"closed"}, "but for those that were beginning"
     async with hall.open(house_bots=house, house=True, ladders=tables, matches_per_hour=3600) as arena:
         again = ann.again()
         again.row = store.now(lambda connection: bots.find(connection, "ann"))
@@ -142,3 +145,43 @@ async def test_a_bot_that_is_parked_on_a_ladder_plays_on_the_others(hall: Hall, 
         begun = len(again.starts)
         await again.until(lambda: len(again.starts) > begun + 10)
         assert {start.ladder for start in again.starts[begun:]} == {"", "slow", "closed"}
+
+
+async def test_challenges_and_figures_are_of_a_ladder(hall: Hall, store: MemoryStore) -> None:
+    ann, bob = (Bot(store.register(name, "one")) for name in ("ann", "bob"))
+    for bot in (ann, bob):
+        bot.hello = bot.hello._replace(ladders=("slow",), challenges=True)
+    async with hall.open(ann, bob, ladders=(SLOW,)) as arena:
+        await bob.until(lambda: bob.welcome)
+        for game, ladder, refusal, why in (
+            (GAME.name, "", NotChallenged, f"ann plays slow, not {GAME.name}"),
+            ("", "fast", BadChallenge, f"this server plays {GAME.name}, slow, not fast"),
+            ("whist", "slow", BadChallenge, f"the ladder slow is of {GAME.name}, not of whist"),
+        ):
+            with pytest.raises(refusal, match=why):
+                await arena.matchmaker.challenge("ann", ["bob"], game, ladder)
+        match_id = await arena.matchmaker.challenge("ann", ["bob"], "", "slow")
+        await ann.until(lambda: ann.reports)
+        row = store.now(lambda connection: matches.get_match(connection, match_id))
+        assert (row.ladder, row.kind) == ("slow", MatchKind.CHALLENGE)
+        text = metric_documents(arena)["/metrics"]("").content.decode()
+    assert f'arena_matches_total{{game="{GAME.name}",kind="challenge",ladder="slow"}} 1.0' in text
+    assert f'arena_fit_seconds_count{{game="{GAME.name}",ladder="slow"}} 0.0' in text
+    assert f'arena_bots_waiting{{game="{GAME.name}"}} 0.0' in text
+    async with hall.open() as arena:
+        assert "ladder=" not in metric_documents(arena)["/metrics"]("").content.decode()
+
+
+async def test_a_match_of_a_ladder_that_is_gone_is_void(store: MemoryStore) -> None:
+    ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+    async with running(store, ladders=(SLOW,)) as arena, trio.open_nursery() as streams:
+        for bot in (ann, bob):
+            bot.hello, bot.answers = bot.hello._replace(ladders=("slow",)), False
+            streams.start_soon(bot.attend, arena)
+        await ann.until(lambda: ann.questions)
+        await arena.drain(0)
+        streams.cancel_scope.cancel()
+    store.reopen()
+    async with running(store):
+        row = store.now(lambda connection: matches.get_match(connection, 1))
+    assert row.reason.endswith(f": this server does not play {GAME.name} on the ladder slow")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.durations import Durations
 from arena.server.sessions.player import BotPlayer
+from arena.store.ladder.seasons import name_of
 
 if TYPE_CHECKING:
     from arena.match.effects import Cause
@@ -18,27 +19,28 @@ class MatchFigures:
 
     def __init__(self) -> None:
         self.decisions: Counter[tuple[str, str]] = Counter()
-        """Number of decisions by game and kind of player, "bot" or "house"."""
+        """Number of decisions by ladder's name and kind of player, "bot" or "house"."""
         self.matches: Counter[tuple[str, str]] = Counter()
-        """Number of matches by game and kind."""
+        """Number of matches by ladder's name and kind."""
         self.forced: Counter[Cause] = Counter()
         self.thinking: defaultdict[str, Durations] = defaultdict(Durations)
-        """Think times of bots' own decisions, by game."""
+        """Think times of bots' own decisions, by ladder's name."""
 
     def ended(self, driver: SeatedMatch) -> None:
         """Count a finished match."""
-        self.matches[driver.game, driver.kind.value] += 1
+        ladder = name_of(driver.ladder_id)
+        self.matches[ladder, driver.kind.value] += 1
         self.forced.update(driver.forced)
         self.decisions.update(decisions_of(driver))
-        times = self.thinking[driver.game]
+        times = self.thinking[ladder]
         for seat in driver.thinking:
             for microseconds in seat.times:
                 times.add(microseconds / 1e6)
 
 
 def decisions_of(driver: SeatedMatch) -> Counter[tuple[str, str]]:
-    """Return the decisions of a match so far, by game and kind of player."""
+    """Return the decisions of a match so far, by ladder's name and kind of player."""
     found: Counter[tuple[str, str]] = Counter()
     for player, due in zip(driver.players, driver.due_so_far, strict=True):
-        found[driver.game, "bot" if isinstance(player, BotPlayer) else "house"] += due
+        found[name_of(driver.ladder_id), "bot" if isinstance(player, BotPlayer) else "house"] += due
     return found

@@ -60,11 +60,6 @@ class SeatedMatch:
         return self._header
 
     @property
-    def game(self) -> str:
-        """The name of the game."""
-        return self._header.game.name
-
-    @property
     def ladder_id(self) -> str:
         """The id of the ladder."""
         return self._header.ladder_id

@@ -62,7 +62,7 @@ def find_receipt(replay: Replay, directory: Path) -> Receipt:
         raise NotProved(f"the receipt cannot be used: {error}") from error
     if not found:
         raise NotProved(f"there is no receipt of match {match_id} in {directory}")
-    return min(found, key=lambda receipt: len(_differences(replay, receipt.leaf)))
+    return min(found, key=lambda receipt: len(leaf_differences(replay, receipt.leaf)))
 
 
 def compare_receipt(replay: Replay, receipt: Receipt) -> None:
@@ -70,7 +70,7 @@ def compare_receipt(replay: Replay, receipt: Receipt) -> None:
 
     Raises: NotProved: They differ.
     """
-    differing = _differences(replay, receipt.leaf)
+    differing = leaf_differences(replay, receipt.leaf)
     header, seat = replay.header, receipt.seat
     if receipt.commitment and receipt.commitment != header.commitment:
         differing.append("the seed's commitment")
@@ -99,7 +99,7 @@ def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = Non
         _require_same_log(receipt, state, keys, source)
     match_id, result, void = replay.header.match_id, None, ""
     for entry in source.log_entries(match_id):
-        leaf = _sound(entry, keys)
+        leaf = proved_leaf(entry, keys)
         if leaf.get("match") != match_id:
             raise NotProved(f"the log answers with a leaf of match {leaf.get('match')}")
         if LeafKind(leaf["kind"]) is LeafKind.VOID:
@@ -111,7 +111,7 @@ def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = Non
     leaf, entry = result
     if receipt is not None and entry.leaf != receipt.entry.leaf:
         raise NotProved("the log's leaf of the match differs from the receipt's")
-    if differing := _differences(replay, leaf):
+    if differing := leaf_differences(replay, leaf):
         raise NotProved(f"it is not what the log says: {', '.join(differing)}")
     return LogProof(keys.log, entry.number, entry.head.size, void)
 
@@ -131,7 +131,8 @@ def _require_same_log(receipt: Receipt, state: LogState, keys: LogKeys, source: 
         raise NotProved("the log was changed since the receipt")
 
 
-def _sound(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
+def proved_leaf(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
+    """Return the fields of a leaf that the log proves. Raises: NotProved."""
     if not (keys.signed_now(entry.head) and entry.included):
         raise NotProved(f"the log does not prove that it has leaf {entry.number}")
     try:
@@ -146,7 +147,7 @@ def text_of(replay: Replay) -> str:
     return sha256("".join(lines).encode()).hexdigest()
 
 
-def _differences(replay: Replay, leaf: Mapping[str, Any]) -> list[str]:
+def leaf_differences(replay: Replay, leaf: Mapping[str, Any]) -> list[str]:
     """Return the differences between a replay and the leaf of a match, in words."""
     header, result = replay.header, replay.result
     if LeafKind(leaf["kind"]) not in RESULTS:

@@ -103,6 +103,13 @@ class BotService:
         await looked_up(self._accounts.join(bot, request.ladder, request.invitation))
         return bots_pb2.JoinLadderResponse()
 
+    async def EnterEvent(self, request: bots_pb2.EnterEventRequest, call: Call) -> bots_pb2.EnterEventResponse:  # noqa: N802
+        """Enter a bot into an event. Only the bot itself and the operator may do this."""
+        await self._require_control(call, request.bot)
+        invited = self._authorization.is_operator(bearer(call))
+        await looked_up(self._arena.events.enter(request.event, request.bot, invited))
+        return bots_pb2.EnterEventResponse()
+
     async def ListBotEvents(  # noqa: N802
         self, request: bots_pb2.ListBotEventsRequest, _: Call
     ) -> bots_pb2.ListBotEventsResponse:

@@ -39,6 +39,7 @@ from arena.server.sessions.messages import (
 )
 from arena.store.base.interruption import Interruption
 from arena.version import __version__
+from engine.deal import NONCE_BYTES
 from engine.game import RoundReport, SeatView
 
 LARGEST_HELLO: Final = 4096
@@ -47,6 +48,8 @@ LONGEST_VERSION: Final = 40
 MOST_FEATURES: Final = 32
 LONGEST_FEATURE: Final = 40
 """Maximum number of features in a hello, and of characters of each."""
+MOST_EVENTS: Final = 8
+"""Maximum number of events in a hello."""
 MOST_AT_ONCE: Final = 10_000
 """Maximum number of acceptances and answers in one message: more than any bot owes, but still quickly processed."""
 RECENT: Final = 128
@@ -106,6 +109,12 @@ def decode_hello(message: bytes) -> Hello:
         if not _FEATURE.fullmatch(name):
             text = f"a name in hello.features has 1 to {LONGEST_FEATURE} of a-z, 0-9 and '-'; one is {name[:60]!r}"
             raise Closed(Reason.BAD_MESSAGE, text)
+    if len(hello.events) > MOST_EVENTS:
+        raise Closed(Reason.BAD_MESSAGE, f"hello.events has at most {MOST_EVENTS} names, not {len(hello.events)}")
+    for entry in hello.events:
+        if (size := len(entry.nonce)) not in (0, NONCE_BYTES):
+            text = f"hello.events has {NONCE_BYTES} bytes or none for an event; for {entry.event[:60]!r} it has {size}"
+            raise Closed(Reason.BAD_MESSAGE, text)
     return Hello(
         tuple(dict.fromkeys(hello.games)),
         hello.capacity,
@@ -116,6 +125,7 @@ def decode_hello(message: bytes) -> Hello:
         hello.challenges,
         tuple(dict.fromkeys(hello.features)),
         tuple(dict.fromkeys(hello.ladders)),
+        tuple((entry.event, entry.nonce) for entry in hello.events),
     )
 
 

@@ -13,6 +13,7 @@ from arena.api.statuses import LARGEST_NUMBER, looked_up, of_owner
 from arena.protobuf.rows import pack
 from arena.store.bots import entry
 from arena.store.bots.entry import NewInvitations
+from arena.store.matches.contests import EventPlan
 from trio_grpc.grpc.call import bearer, send_within
 
 if TYPE_CHECKING:
@@ -152,6 +153,38 @@ class OperatorService:
         await self._require_operator(call, "begins seasons")
         season = await looked_up(self._arena.begin_season(request.ladder))
         return operator_pb2.BeginSeasonResponse(season=season.number)
+
+    async def CreateEvent(  # noqa: N802
+        self, request: operator_pb2.CreateEventRequest, call: Call
+    ) -> operator_pb2.CreateEventResponse:
+        """Announce an event."""
+        await self._require_operator(call, "announces events")
+        plan = EventPlan(
+            name=request.name,
+            ladder=request.ladder,
+            seats=request.seats,
+            format="all" if request.everyone else "race",
+            matches=request.matches or None,
+            seconds=request.seconds or None,
+            entry="invited" if request.invited else "open",
+            start=min(_microseconds(request.start), LARGEST_NUMBER),
+        )
+        await looked_up(self._arena.events.create(plan, request.entrants))
+        return operator_pb2.CreateEventResponse()
+
+    async def StartEvent(self, request: operator_pb2.StartEventRequest, call: Call) -> operator_pb2.StartEventResponse:  # noqa: N802
+        """Begin an event at once."""
+        await self._require_operator(call, "begins events")
+        await looked_up(self._arena.events.start(request.name))
+        return operator_pb2.StartEventResponse()
+
+    async def CancelEvent(  # noqa: N802
+        self, request: operator_pb2.CancelEventRequest, call: Call
+    ) -> operator_pb2.CancelEventResponse:
+        """Cancel an event that has not begun."""
+        await self._require_operator(call, "cancels events")
+        await looked_up(self._arena.events.cancel(request.name, request.reason))
+        return operator_pb2.CancelEventResponse()
 
     async def _require_operator(self, call: Call, does: str) -> None:
         """Check that the call has the operator's token; `does`: the action to name in a refusal. Raises:

@@ -29,7 +29,7 @@ GROUPS: Final = {
         "new": ("arena.cli.workbench.new", "Create a bot: a project that plays, with its test."),
         "play": ("arena.cli.workbench.play", "Watch one game on this machine, or play it."),
         "match": ("arena.cli.workbench.match", "Compare bots on this machine."),
-        "event": ("arena.cli.workbench.event", "Compute an event's result again."),
+        "event": ("arena.cli.workbench.event", "Hold and read events, compute their results again."),
         "check": ("arena.cli.workbench.check", "Check whether a bot follows the protocol."),
         "bots": ("arena.cli.bots.verbs", "List bots, challenge, invite, change tokens, un-park, moderate."),
     },

@@ -55,6 +55,7 @@ from arena.store.base.rows import (
     VersionRow,
 )
 from arena.store.bots.entry import NewInvitations
+from arena.store.matches.contests import EventPlan
 from arena.store.matches.search import MatchFilter, MatchPage
 
 CALL_TIMEOUT: Final = 10.0
@@ -322,6 +323,34 @@ class Client:
         request = bots_pb2.JoinLadderRequest(ladder=ladder, invitation=invitation)
         with self._translated_errors():
             self._bots.JoinLadder(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+
+    def create_event(self, plan: EventPlan, entrants: Sequence[str], operator_token: str) -> None:
+        """Announce an event."""
+        request = operator_pb2.CreateEventRequest(
+            name=plan.name,
+            ladder=plan.ladder,
+            seats=plan.seats,
+            everyone=plan.format == "all",
+            matches=plan.matches or 0,
+            seconds=plan.seconds or 0,
+            invited=plan.entry == "invited",
+            entrants=entrants,
+        )
+        request.start.FromMicroseconds(plan.start)
+        self._moderate(self._operator.CreateEvent, request, operator_token)
+
+    def start_event(self, name: str, operator_token: str) -> None:
+        """Begin an event at once."""
+        self._moderate(self._operator.StartEvent, operator_pb2.StartEventRequest(name=name), operator_token)
+
+    def cancel_event(self, name: str, reason: str, operator_token: str) -> None:
+        """Cancel an event that has not begun."""
+        request = operator_pb2.CancelEventRequest(name=name, reason=reason)
+        self._moderate(self._operator.CancelEvent, request, operator_token)
+
+    def enter_event(self, event: str, bot: str, token: str) -> None:
+        """Enter a bot into an event, with its token or the operator's."""
+        self._moderate(self._bots.EnterEvent, bots_pb2.EnterEventRequest(event=event, bot=bot), token)
 
     def begin_season(self, ladder: str, operator_token: str) -> int:
         """Begin the next season of a ladder; return its number."""

@@ -291,6 +291,8 @@ class Arena:
             raise Closed(Reason.NO_CASUAL, text)
         await self.accounts.require_entry(authorize, hello.ladders or tuple(game.name for game in games))
         bot, found = await past(self.store, self.players, authorize, hello.reports_after)
+        if hello.events:
+            await self.events.greet(bot, hello.events)
         if isinstance(link, RemoteCall) and link.over:
             raise trio.BrokenResourceError  # the bot has left, or the process with its connection has ended
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)

@@ -81,6 +81,10 @@ def test_a_hello_is_taken() -> None:
         assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).reports_after == number
     hello.ladders.extend(["b", "a", "b"])
     assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).ladders == ("b", "a")
+    hello.events.add(event="friday", nonce=bytes(16))
+    hello.events.add(event="sunday")
+    events = decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).events
+    assert events == (("friday", bytes(16)), ("sunday", b""))
     hello.version = "2.0 – the bold one"
     assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).version == "2.0 – the bold one"
 
@@ -93,6 +97,14 @@ def test_a_hello_is_taken() -> None:
         (
             pb.PlayRequest(hello=pb.Hello(games=["a"], capacity=1, version="x" * 41)),
             f"hello.version has at most 40 printable characters; it is {'x' * 41!r}",
+        ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"], events=[pb.EventEntry(event="friday", nonce=b"x")])),
+            "hello.events has 16 bytes or none for an event; for 'friday' it has 1",
+        ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"], events=[pb.EventEntry(event="friday")] * 9)),
+            "hello.events has at most 8 names, not 9",
         ),
         (
             pb.PlayRequest(hello=pb.Hello(games=["a"], capacity=1, version="1\n2")),

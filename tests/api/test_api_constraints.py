@@ -109,6 +109,8 @@ NUMBERS: Final[dict[str, tuple[str, ...]]] = {
     "Hello": (f"at most {codec.LARGEST_HELLO:,} bytes",),
     "Hello.version": (f"at most {codec.LONGEST_VERSION} printable characters",),
     "Hello.features": (f"at most {codec.MOST_FEATURES} names of at most {codec.LONGEST_FEATURE} lower-case letters",),
+    "Hello.events": (f"at most {codec.MOST_EVENTS}",),
+    "EventEntry.nonce": (f"{NONCE_BYTES} random bytes",),
     "Hello.reports_after": (f"the newest {MOST:,} at most",),
     "Ready.nonce": (f"{NONCE_BYTES} random bytes",),
     "NoticeKind.NOTICE_KIND_ILLEGAL": (f"{NONCE_BYTES} bytes",),

@@ -42,7 +42,8 @@ def test_a_clear_winner_is_found_and_anybody_can_check_it_as_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    played, verify = [line[2:].split() for line in PAGE.read_text("utf-8").splitlines() if line.startswith("$ arena")]
+    lines = [line[2:].split() for line in PAGE.read_text("utf-8").splitlines() if line.startswith("$ arena")]
+    played, verify = lines[:2]
     words, file = (*played[2:], "--seed", "1", "--concurrency", "1"), verify[-1]
     assert (played[1], verify[1:3]) == ("match", ["event", "verify"])
     found = event(*words, "--replays", tmp_path / "games", status=0)

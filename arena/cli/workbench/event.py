@@ -1,18 +1,29 @@
-"""`arena event`: compute an event again; and the part of `arena match` that plays one."""
+"""`arena event`: hold events on a server, read and recompute them; and the part of `arena match` that plays one."""
 
 from __future__ import annotations
 
+import re
 import sys
-from contextlib import closing
+import time
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.cli.authorization import AuthorizedChange, takes_authorization
+from arena.cli.data_source import takes_data
+from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.cli.workbench.options import probed_sandbox
+from arena.queries.events import EventRow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+    from arena.cli.data_source import DataPlace
     from arena.local.match.event import LocalEvent
     from arena.local.match.sets import Subject
     from arena.local.match.thinking import SlowBot
@@ -25,20 +36,257 @@ UNDECIDED: Final = 4
 INTERRUPTED: Final = 130
 NAMED: Final = 0.1
 """Probability of being the best from which an undecided event names a bot."""
+SPAN: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
+SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-@click.group(epilog="Example: arena event verify evening.event")
+@click.group(epilog="Example: arena event list --data ./arena-data")
 def command() -> None:
-    """Compute an event's result again."""
+    """Hold events on a server, read them, and compute their results again."""
+
+
+def _budget(_: click.Context, __: click.Parameter, value: str) -> tuple[int | None, int | None]:
+    """Return a budget in matches, or in seconds."""
+    if (span := SPAN.fullmatch(value)) is not None:
+        return None, int(span[1]) * SECONDS[span[2]]
+    if re.fullmatch(r"[1-9][0-9]{0,8}", value):
+        return int(value), None
+    raise click.BadParameter(f"{value!r} is neither a number of matches, such as 375, nor a time, such as 60m or 2h")
+
+
+def _start(_: click.Context, __: click.Parameter, value: str) -> int:
+    """Return an instant in microseconds since 1970."""
+    if value.startswith("+") and (span := SPAN.fullmatch(value[1:])) is not None:
+        return time.time_ns() // 1000 + int(span[1]) * SECONDS[span[2]] * 1_000_000
+    try:
+        return int(datetime.fromisoformat(value).astimezone(UTC).timestamp() * 1_000_000)
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(f"{value!r} is neither a time such as 2026-12-01T18:00 nor a delay, +30m") from error
+
+
+@command.command(epilog="Example: arena event create friday --ladder nullern --start +30m --budget 60m --data DIR")
+@click.argument("name")
+@click.option("--ladder", metavar="NAME", required=True, help="The ladder with whose terms the matches are played.")
+@click.option("--seats", type=click.IntRange(2), default=4, show_default=True, help="Number of seats of a table.")
+@click.option(
+    "--start", metavar="TIME", required=True, callback=_start, help="Start: 2026-12-01T18:00 (local time), or +30m."
+)
+@click.option(
+    "--budget", metavar="N", required=True, callback=_budget, help="Number of matches, or a time such as 60m."
+)
+@click.option(
+    "--entrants",
+    metavar="WHO",
+    default="open",
+    show_default=True,
+    help="open: bots enter themselves; invited: the operator enters them; or a FILE with a bot's name on each line.",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["race", "all"]),
+    default="race",
+    show_default=True,
+    help="race: those play on that may be the best; all: everybody plays the same number.",
+)
+@takes_data
+@json_option
+def create(
+    name: str,
+    ladder: str,
+    seats: int,
+    start: int,
+    budget: tuple[int | None, int | None],
+    entrants: str,
+    kind: str,
+    place: DataPlace,
+    as_json: bool,
+) -> None:
+    """Announce an event on a running server.
+
+    The server commits to the seed of the lots in its log. Entrants that are connected to the ladder at the start play.
+
+    \b
+    JSON: {"name"}
+    """
+    from arena.store.matches.contests import EventPlan
+
+    bots: tuple[str, ...] = ()
+    if entrants not in {"open", "invited"}:
+        try:
+            lines = Path(entrants).read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.ClickException(f"{entrants}: {error}; --entrants takes open, invited or a file") from error
+        bots, entrants = tuple(line.strip() for line in lines if line.strip()), "invited"
+    plan = EventPlan(name, ladder, seats, kind, *budget, entrants, start)
+    with _errors(), place.operated_server() as (server, token):
+        server.create_event(plan, bots, token)
+    _print_done(name, f"The event {name} is announced; bots enter it with --event {name}.", as_json)
+
+
+@command.command(epilog="Example: arena event enter friday my-bot --token-file ./my-bot.token")
+@click.argument("name")
+@click.argument("bot")
+@takes_authorization
+@json_option
+def enter(name: str, bot: str, authorized: AuthorizedChange, as_json: bool) -> None:
+    """Enter a bot into an event; at most one bot of each owner.
+
+    A bot can also enter when it connects: --event NAME, or ARENA_EVENTS. It plays if it is connected at the start.
+
+    \b
+    JSON: {"name"}
+    """
+    from arena.store.matches import contests
+
+    def here(connection: Connection) -> None:
+        contests.enter(connection, name, bot, time.time_ns() // 1000, invited=True)
+
+    authorized.change(here, lambda server, token: server.enter_event(name, bot, token))
+    _print_done(name, f"{bot} has entered the event {name}.", as_json)
+
+
+@command.command(epilog="Example: arena event start friday --data ./arena-data")
+@click.argument("name")
+@takes_data
+@json_option
+def start(name: str, place: DataPlace, as_json: bool) -> None:
+    """Begin an event at once, with the entrants that are connected.
+
+    \b
+    JSON: {"name"}
+    """
+    with _errors(), place.operated_server() as (server, token):
+        server.start_event(name, token)
+    _print_done(name, f"The event {name} has begun.", as_json)
+
+
+@command.command(epilog="Example: arena event cancel friday --reason rain --data ./arena-data")
+@click.argument("name")
+@click.option("--reason", metavar="TEXT", default="", help="The reason, which everybody can read.")
+@takes_data
+@json_option
+def cancel(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Cancel an event that has not begun.
+
+    \b
+    JSON: {"name"}
+    """
+    from arena.store.matches import contests
+
+    def here(connection: Connection) -> None:
+        contests.cancel(connection, name, reason, time.time_ns() // 1000)
+
+    AuthorizedChange(place).change(here, lambda server, token: server.cancel_event(name, reason, token))
+    _print_done(name, f"The event {name} is cancelled.", as_json)
+
+
+@command.command("list", epilog="Example: arena event list --data ./arena-data")
+@takes_data
+@json_rows(EventRow)
+def list_events(place: DataPlace, as_json: bool) -> None:
+    """List all events, the newest first.
+
+    \b
+    JSON: {"events": [EventRow]}
+    """
+    from arena.queries.events import event_rows
+
+    with _reading(place) as connection:
+        rows = event_rows(connection)
+    if as_json:
+        print_json({"events": rows})
+        return
+    for row in rows:
+        budget = f"{row.matches} matches" if row.seconds is None else f"{row.seconds / 60:g} min"
+        begins = f"{row.start.astimezone():%Y-%m-%d %H:%M}"
+        click.echo(f"{row.name}: {row.state}, {begins}, {row.ladder} for {row.seats}, {budget}, {row.entrants} bots")
+    if not rows:
+        click.echo("No event was announced yet.")
+
+
+@command.command(epilog="Example: arena event show friday --data ./arena-data")
+@click.argument("name")
+@takes_data
+@json_rows(EventRow)
+def show(name: str, place: DataPlace, as_json: bool) -> None:
+    """Show an event with its entrants, and its standings as of the last look.
+
+    \b
+    JSON: {"event": EventRow, "reason", "entrants": [{"bot", "checked_in"}],
+    "rounds", "result"}
+    "result" is as in `arena event verify`, and null before the start.
+    """
+    from arena.queries.events import event_document
+
+    with _reading(place) as connection:
+        found = event_document(connection, name)
+    if as_json:
+        print_json(found)
+        return
+    event, result = found["event"], found["result"]
+    click.echo(f"{event.name}: {event.state} {found['reason']}".rstrip())
+    if result is None:
+        click.echo(f"Entrants: {', '.join(each['bot'] for each in found['entrants']) or 'none yet'}")
+    else:
+        _print_result(f"{name} · round {found['rounds']}", result)
+
+
+@command.command(epilog="Example: arena event result friday --data ./arena-data")
+@click.argument("name")
+@takes_data
+@json_option
+def result(name: str, place: DataPlace, as_json: bool) -> None:
+    """Show the result of a finished event.
+
+    Exit status: 0 decided, 4 undecided, 1 without a result.
+
+    \b
+    JSON: as "result" in `arena event verify`
+    """
+    from arena.queries.events import event_document
+
+    with _reading(place) as connection:
+        found = event_document(connection, name)
+    if found["event"].state != "finished":
+        raise click.ClickException(f"the event {name} is {found['event'].state} and has no result")
+    if as_json:
+        print_json(found["result"])
+    else:
+        _print_result(name, found["result"])
+    sys.exit(0 if found["result"]["decided"] else UNDECIDED)
+
+
+@command.command(epilog="Example: arena event export friday friday.bundle --data ./arena-data")
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@takes_data
+@json_option
+def export(name: str, file: Path, place: DataPlace, as_json: bool) -> None:
+    """Write a finished event to a file that `arena event verify` computes again without the server.
+
+    \b
+    JSON: {"name", "file"}
+    """
+    from arena.queries.events import bundle
+
+    with _reading(place) as connection:
+        lines = [*bundle(connection, name)]
+        file.write_text("".join(lines), "utf-8")
+    if as_json:
+        print_json({"name": name, "file": str(file)})
+    else:
+        click.echo(f"{file} has the event {name}: anybody can check it with `arena event verify {file}`.")
 
 
 @command.command(epilog="Example: arena event verify evening.event")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @json_option
 def verify(file: Path, as_json: bool) -> None:
-    """Compute an event again from its file, as `arena match --event --out FILE` writes it.
+    """Compute an event again from its file, as `arena match --event --out FILE` or `arena event export` writes it.
 
-    All lots, games, scores, looks and the decision are computed again, without the bots. Exit status: 0 if the file
+    All lots, games, scores, looks and the decision are computed again, without bots or server. In a file of `export`
+    the log's proofs are checked, too. Exit status: 0 if the file
     agrees to the last bit, 1 if it differs; the message names the first difference.
 
     \b
@@ -46,19 +294,29 @@ def verify(file: Path, as_json: bool) -> None:
     "seed", "entrants", "bots", "versions"}, "result":
     {"decided", "winner", "matches", "standings": [{"place", "bot", "still_in",
     "matches", "strength", "deviation", "best"}], "looks"}}
+    "event" is only the name in a file of `export`.
     """
     from arena.local.errors import LocalMatchError
     from arena.local.match.event import verified
+    from arena.queries.events import BundleDiffersError, is_bundle, verify_bundle
 
     try:
+        if is_bundle(file):
+            name, found = verify_bundle(file)
+            if as_json:
+                print_json({"event": name, "result": found})
+            else:
+                click.echo(f"Proofs, lots, games, scores and decision of {found['matches']} matches agree.")
+                click.echo(_verdict(found))
+            return
         event = verified(file)
-    except (LocalMatchError, OSError) as error:
+    except (LocalMatchError, BundleDiffersError, OSError) as error:
         raise click.ClickException(f"{file}: {error}") from error
     if as_json:
         _print_json(event)
         return
     click.echo(f"Lots, games, scores and decision of {len(event.race.tables)} matches agree.")
-    click.echo(_verdict(event))
+    click.echo(_verdict(event.document()))
 
 
 def play_event(
@@ -120,32 +378,66 @@ def _print_json(event: LocalEvent) -> None:
 
 
 def _print(event: LocalEvent) -> None:
+    subject = event.subject
+    _print_result(f"{subject.event} · {subject.game} for {subject.seats} · seed {subject.seed}", event.document())
+
+
+def _print_result(title: str, found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    race, subject = event.race, event.subject
-    table = Table(title=Text(f"{subject.event} · {subject.game} for {subject.seats} · seed {subject.seed}"))
+    table = Table(title=Text(title))
     table.add_column("place", justify="right")
     table.add_column("bot", overflow="fold")
     for column in ("matches", "points", "P(best)", ""):
         table.add_column(column, justify="right")
-    for each in race.standings():
-        points = "" if each.strength is None else f"{each.strength:+.2f} ± {each.deviation:.2f}"
-        name, still_in = Text(race.entrants[each.bot].name), "in to the end" if each.still_in else "out"
-        table.add_row(str(each.place), name, str(each.matches), points, f"{each.best:.2f}", still_in)
+    for each in found["standings"]:
+        points = "" if each["strength"] is None else f"{each['strength']:+.2f} ± {each['deviation']:.2f}"
+        still_in = "in to the end" if each["still_in"] else "out"
+        table.add_row(
+            str(each["place"]), Text(each["bot"]), str(each["matches"]), points, f"{each['best']:.2f}", still_in
+        )
     screen().print(table)
-    screen().print(_verdict(event), markup=False, soft_wrap=True)
+    screen().print(_verdict(found), markup=False, soft_wrap=True)
 
 
-def _verdict(event: LocalEvent) -> str:
+def _verdict(found: dict[str, Any]) -> str:
     """Return the winner and how sure it is, or the bots between which the event is undecided."""
-    race, look = event.race, event.race.looks[-1]
-    risk = f"with P {look.risk:.2f} another bot is better by more than {look.margin:.2g} points"
-    standings = race.standings()
-    first = race.entrants[standings[0].bot].name
-    if race.decided:
-        return f"{first} wins after {look.matches} matches: {risk}."
-    likely = sorted((each for each in standings if each.still_in), key=lambda each: -each.best)
-    named = [each for each in likely if each.best >= NAMED] or likely[:1]
-    words = " and ".join(f"{race.entrants[each.bot].name} (P {each.best:.2f})" for each in named)
-    return f"Undecided after {look.matches} matches: the best is perhaps {words}. {first} leads; {risk}."
+    if not found["looks"]:
+        return "Nothing is decided: no look was taken."
+    look, standings = found["looks"][-1], found["standings"]
+    risk = f"with P {look['risk']:.2f} another bot is better by more than {look['margin']:.2g} points"
+    first = standings[0]["bot"]
+    if found["decided"]:
+        return f"{first} wins after {look['matches']} matches: {risk}."
+    likely = sorted((each for each in standings if each["still_in"]), key=lambda each: -float(each["best"]))
+    named = [each for each in likely if each["best"] >= NAMED] or likely[:1] or standings[:1]
+    words = " and ".join(f"{each['bot']} (P {each['best']:.2f})" for each in named)
+    return f"Undecided after {look['matches']} matches: the best is perhaps {words}. {first} leads; {risk}."
+
+
+def _print_done(name: str, text: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"name": name})
+    else:
+        click.echo(text)
+
+
+@contextmanager
+def _reading(place: DataPlace) -> Iterator[Connection]:
+    """Yield a connection to the data directory. Raises: ClickException."""
+    from arena.store.opening import open_readonly
+
+    assert place.data is not None, "it is required"
+    with _errors(), open_readonly(place.data) as connection:
+        yield connection
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    from arena.store.base.errors import Refused, StoreError
+
+    try:
+        yield
+    except (StoreError, Refused, OSError) as error:
+        raise click.ClickException(str(error)) from error

@@ -20,9 +20,10 @@ from arena.replay.header import MatchKind
 from arena.scheduling.event.course import race_document
 from arena.scheduling.event.race import WHOLE
 from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.stderr import decisions_log
-from arena.store.base.errors import BadEvent, EventRefused, StoreError
+from arena.store.base.errors import BadEvent, EventRefused, Refused, StoreError
 from arena.store.base.rows import MatchState
 from arena.store.matches import contests
 from arena.store.matches.contests import ANNOUNCED, PLAYING, EventRoll
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from arena.server.matches.ready_check import ReadyCheck, Replacement
     from arena.server.sessions.player import HousePlayer, Player
     from arena.server.sessions.players import Players
+    from arena.store.bots.bots import Bot
     from arena.store.matches.contests import EventPlan, StoredEvent
     from arena.store.store import Store
 
@@ -100,7 +102,7 @@ class Events:
         """Hold all events until cancelled. `announce` is called with each table."""
         self._announce = announce
         async with trio.open_nursery() as self._nursery:
-            for event in await self._store.read(contests.list_events):
+            for event in await self._stored(contests.list_events):
                 if not event.over:
                     self._hold(event.plan.name, after_restart=True)
             await trio.sleep_forever()
@@ -139,6 +141,20 @@ class Events:
     async def enter(self, name: str, bot: str, invited: bool) -> None:
         """Enter a bot; `invited`: the operator does. Raises what `contests.enter` raises."""
         await self._store.write(partial(contests.enter, name=name, bot=bot, at=now_us(), invited=invited))
+
+    async def greet(self, bot: Bot, events: Sequence[tuple[str, bytes]]) -> None:
+        """Enter a bot that connects into the events that it names, except those that it has entered before.
+
+        Raises: Closed: It cannot enter one of them.
+        """
+        for name, _ in events:
+            try:
+                event = await self._store.read(partial(contests.find, name=name))
+                entered = await self._store.read(partial(contests.entrants, event_id=event.id))
+                if bot.id not in {each.bot_id for each in entered}:
+                    await self.enter(name, bot.name, invited=False)
+            except Refused as error:
+                raise Closed(Reason.BAD_MESSAGE, f"hello.events: {error}") from error
 
     async def start(self, name: str) -> None:
         """Begin an event at once with the bots that are connected. Raises what `contests.start` raises."""

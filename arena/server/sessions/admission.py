@@ -122,7 +122,7 @@ class Authorization:
 
     async def require_operator(self, token: str, only: str) -> None:
         """Raise `NotPermitted` unless the token is the operator's. `only`: the beginning of the error's text."""
-        if not self._is_operator(token):
+        if not self.is_operator(token):
             raise NotPermitted(f"{only}: send the token in operator.token of the server's data directory")
 
     async def require_control(self, token: str, name: str) -> None:
@@ -130,13 +130,13 @@ class Authorization:
 
         The error does not reveal whether the bot exists.
         """
-        if self._is_operator(token):
+        if self.is_operator(token):
             return
         bot = await self._authenticate(token)
         if bot is None or bot.name.lower() != name.lower():
             text = f"only {name} itself and the operator may do that: send the bot's token or the operator's"
             raise NotPermitted(text)
 
-    def _is_operator(self, token: str) -> bool:
+    def is_operator(self, token: str) -> bool:
         """Compare a token with the operator's in constant time."""
         return compare_digest(token.encode(), self._operator_token)

@@ -298,6 +298,15 @@ def earlier_points(connection: Connection, ladder_id: str, seats: int, options: 
     return (rows[0][1], *(int(total) for total, _ in rows)) if rows else ()
 
 
+def leaf_numbers(connection: Connection, name: str) -> tuple[int, ...]:
+    """Return the numbers of the leaves about an event, without those of its matches."""
+    log_row = schema.log.c
+    kinds = [kind.value for kind in (LeafKind.EVENT, LeafKind.ENTRANTS, LeafKind.ROLL, LeafKind.OUTCOME)]
+    query = select(log_row.number, log_row.leaf).where(log_row.match_id.is_(None), log_row.kind.in_(kinds))
+    rows = connection.execute(query.order_by(log_row.number))
+    return tuple(number for number, leaf in rows if json.loads(leaf)["event"] == name)
+
+
 def expected_leaves(connection: Connection) -> dict[tuple[str, str, int], dict[str, Any]]:
     """Return the fields of all leaves about events: by kind, event, and for rolls the number."""
     found: dict[tuple[str, str, int], dict[str, Any]] = {}

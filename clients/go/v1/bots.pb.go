@@ -1115,6 +1115,98 @@ func (*JoinLadderResponse) Descriptor() ([]byte, []int) {
 	return file_arena_v1_bots_proto_rawDescGZIP(), []int{16}
 }
 
+// The bot that enters an event.
+type EnterEventRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event, by name.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The bot, by name.
+	Bot           string `protobuf:"bytes,2,opt,name=bot,proto3" json:"bot,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EnterEventRequest) Reset() {
+	*x = EnterEventRequest{}
+	mi := &file_arena_v1_bots_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EnterEventRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EnterEventRequest) ProtoMessage() {}
+
+func (x *EnterEventRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_bots_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EnterEventRequest.ProtoReflect.Descriptor instead.
+func (*EnterEventRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *EnterEventRequest) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *EnterEventRequest) GetBot() string {
+	if x != nil {
+		return x.Bot
+	}
+	return ""
+}
+
+// The bot has entered.
+type EnterEventResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EnterEventResponse) Reset() {
+	*x = EnterEventResponse{}
+	mi := &file_arena_v1_bots_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EnterEventResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EnterEventResponse) ProtoMessage() {}
+
+func (x *EnterEventResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_bots_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EnterEventResponse.ProtoReflect.Descriptor instead.
+func (*EnterEventResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{18}
+}
+
 // A page of the list of the operator's decisions.
 type ListBotEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1128,7 +1220,7 @@ type ListBotEventsRequest struct {
 
 func (x *ListBotEventsRequest) Reset() {
 	*x = ListBotEventsRequest{}
-	mi := &file_arena_v1_bots_proto_msgTypes[17]
+	mi := &file_arena_v1_bots_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1232,7 @@ func (x *ListBotEventsRequest) String() string {
 func (*ListBotEventsRequest) ProtoMessage() {}
 
 func (x *ListBotEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_bots_proto_msgTypes[17]
+	mi := &file_arena_v1_bots_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1245,7 @@ func (x *ListBotEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBotEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListBotEventsRequest) Descriptor() ([]byte, []int) {
-	return file_arena_v1_bots_proto_rawDescGZIP(), []int{17}
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListBotEventsRequest) GetLimit() uint32 {
@@ -1183,7 +1275,7 @@ type ListBotEventsResponse struct {
 
 func (x *ListBotEventsResponse) Reset() {
 	*x = ListBotEventsResponse{}
-	mi := &file_arena_v1_bots_proto_msgTypes[18]
+	mi := &file_arena_v1_bots_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1287,7 @@ func (x *ListBotEventsResponse) String() string {
 func (*ListBotEventsResponse) ProtoMessage() {}
 
 func (x *ListBotEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_bots_proto_msgTypes[18]
+	mi := &file_arena_v1_bots_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1300,7 @@ func (x *ListBotEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBotEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListBotEventsResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_bots_proto_rawDescGZIP(), []int{18}
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListBotEventsResponse) GetEvents() []*BotEvent {
@@ -1246,7 +1338,7 @@ type BotEvent struct {
 
 func (x *BotEvent) Reset() {
 	*x = BotEvent{}
-	mi := &file_arena_v1_bots_proto_msgTypes[19]
+	mi := &file_arena_v1_bots_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1258,7 +1350,7 @@ func (x *BotEvent) String() string {
 func (*BotEvent) ProtoMessage() {}
 
 func (x *BotEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_bots_proto_msgTypes[19]
+	mi := &file_arena_v1_bots_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1271,7 +1363,7 @@ func (x *BotEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BotEvent.ProtoReflect.Descriptor instead.
 func (*BotEvent) Descriptor() ([]byte, []int) {
-	return file_arena_v1_bots_proto_rawDescGZIP(), []int{19}
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BotEvent) GetNumber() uint64 {
@@ -1392,7 +1484,11 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\n" +
 	"invitation\x18\x02 \x01(\tR\n" +
 	"invitation\"\x14\n" +
-	"\x12JoinLadderResponse\"Z\n" +
+	"\x12JoinLadderResponse\";\n" +
+	"\x11EnterEventRequest\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x10\n" +
+	"\x03bot\x18\x02 \x01(\tR\x03bot\"\x14\n" +
+	"\x12EnterEventResponse\"Z\n" +
 	"\x14ListBotEventsRequest\x12\x19\n" +
 	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\n" +
@@ -1419,7 +1515,7 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\x15BOT_EVENT_KIND_HIDDEN\x10\x03\x12\x18\n" +
 	"\x14BOT_EVENT_KIND_SHOWN\x10\x04\x12\x1a\n" +
 	"\x16BOT_EVENT_KIND_DELETED\x10\x05\x12\x1a\n" +
-	"\x16BOT_EVENT_KIND_RENAMED\x10\x062\xc1\x05\n" +
+	"\x16BOT_EVENT_KIND_RENAMED\x10\x062\x8a\x06\n" +
 	"\n" +
 	"BotService\x12J\n" +
 	"\vRegisterBot\x12\x1c.arena.v1.RegisterBotRequest\x1a\x1d.arena.v1.RegisterBotResponse\x12Y\n" +
@@ -1430,7 +1526,9 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\vRevokeToken\x12\x1c.arena.v1.RevokeTokenRequest\x1a\x1d.arena.v1.RevokeTokenResponse\x12P\n" +
 	"\rChallengeBots\x12\x1e.arena.v1.ChallengeBotsRequest\x1a\x1f.arena.v1.ChallengeBotsResponse\x12G\n" +
 	"\n" +
-	"JoinLadder\x12\x1b.arena.v1.JoinLadderRequest\x1a\x1c.arena.v1.JoinLadderResponse\x12P\n" +
+	"JoinLadder\x12\x1b.arena.v1.JoinLadderRequest\x1a\x1c.arena.v1.JoinLadderResponse\x12G\n" +
+	"\n" +
+	"EnterEvent\x12\x1b.arena.v1.EnterEventRequest\x1a\x1c.arena.v1.EnterEventResponse\x12P\n" +
 	"\rListBotEvents\x12\x1e.arena.v1.ListBotEventsRequest\x1a\x1f.arena.v1.ListBotEventsResponseB-\n" +
 	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
@@ -1447,7 +1545,7 @@ func file_arena_v1_bots_proto_rawDescGZIP() []byte {
 }
 
 var file_arena_v1_bots_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_arena_v1_bots_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_arena_v1_bots_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_arena_v1_bots_proto_goTypes = []any{
 	(ParkCause)(0),                   // 0: arena.v1.ParkCause
 	(BotEventKind)(0),                // 1: arena.v1.BotEventKind
@@ -1468,17 +1566,19 @@ var file_arena_v1_bots_proto_goTypes = []any{
 	(*ChallengeBotsResponse)(nil),    // 16: arena.v1.ChallengeBotsResponse
 	(*JoinLadderRequest)(nil),        // 17: arena.v1.JoinLadderRequest
 	(*JoinLadderResponse)(nil),       // 18: arena.v1.JoinLadderResponse
-	(*ListBotEventsRequest)(nil),     // 19: arena.v1.ListBotEventsRequest
-	(*ListBotEventsResponse)(nil),    // 20: arena.v1.ListBotEventsResponse
-	(*BotEvent)(nil),                 // 21: arena.v1.BotEvent
-	(*timestamppb.Timestamp)(nil),    // 22: google.protobuf.Timestamp
+	(*EnterEventRequest)(nil),        // 19: arena.v1.EnterEventRequest
+	(*EnterEventResponse)(nil),       // 20: arena.v1.EnterEventResponse
+	(*ListBotEventsRequest)(nil),     // 21: arena.v1.ListBotEventsRequest
+	(*ListBotEventsResponse)(nil),    // 22: arena.v1.ListBotEventsResponse
+	(*BotEvent)(nil),                 // 23: arena.v1.BotEvent
+	(*timestamppb.Timestamp)(nil),    // 24: google.protobuf.Timestamp
 }
 var file_arena_v1_bots_proto_depIdxs = []int32{
 	8,  // 0: arena.v1.ListBotsResponse.bots:type_name -> arena.v1.BotEntry
-	22, // 1: arena.v1.BotEntry.registered:type_name -> google.protobuf.Timestamp
+	24, // 1: arena.v1.BotEntry.registered:type_name -> google.protobuf.Timestamp
 	0,  // 2: arena.v1.BotEntry.park_cause:type_name -> arena.v1.ParkCause
-	21, // 3: arena.v1.ListBotEventsResponse.events:type_name -> arena.v1.BotEvent
-	22, // 4: arena.v1.BotEvent.at:type_name -> google.protobuf.Timestamp
+	23, // 3: arena.v1.ListBotEventsResponse.events:type_name -> arena.v1.BotEvent
+	24, // 4: arena.v1.BotEvent.at:type_name -> google.protobuf.Timestamp
 	1,  // 5: arena.v1.BotEvent.kind:type_name -> arena.v1.BotEventKind
 	2,  // 6: arena.v1.BotService.RegisterBot:input_type -> arena.v1.RegisterBotRequest
 	4,  // 7: arena.v1.BotService.CreateInvitation:input_type -> arena.v1.CreateInvitationRequest
@@ -1488,18 +1588,20 @@ var file_arena_v1_bots_proto_depIdxs = []int32{
 	13, // 11: arena.v1.BotService.RevokeToken:input_type -> arena.v1.RevokeTokenRequest
 	15, // 12: arena.v1.BotService.ChallengeBots:input_type -> arena.v1.ChallengeBotsRequest
 	17, // 13: arena.v1.BotService.JoinLadder:input_type -> arena.v1.JoinLadderRequest
-	19, // 14: arena.v1.BotService.ListBotEvents:input_type -> arena.v1.ListBotEventsRequest
-	3,  // 15: arena.v1.BotService.RegisterBot:output_type -> arena.v1.RegisterBotResponse
-	5,  // 16: arena.v1.BotService.CreateInvitation:output_type -> arena.v1.CreateInvitationResponse
-	7,  // 17: arena.v1.BotService.ListBots:output_type -> arena.v1.ListBotsResponse
-	10, // 18: arena.v1.BotService.UnparkBot:output_type -> arena.v1.UnparkBotResponse
-	12, // 19: arena.v1.BotService.RotateToken:output_type -> arena.v1.RotateTokenResponse
-	14, // 20: arena.v1.BotService.RevokeToken:output_type -> arena.v1.RevokeTokenResponse
-	16, // 21: arena.v1.BotService.ChallengeBots:output_type -> arena.v1.ChallengeBotsResponse
-	18, // 22: arena.v1.BotService.JoinLadder:output_type -> arena.v1.JoinLadderResponse
-	20, // 23: arena.v1.BotService.ListBotEvents:output_type -> arena.v1.ListBotEventsResponse
-	15, // [15:24] is the sub-list for method output_type
-	6,  // [6:15] is the sub-list for method input_type
+	19, // 14: arena.v1.BotService.EnterEvent:input_type -> arena.v1.EnterEventRequest
+	21, // 15: arena.v1.BotService.ListBotEvents:input_type -> arena.v1.ListBotEventsRequest
+	3,  // 16: arena.v1.BotService.RegisterBot:output_type -> arena.v1.RegisterBotResponse
+	5,  // 17: arena.v1.BotService.CreateInvitation:output_type -> arena.v1.CreateInvitationResponse
+	7,  // 18: arena.v1.BotService.ListBots:output_type -> arena.v1.ListBotsResponse
+	10, // 19: arena.v1.BotService.UnparkBot:output_type -> arena.v1.UnparkBotResponse
+	12, // 20: arena.v1.BotService.RotateToken:output_type -> arena.v1.RotateTokenResponse
+	14, // 21: arena.v1.BotService.RevokeToken:output_type -> arena.v1.RevokeTokenResponse
+	16, // 22: arena.v1.BotService.ChallengeBots:output_type -> arena.v1.ChallengeBotsResponse
+	18, // 23: arena.v1.BotService.JoinLadder:output_type -> arena.v1.JoinLadderResponse
+	20, // 24: arena.v1.BotService.EnterEvent:output_type -> arena.v1.EnterEventResponse
+	22, // 25: arena.v1.BotService.ListBotEvents:output_type -> arena.v1.ListBotEventsResponse
+	16, // [16:26] is the sub-list for method output_type
+	6,  // [6:16] is the sub-list for method input_type
 	6,  // [6:6] is the sub-list for extension type_name
 	6,  // [6:6] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
@@ -1512,15 +1614,15 @@ func file_arena_v1_bots_proto_init() {
 	}
 	file_arena_v1_bots_proto_msgTypes[4].OneofWrappers = []any{}
 	file_arena_v1_bots_proto_msgTypes[6].OneofWrappers = []any{}
-	file_arena_v1_bots_proto_msgTypes[17].OneofWrappers = []any{}
 	file_arena_v1_bots_proto_msgTypes[19].OneofWrappers = []any{}
+	file_arena_v1_bots_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_bots_proto_rawDesc), len(file_arena_v1_bots_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

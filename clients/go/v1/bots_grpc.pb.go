@@ -27,6 +27,7 @@ const (
 	BotService_RevokeToken_FullMethodName      = "/arena.v1.BotService/RevokeToken"
 	BotService_ChallengeBots_FullMethodName    = "/arena.v1.BotService/ChallengeBots"
 	BotService_JoinLadder_FullMethodName       = "/arena.v1.BotService/JoinLadder"
+	BotService_EnterEvent_FullMethodName       = "/arena.v1.BotService/EnterEvent"
 	BotService_ListBotEvents_FullMethodName    = "/arena.v1.BotService/ListBotEvents"
 )
 
@@ -72,6 +73,10 @@ type BotServiceClient interface {
 	// UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
 	// the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
 	JoinLadder(ctx context.Context, in *JoinLadderRequest, opts ...grpc.CallOption) (*JoinLadderResponse, error)
+	// Enters a bot into an event. Only the bot itself and the operator may do this; into an event of invited bots, only the operator.
+	// PERMISSION_DENIED: the token is another one. NOT_FOUND: there is no such event or bot. FAILED_PRECONDITION: the event has begun or is for
+	// invited bots, or the bot or another one of its owner has entered.
+	EnterEvent(ctx context.Context, in *EnterEventRequest, opts ...grpc.CallOption) (*EnterEventResponse, error)
 	// Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
 	// INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
 	ListBotEvents(ctx context.Context, in *ListBotEventsRequest, opts ...grpc.CallOption) (*ListBotEventsResponse, error)
@@ -165,6 +170,16 @@ func (c *botServiceClient) JoinLadder(ctx context.Context, in *JoinLadderRequest
 	return out, nil
 }
 
+func (c *botServiceClient) EnterEvent(ctx context.Context, in *EnterEventRequest, opts ...grpc.CallOption) (*EnterEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EnterEventResponse)
+	err := c.cc.Invoke(ctx, BotService_EnterEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *botServiceClient) ListBotEvents(ctx context.Context, in *ListBotEventsRequest, opts ...grpc.CallOption) (*ListBotEventsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListBotEventsResponse)
@@ -217,6 +232,10 @@ type BotServiceServer interface {
 	// UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
 	// the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
 	JoinLadder(context.Context, *JoinLadderRequest) (*JoinLadderResponse, error)
+	// Enters a bot into an event. Only the bot itself and the operator may do this; into an event of invited bots, only the operator.
+	// PERMISSION_DENIED: the token is another one. NOT_FOUND: there is no such event or bot. FAILED_PRECONDITION: the event has begun or is for
+	// invited bots, or the bot or another one of its owner has entered.
+	EnterEvent(context.Context, *EnterEventRequest) (*EnterEventResponse, error)
 	// Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
 	// INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
 	ListBotEvents(context.Context, *ListBotEventsRequest) (*ListBotEventsResponse, error)
@@ -253,6 +272,9 @@ func (UnimplementedBotServiceServer) ChallengeBots(context.Context, *ChallengeBo
 }
 func (UnimplementedBotServiceServer) JoinLadder(context.Context, *JoinLadderRequest) (*JoinLadderResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method JoinLadder not implemented")
+}
+func (UnimplementedBotServiceServer) EnterEvent(context.Context, *EnterEventRequest) (*EnterEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EnterEvent not implemented")
 }
 func (UnimplementedBotServiceServer) ListBotEvents(context.Context, *ListBotEventsRequest) (*ListBotEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListBotEvents not implemented")
@@ -422,6 +444,24 @@ func _BotService_JoinLadder_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _BotService_EnterEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EnterEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BotServiceServer).EnterEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BotService_EnterEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BotServiceServer).EnterEvent(ctx, req.(*EnterEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _BotService_ListBotEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListBotEventsRequest)
 	if err := dec(in); err != nil {
@@ -478,6 +518,10 @@ var BotService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "JoinLadder",
 			Handler:    _BotService_JoinLadder_Handler,
+		},
+		{
+			MethodName: "EnterEvent",
+			Handler:    _BotService_EnterEvent_Handler,
 		},
 		{
 			MethodName: "ListBotEvents",

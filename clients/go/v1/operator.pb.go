@@ -1464,6 +1464,336 @@ func (x *BeginSeasonResponse) GetSeason() uint32 {
 	return 0
 }
 
+// The event to announce.
+type CreateEventRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name: lower-case letters, digits and '-', the first not '-'.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The ladder, by name, with whose terms its matches are played.
+	Ladder string `protobuf:"bytes,2,opt,name=ladder,proto3" json:"ladder,omitempty"`
+	// The number of seats of its matches, one of the ladder's.
+	Seats uint32 `protobuf:"varint,3,opt,name=seats,proto3" json:"seats,omitempty"`
+	// True if all play the same number of matches. Otherwise those play on that may still be the best.
+	Everyone bool `protobuf:"varint,4,opt,name=everyone,proto3" json:"everyone,omitempty"`
+	// The budget in matches; 0 if it is a time.
+	Matches uint32 `protobuf:"varint,5,opt,name=matches,proto3" json:"matches,omitempty"`
+	// The budget in seconds; 0 if it is a number of matches.
+	Seconds uint32 `protobuf:"varint,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// The start.
+	Start *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=start,proto3" json:"start,omitempty"`
+	// True if only the operator enters bots.
+	Invited bool `protobuf:"varint,8,opt,name=invited,proto3" json:"invited,omitempty"`
+	// The bots that enter now, by name; one of each owner.
+	Entrants      []string `protobuf:"bytes,9,rep,name=entrants,proto3" json:"entrants,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateEventRequest) Reset() {
+	*x = CreateEventRequest{}
+	mi := &file_arena_v1_operator_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateEventRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateEventRequest) ProtoMessage() {}
+
+func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateEventRequest.ProtoReflect.Descriptor instead.
+func (*CreateEventRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *CreateEventRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateEventRequest) GetLadder() string {
+	if x != nil {
+		return x.Ladder
+	}
+	return ""
+}
+
+func (x *CreateEventRequest) GetSeats() uint32 {
+	if x != nil {
+		return x.Seats
+	}
+	return 0
+}
+
+func (x *CreateEventRequest) GetEveryone() bool {
+	if x != nil {
+		return x.Everyone
+	}
+	return false
+}
+
+func (x *CreateEventRequest) GetMatches() uint32 {
+	if x != nil {
+		return x.Matches
+	}
+	return 0
+}
+
+func (x *CreateEventRequest) GetSeconds() uint32 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *CreateEventRequest) GetStart() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *CreateEventRequest) GetInvited() bool {
+	if x != nil {
+		return x.Invited
+	}
+	return false
+}
+
+func (x *CreateEventRequest) GetEntrants() []string {
+	if x != nil {
+		return x.Entrants
+	}
+	return nil
+}
+
+// The event is announced.
+type CreateEventResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateEventResponse) Reset() {
+	*x = CreateEventResponse{}
+	mi := &file_arena_v1_operator_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateEventResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateEventResponse) ProtoMessage() {}
+
+func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateEventResponse.ProtoReflect.Descriptor instead.
+func (*CreateEventResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{29}
+}
+
+// The event to begin.
+type StartEventRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event, by name.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartEventRequest) Reset() {
+	*x = StartEventRequest{}
+	mi := &file_arena_v1_operator_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartEventRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartEventRequest) ProtoMessage() {}
+
+func (x *StartEventRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartEventRequest.ProtoReflect.Descriptor instead.
+func (*StartEventRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *StartEventRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// The event has begun.
+type StartEventResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartEventResponse) Reset() {
+	*x = StartEventResponse{}
+	mi := &file_arena_v1_operator_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartEventResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartEventResponse) ProtoMessage() {}
+
+func (x *StartEventResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartEventResponse.ProtoReflect.Descriptor instead.
+func (*StartEventResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{31}
+}
+
+// The event to cancel.
+type CancelEventRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event, by name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The reason, which everybody can read.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelEventRequest) Reset() {
+	*x = CancelEventRequest{}
+	mi := &file_arena_v1_operator_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelEventRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelEventRequest) ProtoMessage() {}
+
+func (x *CancelEventRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelEventRequest.ProtoReflect.Descriptor instead.
+func (*CancelEventRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *CancelEventRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CancelEventRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// The event is cancelled.
+type CancelEventResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelEventResponse) Reset() {
+	*x = CancelEventResponse{}
+	mi := &file_arena_v1_operator_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelEventResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelEventResponse) ProtoMessage() {}
+
+func (x *CancelEventResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_operator_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelEventResponse.ProtoReflect.Descriptor instead.
+func (*CancelEventResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_operator_proto_rawDescGZIP(), []int{33}
+}
+
 var File_arena_v1_operator_proto protoreflect.FileDescriptor
 
 const file_arena_v1_operator_proto_rawDesc = "" +
@@ -1547,7 +1877,25 @@ const file_arena_v1_operator_proto_rawDesc = "" +
 	"\x12BeginSeasonRequest\x12\x16\n" +
 	"\x06ladder\x18\x01 \x01(\tR\x06ladder\"-\n" +
 	"\x13BeginSeasonResponse\x12\x16\n" +
-	"\x06season\x18\x01 \x01(\rR\x06season2\xd7\a\n" +
+	"\x06season\x18\x01 \x01(\rR\x06season\"\x8e\x02\n" +
+	"\x12CreateEventRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06ladder\x18\x02 \x01(\tR\x06ladder\x12\x14\n" +
+	"\x05seats\x18\x03 \x01(\rR\x05seats\x12\x1a\n" +
+	"\beveryone\x18\x04 \x01(\bR\beveryone\x12\x18\n" +
+	"\amatches\x18\x05 \x01(\rR\amatches\x12\x18\n" +
+	"\aseconds\x18\x06 \x01(\rR\aseconds\x120\n" +
+	"\x05start\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x12\x18\n" +
+	"\ainvited\x18\b \x01(\bR\ainvited\x12\x1a\n" +
+	"\bentrants\x18\t \x03(\tR\bentrants\"\x15\n" +
+	"\x13CreateEventResponse\"'\n" +
+	"\x11StartEventRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x14\n" +
+	"\x12StartEventResponse\"@\n" +
+	"\x12CancelEventRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x15\n" +
+	"\x13CancelEventResponse2\xb8\t\n" +
 	"\x0fOperatorService\x12:\n" +
 	"\x05Drain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n" +
 	"\n" +
@@ -1563,7 +1911,11 @@ const file_arena_v1_operator_proto_rawDesc = "" +
 	"\x11CreateInvitations\x12\".arena.v1.CreateInvitationsRequest\x1a#.arena.v1.CreateInvitationsResponse\x12V\n" +
 	"\x0fListInvitations\x12 .arena.v1.ListInvitationsRequest\x1a!.arena.v1.ListInvitationsResponse\x12Y\n" +
 	"\x10RevokeInvitation\x12!.arena.v1.RevokeInvitationRequest\x1a\".arena.v1.RevokeInvitationResponse\x12J\n" +
-	"\vBeginSeason\x12\x1c.arena.v1.BeginSeasonRequest\x1a\x1d.arena.v1.BeginSeasonResponseB-\n" +
+	"\vBeginSeason\x12\x1c.arena.v1.BeginSeasonRequest\x1a\x1d.arena.v1.BeginSeasonResponse\x12J\n" +
+	"\vCreateEvent\x12\x1c.arena.v1.CreateEventRequest\x1a\x1d.arena.v1.CreateEventResponse\x12G\n" +
+	"\n" +
+	"StartEvent\x12\x1b.arena.v1.StartEventRequest\x1a\x1c.arena.v1.StartEventResponse\x12J\n" +
+	"\vCancelEvent\x12\x1c.arena.v1.CancelEventRequest\x1a\x1d.arena.v1.CancelEventResponseB-\n" +
 	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
 var (
@@ -1578,7 +1930,7 @@ func file_arena_v1_operator_proto_rawDescGZIP() []byte {
 	return file_arena_v1_operator_proto_rawDescData
 }
 
-var file_arena_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_arena_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_arena_v1_operator_proto_goTypes = []any{
 	(*DrainRequest)(nil),              // 0: arena.v1.DrainRequest
 	(*VoidResultRequest)(nil),         // 1: arena.v1.VoidResultRequest
@@ -1608,47 +1960,60 @@ var file_arena_v1_operator_proto_goTypes = []any{
 	(*RevokeInvitationResponse)(nil),  // 25: arena.v1.RevokeInvitationResponse
 	(*BeginSeasonRequest)(nil),        // 26: arena.v1.BeginSeasonRequest
 	(*BeginSeasonResponse)(nil),       // 27: arena.v1.BeginSeasonResponse
-	(*timestamppb.Timestamp)(nil),     // 28: google.protobuf.Timestamp
+	(*CreateEventRequest)(nil),        // 28: arena.v1.CreateEventRequest
+	(*CreateEventResponse)(nil),       // 29: arena.v1.CreateEventResponse
+	(*StartEventRequest)(nil),         // 30: arena.v1.StartEventRequest
+	(*StartEventResponse)(nil),        // 31: arena.v1.StartEventResponse
+	(*CancelEventRequest)(nil),        // 32: arena.v1.CancelEventRequest
+	(*CancelEventResponse)(nil),       // 33: arena.v1.CancelEventResponse
+	(*timestamppb.Timestamp)(nil),     // 34: google.protobuf.Timestamp
 }
 var file_arena_v1_operator_proto_depIdxs = []int32{
-	28, // 0: arena.v1.VoidResultsRequest.since:type_name -> google.protobuf.Timestamp
-	28, // 1: arena.v1.CreateInvitationsRequest.expires:type_name -> google.protobuf.Timestamp
+	34, // 0: arena.v1.VoidResultsRequest.since:type_name -> google.protobuf.Timestamp
+	34, // 1: arena.v1.CreateInvitationsRequest.expires:type_name -> google.protobuf.Timestamp
 	20, // 2: arena.v1.CreateInvitationsResponse.invitations:type_name -> arena.v1.NewInvitation
 	23, // 3: arena.v1.ListInvitationsResponse.invitations:type_name -> arena.v1.InvitationEntry
-	28, // 4: arena.v1.InvitationEntry.created:type_name -> google.protobuf.Timestamp
-	28, // 5: arena.v1.InvitationEntry.expires:type_name -> google.protobuf.Timestamp
-	28, // 6: arena.v1.InvitationEntry.revoked:type_name -> google.protobuf.Timestamp
-	0,  // 7: arena.v1.OperatorService.Drain:input_type -> arena.v1.DrainRequest
-	1,  // 8: arena.v1.OperatorService.VoidResult:input_type -> arena.v1.VoidResultRequest
-	3,  // 9: arena.v1.OperatorService.VoidResults:input_type -> arena.v1.VoidResultsRequest
-	5,  // 10: arena.v1.OperatorService.BanOwner:input_type -> arena.v1.BanOwnerRequest
-	7,  // 11: arena.v1.OperatorService.UnbanOwner:input_type -> arena.v1.UnbanOwnerRequest
-	9,  // 12: arena.v1.OperatorService.HideBot:input_type -> arena.v1.HideBotRequest
-	11, // 13: arena.v1.OperatorService.ShowBot:input_type -> arena.v1.ShowBotRequest
-	13, // 14: arena.v1.OperatorService.DeleteBot:input_type -> arena.v1.DeleteBotRequest
-	15, // 15: arena.v1.OperatorService.RenameBot:input_type -> arena.v1.RenameBotRequest
-	18, // 16: arena.v1.OperatorService.CreateInvitations:input_type -> arena.v1.CreateInvitationsRequest
-	21, // 17: arena.v1.OperatorService.ListInvitations:input_type -> arena.v1.ListInvitationsRequest
-	24, // 18: arena.v1.OperatorService.RevokeInvitation:input_type -> arena.v1.RevokeInvitationRequest
-	26, // 19: arena.v1.OperatorService.BeginSeason:input_type -> arena.v1.BeginSeasonRequest
-	17, // 20: arena.v1.OperatorService.Drain:output_type -> arena.v1.DrainResponse
-	2,  // 21: arena.v1.OperatorService.VoidResult:output_type -> arena.v1.VoidResultResponse
-	4,  // 22: arena.v1.OperatorService.VoidResults:output_type -> arena.v1.VoidResultsResponse
-	6,  // 23: arena.v1.OperatorService.BanOwner:output_type -> arena.v1.BanOwnerResponse
-	8,  // 24: arena.v1.OperatorService.UnbanOwner:output_type -> arena.v1.UnbanOwnerResponse
-	10, // 25: arena.v1.OperatorService.HideBot:output_type -> arena.v1.HideBotResponse
-	12, // 26: arena.v1.OperatorService.ShowBot:output_type -> arena.v1.ShowBotResponse
-	14, // 27: arena.v1.OperatorService.DeleteBot:output_type -> arena.v1.DeleteBotResponse
-	16, // 28: arena.v1.OperatorService.RenameBot:output_type -> arena.v1.RenameBotResponse
-	19, // 29: arena.v1.OperatorService.CreateInvitations:output_type -> arena.v1.CreateInvitationsResponse
-	22, // 30: arena.v1.OperatorService.ListInvitations:output_type -> arena.v1.ListInvitationsResponse
-	25, // 31: arena.v1.OperatorService.RevokeInvitation:output_type -> arena.v1.RevokeInvitationResponse
-	27, // 32: arena.v1.OperatorService.BeginSeason:output_type -> arena.v1.BeginSeasonResponse
-	20, // [20:33] is the sub-list for method output_type
-	7,  // [7:20] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	34, // 4: arena.v1.InvitationEntry.created:type_name -> google.protobuf.Timestamp
+	34, // 5: arena.v1.InvitationEntry.expires:type_name -> google.protobuf.Timestamp
+	34, // 6: arena.v1.InvitationEntry.revoked:type_name -> google.protobuf.Timestamp
+	34, // 7: arena.v1.CreateEventRequest.start:type_name -> google.protobuf.Timestamp
+	0,  // 8: arena.v1.OperatorService.Drain:input_type -> arena.v1.DrainRequest
+	1,  // 9: arena.v1.OperatorService.VoidResult:input_type -> arena.v1.VoidResultRequest
+	3,  // 10: arena.v1.OperatorService.VoidResults:input_type -> arena.v1.VoidResultsRequest
+	5,  // 11: arena.v1.OperatorService.BanOwner:input_type -> arena.v1.BanOwnerRequest
+	7,  // 12: arena.v1.OperatorService.UnbanOwner:input_type -> arena.v1.UnbanOwnerRequest
+	9,  // 13: arena.v1.OperatorService.HideBot:input_type -> arena.v1.HideBotRequest
+	11, // 14: arena.v1.OperatorService.ShowBot:input_type -> arena.v1.ShowBotRequest
+	13, // 15: arena.v1.OperatorService.DeleteBot:input_type -> arena.v1.DeleteBotRequest
+	15, // 16: arena.v1.OperatorService.RenameBot:input_type -> arena.v1.RenameBotRequest
+	18, // 17: arena.v1.OperatorService.CreateInvitations:input_type -> arena.v1.CreateInvitationsRequest
+	21, // 18: arena.v1.OperatorService.ListInvitations:input_type -> arena.v1.ListInvitationsRequest
+	24, // 19: arena.v1.OperatorService.RevokeInvitation:input_type -> arena.v1.RevokeInvitationRequest
+	26, // 20: arena.v1.OperatorService.BeginSeason:input_type -> arena.v1.BeginSeasonRequest
+	28, // 21: arena.v1.OperatorService.CreateEvent:input_type -> arena.v1.CreateEventRequest
+	30, // 22: arena.v1.OperatorService.StartEvent:input_type -> arena.v1.StartEventRequest
+	32, // 23: arena.v1.OperatorService.CancelEvent:input_type -> arena.v1.CancelEventRequest
+	17, // 24: arena.v1.OperatorService.Drain:output_type -> arena.v1.DrainResponse
+	2,  // 25: arena.v1.OperatorService.VoidResult:output_type -> arena.v1.VoidResultResponse
+	4,  // 26: arena.v1.OperatorService.VoidResults:output_type -> arena.v1.VoidResultsResponse
+	6,  // 27: arena.v1.OperatorService.BanOwner:output_type -> arena.v1.BanOwnerResponse
+	8,  // 28: arena.v1.OperatorService.UnbanOwner:output_type -> arena.v1.UnbanOwnerResponse
+	10, // 29: arena.v1.OperatorService.HideBot:output_type -> arena.v1.HideBotResponse
+	12, // 30: arena.v1.OperatorService.ShowBot:output_type -> arena.v1.ShowBotResponse
+	14, // 31: arena.v1.OperatorService.DeleteBot:output_type -> arena.v1.DeleteBotResponse
+	16, // 32: arena.v1.OperatorService.RenameBot:output_type -> arena.v1.RenameBotResponse
+	19, // 33: arena.v1.OperatorService.CreateInvitations:output_type -> arena.v1.CreateInvitationsResponse
+	22, // 34: arena.v1.OperatorService.ListInvitations:output_type -> arena.v1.ListInvitationsResponse
+	25, // 35: arena.v1.OperatorService.RevokeInvitation:output_type -> arena.v1.RevokeInvitationResponse
+	27, // 36: arena.v1.OperatorService.BeginSeason:output_type -> arena.v1.BeginSeasonResponse
+	29, // 37: arena.v1.OperatorService.CreateEvent:output_type -> arena.v1.CreateEventResponse
+	31, // 38: arena.v1.OperatorService.StartEvent:output_type -> arena.v1.StartEventResponse
+	33, // 39: arena.v1.OperatorService.CancelEvent:output_type -> arena.v1.CancelEventResponse
+	24, // [24:40] is the sub-list for method output_type
+	8,  // [8:24] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_operator_proto_init() }
@@ -1665,7 +2030,7 @@ func file_arena_v1_operator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_operator_proto_rawDesc), len(file_arena_v1_operator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,9 @@ const (
 	OperatorService_ListInvitations_FullMethodName   = "/arena.v1.OperatorService/ListInvitations"
 	OperatorService_RevokeInvitation_FullMethodName  = "/arena.v1.OperatorService/RevokeInvitation"
 	OperatorService_BeginSeason_FullMethodName       = "/arena.v1.OperatorService/BeginSeason"
+	OperatorService_CreateEvent_FullMethodName       = "/arena.v1.OperatorService/CreateEvent"
+	OperatorService_StartEvent_FullMethodName        = "/arena.v1.OperatorService/StartEvent"
+	OperatorService_CancelEvent_FullMethodName       = "/arena.v1.OperatorService/CancelEvent"
 )
 
 // OperatorServiceClient is the client API for OperatorService service.
@@ -88,6 +91,17 @@ type OperatorServiceClient interface {
 	// which they began. The log of results gets a leaf.
 	// FAILED_PRECONDITION: the server has no such ladder.
 	BeginSeason(ctx context.Context, in *BeginSeasonRequest, opts ...grpc.CallOption) (*BeginSeasonResponse, error)
+	// Announces an event and commits to its seed in the log of results. Its entrants play each other from its start on, in matches that
+	// change no rating.
+	// ALREADY_EXISTS: there is or was an event of this name. INVALID_ARGUMENT: the name, ladder, seats, budget or start is not possible here.
+	// NOT_FOUND: there is no such bot. FAILED_PRECONDITION: a bot may not enter.
+	CreateEvent(ctx context.Context, in *CreateEventRequest, opts ...grpc.CallOption) (*CreateEventResponse, error)
+	// Begins an event at once, with the entrants that are connected to its ladder.
+	// NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun, is over, or fewer than two entrants are connected.
+	StartEvent(ctx context.Context, in *StartEventRequest, opts ...grpc.CallOption) (*StartEventResponse, error)
+	// Cancels an event that has not begun.
+	// NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun or is over.
+	CancelEvent(ctx context.Context, in *CancelEventRequest, opts ...grpc.CallOption) (*CancelEventResponse, error)
 }
 
 type operatorServiceClient struct {
@@ -237,6 +251,36 @@ func (c *operatorServiceClient) BeginSeason(ctx context.Context, in *BeginSeason
 	return out, nil
 }
 
+func (c *operatorServiceClient) CreateEvent(ctx context.Context, in *CreateEventRequest, opts ...grpc.CallOption) (*CreateEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateEventResponse)
+	err := c.cc.Invoke(ctx, OperatorService_CreateEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) StartEvent(ctx context.Context, in *StartEventRequest, opts ...grpc.CallOption) (*StartEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StartEventResponse)
+	err := c.cc.Invoke(ctx, OperatorService_StartEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) CancelEvent(ctx context.Context, in *CancelEventRequest, opts ...grpc.CallOption) (*CancelEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelEventResponse)
+	err := c.cc.Invoke(ctx, OperatorService_CancelEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OperatorServiceServer is the server API for OperatorService service.
 // All implementations must embed UnimplementedOperatorServiceServer
 // for forward compatibility.
@@ -291,6 +335,17 @@ type OperatorServiceServer interface {
 	// which they began. The log of results gets a leaf.
 	// FAILED_PRECONDITION: the server has no such ladder.
 	BeginSeason(context.Context, *BeginSeasonRequest) (*BeginSeasonResponse, error)
+	// Announces an event and commits to its seed in the log of results. Its entrants play each other from its start on, in matches that
+	// change no rating.
+	// ALREADY_EXISTS: there is or was an event of this name. INVALID_ARGUMENT: the name, ladder, seats, budget or start is not possible here.
+	// NOT_FOUND: there is no such bot. FAILED_PRECONDITION: a bot may not enter.
+	CreateEvent(context.Context, *CreateEventRequest) (*CreateEventResponse, error)
+	// Begins an event at once, with the entrants that are connected to its ladder.
+	// NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun, is over, or fewer than two entrants are connected.
+	StartEvent(context.Context, *StartEventRequest) (*StartEventResponse, error)
+	// Cancels an event that has not begun.
+	// NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun or is over.
+	CancelEvent(context.Context, *CancelEventRequest) (*CancelEventResponse, error)
 	mustEmbedUnimplementedOperatorServiceServer()
 }
 
@@ -339,6 +394,15 @@ func (UnimplementedOperatorServiceServer) RevokeInvitation(context.Context, *Rev
 }
 func (UnimplementedOperatorServiceServer) BeginSeason(context.Context, *BeginSeasonRequest) (*BeginSeasonResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BeginSeason not implemented")
+}
+func (UnimplementedOperatorServiceServer) CreateEvent(context.Context, *CreateEventRequest) (*CreateEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateEvent not implemented")
+}
+func (UnimplementedOperatorServiceServer) StartEvent(context.Context, *StartEventRequest) (*StartEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StartEvent not implemented")
+}
+func (UnimplementedOperatorServiceServer) CancelEvent(context.Context, *CancelEventRequest) (*CancelEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelEvent not implemented")
 }
 func (UnimplementedOperatorServiceServer) mustEmbedUnimplementedOperatorServiceServer() {}
 func (UnimplementedOperatorServiceServer) testEmbeddedByValue()                         {}
@@ -588,6 +652,60 @@ func _OperatorService_BeginSeason_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_CreateEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).CreateEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_CreateEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).CreateEvent(ctx, req.(*CreateEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_StartEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StartEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).StartEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_StartEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).StartEvent(ctx, req.(*StartEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_CancelEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).CancelEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_CancelEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).CancelEvent(ctx, req.(*CancelEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // OperatorService_ServiceDesc is the grpc.ServiceDesc for OperatorService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -642,6 +760,18 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "BeginSeason",
 			Handler:    _OperatorService_BeginSeason_Handler,
+		},
+		{
+			MethodName: "CreateEvent",
+			Handler:    _OperatorService_CreateEvent_Handler,
+		},
+		{
+			MethodName: "StartEvent",
+			Handler:    _OperatorService_StartEvent_Handler,
+		},
+		{
+			MethodName: "CancelEvent",
+			Handler:    _OperatorService_CancelEvent_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -121,6 +121,14 @@ const (
 	Reason_REASON_NO_SUCH_INVITATION Reason = 45
 	// INVALID_ARGUMENT: no such invitations can be made.
 	Reason_REASON_INVITATION_NOT_ALLOWED Reason = 46
+	// NOT_FOUND: there is no such event.
+	Reason_REASON_NO_SUCH_EVENT Reason = 47
+	// ALREADY_EXISTS: there is or was an event of this name.
+	Reason_REASON_EVENT_NAME_TAKEN Reason = 48
+	// INVALID_ARGUMENT: the server cannot hold such an event.
+	Reason_REASON_BAD_EVENT Reason = 49
+	// FAILED_PRECONDITION: the state of the event does not allow this.
+	Reason_REASON_EVENT_REFUSED Reason = 50
 )
 
 // Enum value maps for Reason.
@@ -173,6 +181,10 @@ var (
 		44: "REASON_ENTRY_REFUSED",
 		45: "REASON_NO_SUCH_INVITATION",
 		46: "REASON_INVITATION_NOT_ALLOWED",
+		47: "REASON_NO_SUCH_EVENT",
+		48: "REASON_EVENT_NAME_TAKEN",
+		49: "REASON_BAD_EVENT",
+		50: "REASON_EVENT_REFUSED",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":            0,
@@ -222,6 +234,10 @@ var (
 		"REASON_ENTRY_REFUSED":          44,
 		"REASON_NO_SUCH_INVITATION":     45,
 		"REASON_INVITATION_NOT_ALLOWED": 46,
+		"REASON_NO_SUCH_EVENT":          47,
+		"REASON_EVENT_NAME_TAKEN":       48,
+		"REASON_BAD_EVENT":              49,
+		"REASON_EVENT_REFUSED":          50,
 	}
 )
 
@@ -624,7 +640,10 @@ type Hello struct {
 	Features []string `protobuf:"bytes,8,rep,name=features,proto3" json:"features,omitempty"`
 	// The names of the ladders on which it plays; each belongs to one of its games. Empty: the default ladders of its games, and no others. The
 	// default ladder of a game has the game's name. An older server ignores this field, and its welcome confirms no ladder.
-	Ladders       []string `protobuf:"bytes,9,rep,name=ladders,proto3" json:"ladders,omitempty"`
+	Ladders []string `protobuf:"bytes,9,rep,name=ladders,proto3" json:"ladders,omitempty"`
+	// The events that the bot enters or has entered: at most 8. The server ends the stream with BAD_MESSAGE if it cannot enter one of them.
+	// An older server ignores this field.
+	Events        []*EventEntry `protobuf:"bytes,10,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -722,6 +741,68 @@ func (x *Hello) GetLadders() []string {
 	return nil
 }
 
+func (x *Hello) GetEvents() []*EventEntry {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// The entry of a bot into an event.
+type EventEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the event.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// 16 random bytes of the bot, which go into the lots at the start of the event; empty for sixteen zeros.
+	Nonce         []byte `protobuf:"bytes,2,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventEntry) Reset() {
+	*x = EventEntry{}
+	mi := &file_arena_v1_play_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventEntry) ProtoMessage() {}
+
+func (x *EventEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_play_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventEntry.ProtoReflect.Descriptor instead.
+func (*EventEntry) Descriptor() ([]byte, []int) {
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *EventEntry) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *EventEntry) GetNonce() []byte {
+	if x != nil {
+		return x.Nonce
+	}
+	return nil
+}
+
 // The acceptance of an invitation.
 type Ready struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -735,7 +816,7 @@ type Ready struct {
 
 func (x *Ready) Reset() {
 	*x = Ready{}
-	mi := &file_arena_v1_play_proto_msgTypes[2]
+	mi := &file_arena_v1_play_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -747,7 +828,7 @@ func (x *Ready) String() string {
 func (*Ready) ProtoMessage() {}
 
 func (x *Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[2]
+	mi := &file_arena_v1_play_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -760,7 +841,7 @@ func (x *Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ready.ProtoReflect.Descriptor instead.
 func (*Ready) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{2}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Ready) GetInvitationId() uint64 {
@@ -792,7 +873,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_arena_v1_play_proto_msgTypes[3]
+	mi := &file_arena_v1_play_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -804,7 +885,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[3]
+	mi := &file_arena_v1_play_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -817,7 +898,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{3}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Answer) GetMatchId() uint64 {
@@ -870,7 +951,7 @@ type PlayResponse struct {
 
 func (x *PlayResponse) Reset() {
 	*x = PlayResponse{}
-	mi := &file_arena_v1_play_proto_msgTypes[4]
+	mi := &file_arena_v1_play_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +963,7 @@ func (x *PlayResponse) String() string {
 func (*PlayResponse) ProtoMessage() {}
 
 func (x *PlayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[4]
+	mi := &file_arena_v1_play_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +976,7 @@ func (x *PlayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlayResponse.ProtoReflect.Descriptor instead.
 func (*PlayResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{4}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PlayResponse) GetWelcome() *Welcome {
@@ -974,7 +1055,7 @@ type ClosedDecision struct {
 
 func (x *ClosedDecision) Reset() {
 	*x = ClosedDecision{}
-	mi := &file_arena_v1_play_proto_msgTypes[5]
+	mi := &file_arena_v1_play_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -986,7 +1067,7 @@ func (x *ClosedDecision) String() string {
 func (*ClosedDecision) ProtoMessage() {}
 
 func (x *ClosedDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[5]
+	mi := &file_arena_v1_play_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -999,7 +1080,7 @@ func (x *ClosedDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClosedDecision.ProtoReflect.Descriptor instead.
 func (*ClosedDecision) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{5}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ClosedDecision) GetMatchId() uint64 {
@@ -1044,7 +1125,7 @@ type Welcome struct {
 
 func (x *Welcome) Reset() {
 	*x = Welcome{}
-	mi := &file_arena_v1_play_proto_msgTypes[6]
+	mi := &file_arena_v1_play_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1137,7 @@ func (x *Welcome) String() string {
 func (*Welcome) ProtoMessage() {}
 
 func (x *Welcome) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[6]
+	mi := &file_arena_v1_play_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1150,7 @@ func (x *Welcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
 func (*Welcome) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{6}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Welcome) GetServer() string {
@@ -1154,7 +1235,7 @@ type LadderTerms struct {
 
 func (x *LadderTerms) Reset() {
 	*x = LadderTerms{}
-	mi := &file_arena_v1_play_proto_msgTypes[7]
+	mi := &file_arena_v1_play_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1247,7 @@ func (x *LadderTerms) String() string {
 func (*LadderTerms) ProtoMessage() {}
 
 func (x *LadderTerms) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[7]
+	mi := &file_arena_v1_play_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1260,7 @@ func (x *LadderTerms) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LadderTerms.ProtoReflect.Descriptor instead.
 func (*LadderTerms) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{7}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LadderTerms) GetName() string {
@@ -1236,7 +1317,7 @@ type StreamLimits struct {
 
 func (x *StreamLimits) Reset() {
 	*x = StreamLimits{}
-	mi := &file_arena_v1_play_proto_msgTypes[8]
+	mi := &file_arena_v1_play_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1248,7 +1329,7 @@ func (x *StreamLimits) String() string {
 func (*StreamLimits) ProtoMessage() {}
 
 func (x *StreamLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[8]
+	mi := &file_arena_v1_play_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1261,7 +1342,7 @@ func (x *StreamLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLimits.ProtoReflect.Descriptor instead.
 func (*StreamLimits) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{8}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StreamLimits) GetCapacity() uint32 {
@@ -1339,7 +1420,7 @@ type Conduct struct {
 
 func (x *Conduct) Reset() {
 	*x = Conduct{}
-	mi := &file_arena_v1_play_proto_msgTypes[9]
+	mi := &file_arena_v1_play_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1351,7 +1432,7 @@ func (x *Conduct) String() string {
 func (*Conduct) ProtoMessage() {}
 
 func (x *Conduct) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[9]
+	mi := &file_arena_v1_play_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1364,7 +1445,7 @@ func (x *Conduct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conduct.ProtoReflect.Descriptor instead.
 func (*Conduct) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{9}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Conduct) GetSoftLimitMs() uint32 {
@@ -1496,7 +1577,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_arena_v1_play_proto_msgTypes[10]
+	mi := &file_arena_v1_play_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1508,7 +1589,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[10]
+	mi := &file_arena_v1_play_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1521,7 +1602,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{10}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Invitation) GetInvitationId() uint64 {
@@ -1602,7 +1683,7 @@ type MatchStart struct {
 
 func (x *MatchStart) Reset() {
 	*x = MatchStart{}
-	mi := &file_arena_v1_play_proto_msgTypes[11]
+	mi := &file_arena_v1_play_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1614,7 +1695,7 @@ func (x *MatchStart) String() string {
 func (*MatchStart) ProtoMessage() {}
 
 func (x *MatchStart) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[11]
+	mi := &file_arena_v1_play_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1627,7 +1708,7 @@ func (x *MatchStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchStart.ProtoReflect.Descriptor instead.
 func (*MatchStart) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{11}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MatchStart) GetMatchId() uint64 {
@@ -1728,7 +1809,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_arena_v1_play_proto_msgTypes[12]
+	mi := &file_arena_v1_play_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1821,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[12]
+	mi := &file_arena_v1_play_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1834,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{12}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Decision) GetMatchId() uint64 {
@@ -1879,7 +1960,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_arena_v1_play_proto_msgTypes[13]
+	mi := &file_arena_v1_play_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1891,7 +1972,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[13]
+	mi := &file_arena_v1_play_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1904,7 +1985,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{13}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Notice) GetMatchId() uint64 {
@@ -2031,7 +2112,7 @@ type RoundReport struct {
 
 func (x *RoundReport) Reset() {
 	*x = RoundReport{}
-	mi := &file_arena_v1_play_proto_msgTypes[14]
+	mi := &file_arena_v1_play_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2043,7 +2124,7 @@ func (x *RoundReport) String() string {
 func (*RoundReport) ProtoMessage() {}
 
 func (x *RoundReport) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[14]
+	mi := &file_arena_v1_play_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2056,7 +2137,7 @@ func (x *RoundReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReport.ProtoReflect.Descriptor instead.
 func (*RoundReport) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{14}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RoundReport) GetMatchId() uint64 {
@@ -2170,7 +2251,7 @@ type MatchReport struct {
 
 func (x *MatchReport) Reset() {
 	*x = MatchReport{}
-	mi := &file_arena_v1_play_proto_msgTypes[15]
+	mi := &file_arena_v1_play_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2263,7 @@ func (x *MatchReport) String() string {
 func (*MatchReport) ProtoMessage() {}
 
 func (x *MatchReport) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[15]
+	mi := &file_arena_v1_play_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2276,7 @@ func (x *MatchReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchReport.ProtoReflect.Descriptor instead.
 func (*MatchReport) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{15}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MatchReport) GetMatchId() uint64 {
@@ -2288,7 +2369,7 @@ type RatingChange struct {
 
 func (x *RatingChange) Reset() {
 	*x = RatingChange{}
-	mi := &file_arena_v1_play_proto_msgTypes[16]
+	mi := &file_arena_v1_play_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2300,7 +2381,7 @@ func (x *RatingChange) String() string {
 func (*RatingChange) ProtoMessage() {}
 
 func (x *RatingChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[16]
+	mi := &file_arena_v1_play_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2313,7 +2394,7 @@ func (x *RatingChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RatingChange.ProtoReflect.Descriptor instead.
 func (*RatingChange) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{16}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RatingChange) GetBefore() float64 {
@@ -2346,7 +2427,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x05leave\x18\b \x01(\bR\x05leaveB\f\n" +
 	"\n" +
 	"_heartbeatB\v\n" +
-	"\t_capacity\"\x99\x02\n" +
+	"\t_capacity\"\xc7\x02\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05games\x18\x01 \x03(\tR\x05games\x12\x1a\n" +
 	"\bcapacity\x18\x02 \x01(\rR\bcapacity\x12\x16\n" +
@@ -2358,8 +2439,14 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"challenges\x18\a \x01(\bR\n" +
 	"challenges\x12\x1a\n" +
 	"\bfeatures\x18\b \x03(\tR\bfeatures\x12\x18\n" +
-	"\aladders\x18\t \x03(\tR\aladdersB\x10\n" +
-	"\x0e_reports_after\"F\n" +
+	"\aladders\x18\t \x03(\tR\aladders\x12,\n" +
+	"\x06events\x18\n" +
+	" \x03(\v2\x14.arena.v1.EventEntryR\x06eventsB\x10\n" +
+	"\x0e_reports_after\"8\n" +
+	"\n" +
+	"EventEntry\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x14\n" +
+	"\x05nonce\x18\x02 \x01(\fR\x05nonce\"F\n" +
 	"\x05Ready\x12'\n" +
 	"\rinvitation_id\x18\x01 \x01(\x04B\x020\x02R\finvitationId\x12\x14\n" +
 	"\x05nonce\x18\x02 \x01(\fR\x05nonce\"`\n" +
@@ -2533,7 +2620,8 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\finterruption\x18\v \x01(\x0e2\x16.arena.v1.InterruptionR\finterruption\"<\n" +
 	"\fRatingChange\x12\x16\n" +
 	"\x06before\x18\x01 \x01(\x01R\x06before\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x01R\x05after*\xdf\t\n" +
+	"\x05after\x18\x02 \x01(\x01R\x05after*\xc6\n" +
+	"\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REASON_TOKEN_UNKNOWN\x10\x01\x12\x18\n" +
@@ -2582,7 +2670,11 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x16REASON_NO_LADDER_NAMED\x10+\x12\x18\n" +
 	"\x14REASON_ENTRY_REFUSED\x10,\x12\x1d\n" +
 	"\x19REASON_NO_SUCH_INVITATION\x10-\x12!\n" +
-	"\x1dREASON_INVITATION_NOT_ALLOWED\x10.*\x84\x01\n" +
+	"\x1dREASON_INVITATION_NOT_ALLOWED\x10.\x12\x18\n" +
+	"\x14REASON_NO_SUCH_EVENT\x10/\x12\x1b\n" +
+	"\x17REASON_EVENT_NAME_TAKEN\x100\x12\x14\n" +
+	"\x10REASON_BAD_EVENT\x101\x12\x18\n" +
+	"\x14REASON_EVENT_REFUSED\x102*\x84\x01\n" +
 	"\tMatchKind\x12\x1a\n" +
 	"\x16MATCH_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MATCH_KIND_RATED\x10\x01\x12\x15\n" +
@@ -2632,7 +2724,7 @@ func file_arena_v1_play_proto_rawDescGZIP() []byte {
 }
 
 var file_arena_v1_play_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_arena_v1_play_proto_goTypes = []any{
 	(Reason)(0),             // 0: arena.v1.Reason
 	(MatchKind)(0),          // 1: arena.v1.MatchKind
@@ -2640,74 +2732,76 @@ var file_arena_v1_play_proto_goTypes = []any{
 	(Interruption)(0),       // 3: arena.v1.Interruption
 	(*PlayRequest)(nil),     // 4: arena.v1.PlayRequest
 	(*Hello)(nil),           // 5: arena.v1.Hello
-	(*Ready)(nil),           // 6: arena.v1.Ready
-	(*Answer)(nil),          // 7: arena.v1.Answer
-	(*PlayResponse)(nil),    // 8: arena.v1.PlayResponse
-	(*ClosedDecision)(nil),  // 9: arena.v1.ClosedDecision
-	(*Welcome)(nil),         // 10: arena.v1.Welcome
-	(*LadderTerms)(nil),     // 11: arena.v1.LadderTerms
-	(*StreamLimits)(nil),    // 12: arena.v1.StreamLimits
-	(*Conduct)(nil),         // 13: arena.v1.Conduct
-	(*Invitation)(nil),      // 14: arena.v1.Invitation
-	(*MatchStart)(nil),      // 15: arena.v1.MatchStart
-	(*Decision)(nil),        // 16: arena.v1.Decision
-	(*Notice)(nil),          // 17: arena.v1.Notice
-	(*RoundReport)(nil),     // 18: arena.v1.RoundReport
-	(*MatchReport)(nil),     // 19: arena.v1.MatchReport
-	(*RatingChange)(nil),    // 20: arena.v1.RatingChange
-	nil,                     // 21: arena.v1.LadderTerms.OptionsEntry
-	nil,                     // 22: arena.v1.Invitation.OptionsEntry
-	nil,                     // 23: arena.v1.MatchStart.OptionsEntry
-	(*GameCatalog)(nil),     // 24: arena.v1.GameCatalog
-	(*LogState)(nil),        // 25: arena.v1.LogState
-	(*SixthSenseView)(nil),  // 26: arena.v1.SixthSenseView
-	(*NullernView)(nil),     // 27: arena.v1.NullernView
-	(*anypb.Any)(nil),       // 28: google.protobuf.Any
-	(*SixthSenseRound)(nil), // 29: arena.v1.SixthSenseRound
-	(*NullernRound)(nil),    // 30: arena.v1.NullernRound
-	(*LogEntry)(nil),        // 31: arena.v1.LogEntry
+	(*EventEntry)(nil),      // 6: arena.v1.EventEntry
+	(*Ready)(nil),           // 7: arena.v1.Ready
+	(*Answer)(nil),          // 8: arena.v1.Answer
+	(*PlayResponse)(nil),    // 9: arena.v1.PlayResponse
+	(*ClosedDecision)(nil),  // 10: arena.v1.ClosedDecision
+	(*Welcome)(nil),         // 11: arena.v1.Welcome
+	(*LadderTerms)(nil),     // 12: arena.v1.LadderTerms
+	(*StreamLimits)(nil),    // 13: arena.v1.StreamLimits
+	(*Conduct)(nil),         // 14: arena.v1.Conduct
+	(*Invitation)(nil),      // 15: arena.v1.Invitation
+	(*MatchStart)(nil),      // 16: arena.v1.MatchStart
+	(*Decision)(nil),        // 17: arena.v1.Decision
+	(*Notice)(nil),          // 18: arena.v1.Notice
+	(*RoundReport)(nil),     // 19: arena.v1.RoundReport
+	(*MatchReport)(nil),     // 20: arena.v1.MatchReport
+	(*RatingChange)(nil),    // 21: arena.v1.RatingChange
+	nil,                     // 22: arena.v1.LadderTerms.OptionsEntry
+	nil,                     // 23: arena.v1.Invitation.OptionsEntry
+	nil,                     // 24: arena.v1.MatchStart.OptionsEntry
+	(*GameCatalog)(nil),     // 25: arena.v1.GameCatalog
+	(*LogState)(nil),        // 26: arena.v1.LogState
+	(*SixthSenseView)(nil),  // 27: arena.v1.SixthSenseView
+	(*NullernView)(nil),     // 28: arena.v1.NullernView
+	(*anypb.Any)(nil),       // 29: google.protobuf.Any
+	(*SixthSenseRound)(nil), // 30: arena.v1.SixthSenseRound
+	(*NullernRound)(nil),    // 31: arena.v1.NullernRound
+	(*LogEntry)(nil),        // 32: arena.v1.LogEntry
 }
 var file_arena_v1_play_proto_depIdxs = []int32{
 	5,  // 0: arena.v1.PlayRequest.hello:type_name -> arena.v1.Hello
-	6,  // 1: arena.v1.PlayRequest.ready:type_name -> arena.v1.Ready
-	7,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
-	10, // 3: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
-	14, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
-	16, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
-	17, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
-	18, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
-	19, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
-	15, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
-	9,  // 10: arena.v1.PlayResponse.closed:type_name -> arena.v1.ClosedDecision
-	24, // 11: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
-	13, // 12: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
-	12, // 13: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
-	25, // 14: arena.v1.Welcome.log:type_name -> arena.v1.LogState
-	11, // 15: arena.v1.Welcome.ladders:type_name -> arena.v1.LadderTerms
-	21, // 16: arena.v1.LadderTerms.options:type_name -> arena.v1.LadderTerms.OptionsEntry
-	13, // 17: arena.v1.LadderTerms.conduct:type_name -> arena.v1.Conduct
-	1,  // 18: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
-	22, // 19: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
-	1,  // 20: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
-	23, // 21: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
-	26, // 22: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
-	27, // 23: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
-	28, // 24: arena.v1.Decision.other:type_name -> google.protobuf.Any
-	2,  // 25: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
-	29, // 26: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
-	30, // 27: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
-	28, // 28: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
-	20, // 29: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
-	1,  // 30: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
-	31, // 31: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
-	3,  // 32: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
-	4,  // 33: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
-	8,  // 34: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
-	34, // [34:35] is the sub-list for method output_type
-	33, // [33:34] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	7,  // 1: arena.v1.PlayRequest.ready:type_name -> arena.v1.Ready
+	8,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
+	6,  // 3: arena.v1.Hello.events:type_name -> arena.v1.EventEntry
+	11, // 4: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
+	15, // 5: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
+	17, // 6: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
+	18, // 7: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
+	19, // 8: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
+	20, // 9: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
+	16, // 10: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
+	10, // 11: arena.v1.PlayResponse.closed:type_name -> arena.v1.ClosedDecision
+	25, // 12: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
+	14, // 13: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
+	13, // 14: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
+	26, // 15: arena.v1.Welcome.log:type_name -> arena.v1.LogState
+	12, // 16: arena.v1.Welcome.ladders:type_name -> arena.v1.LadderTerms
+	22, // 17: arena.v1.LadderTerms.options:type_name -> arena.v1.LadderTerms.OptionsEntry
+	14, // 18: arena.v1.LadderTerms.conduct:type_name -> arena.v1.Conduct
+	1,  // 19: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
+	23, // 20: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
+	1,  // 21: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
+	24, // 22: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
+	27, // 23: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
+	28, // 24: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
+	29, // 25: arena.v1.Decision.other:type_name -> google.protobuf.Any
+	2,  // 26: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
+	30, // 27: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
+	31, // 28: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
+	29, // 29: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
+	21, // 30: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
+	1,  // 31: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
+	32, // 32: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
+	3,  // 33: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
+	4,  // 34: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
+	9,  // 35: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
+	35, // [35:36] is the sub-list for method output_type
+	34, // [34:35] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_play_proto_init() }
@@ -2721,13 +2815,13 @@ func file_arena_v1_play_proto_init() {
 	file_arena_v1_sixth_sense_proto_init()
 	file_arena_v1_play_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arena_v1_play_proto_msgTypes[1].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[4].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[12].OneofWrappers = []any{
+	file_arena_v1_play_proto_msgTypes[5].OneofWrappers = []any{}
+	file_arena_v1_play_proto_msgTypes[13].OneofWrappers = []any{
 		(*Decision_SixthSense)(nil),
 		(*Decision_Nullern)(nil),
 	}
-	file_arena_v1_play_proto_msgTypes[13].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[14].OneofWrappers = []any{
+	file_arena_v1_play_proto_msgTypes[14].OneofWrappers = []any{}
+	file_arena_v1_play_proto_msgTypes[15].OneofWrappers = []any{
 		(*RoundReport_SixthSense)(nil),
 		(*RoundReport_Nullern)(nil),
 	}
@@ -2737,7 +2831,7 @@ func file_arena_v1_play_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_play_proto_rawDesc), len(file_arena_v1_play_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

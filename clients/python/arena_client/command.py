@@ -35,6 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)",
     )
     parser.add_argument(
+        "--event", action="append", metavar="NAME", help="enter this event; repeatable (default: ARENA_EVENTS)"
+    )
+    parser.add_argument(
         "--bot-version", dest="version", metavar="TEXT", help="which version the bot is; each has a rating of its own"
     )
     parser.add_argument("--capacity", type=int, metavar="K", help="how many matches to play at once")
@@ -103,6 +106,7 @@ def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> No
             casual=arguments.casual,
             challenges=arguments.challenger or arguments.challenges,
             ladders=arguments.ladder,
+            events=arguments.event,
             verbose=not arguments.quiet,
         )
     except ArenaError as error:

@@ -35,7 +35,7 @@ from arena_client.errors import ArenaError, ArgumentError, ParkedError, TokenRef
 from arena_client.inbox import Delivery, Inbox, ThreadInbox
 from arena_client.log_check import LogChecker
 from arena_client.network import Calls
-from arena_client.options import DEFAULT_ADDRESS, Options, chosen_ladders, set_in_environment
+from arena_client.options import DEFAULT_ADDRESS, Options, chosen_events, chosen_ladders, set_in_environment
 from arena_client.probe import obstacle
 from arena_client.receipts import Receipts
 from arena_client.session import Progress, Session, concerns_bot
@@ -44,7 +44,7 @@ from arena_client.v1.bots_pb2 import JoinLadderRequest, RegisterBotRequest, Rota
 from arena_client.v1.bots_pb2_grpc import BotServiceStub
 from arena_client.v1.log_pb2 import GetConsistencyRequest
 from arena_client.v1.log_pb2_grpc import LogServiceStub
-from arena_client.v1.play_pb2 import Hello, PlayRequest, PlayResponse, Welcome
+from arena_client.v1.play_pb2 import EventEntry, Hello, PlayRequest, PlayResponse, Welcome
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from arena_client.version import __version__
 
@@ -150,6 +150,7 @@ class Connection:
         self._progress = Progress(matches)
         self._casual = told.get("casual", False)
         self._ladders = chosen_ladders(told.get("ladders"))
+        self._events = chosen_events(told.get("events"))
         self._challengers = None if isinstance(challenges, bool) else frozenset(each.lower() for each in challenges)
         """Lower-case names of the bots whose challenges the bot accepts; None if it accepts all challenges or none."""
         self._challenges = challenges if isinstance(challenges, bool) else bool(self._challengers)
@@ -415,6 +416,7 @@ class Connection:
             challenges=self._challenges,
             features=dict.fromkeys((*FEATURES, *self._bot.features)),
             ladders=self._ladders,
+            events=[EventEntry(event=event, nonce=os.urandom(16)) for event in self._events],
         )
         stream.send(PlayRequest(hello=hello))
         try:

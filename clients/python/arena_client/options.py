@@ -49,6 +49,8 @@ class Options(TypedDict, total=False):
     """Names of the ladders to play on. None: those in ARENA_LADDERS. None there either, or an empty list: the default
     ladders of the bot's games.
     """
+    events: Iterable[str] | None
+    """Names of the events to enter. None: those in ARENA_EVENTS, or none."""
 
 
 def check_names(told: Mapping[str, object], function: str) -> None:
@@ -72,11 +74,26 @@ def chosen_ladders(ladders: Iterable[str] | None) -> tuple[str, ...]:
     Raises:
         ArgumentError: `ladders` is a string.
     """
-    if isinstance(ladders, str):
-        raise ArgumentError(f"ladders is {ladders!r}: it takes a list of names, or None for ARENA_LADDERS")
-    if ladders is not None and not set_in_environment("ARENA_TOKEN"):
-        return tuple(ladders)
-    names = (name.strip() for name in os.environ.get("ARENA_LADDERS", "").split(","))
+    return _chosen("ladders", "ARENA_LADDERS", ladders)
+
+
+def chosen_events(events: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the events to enter: `events`, or if it is None, those in ARENA_EVENTS, separated by commas.
+
+    A program that starts bots with ARENA_TOKEN decides alone.
+
+    Raises:
+        ArgumentError: `events` is a string.
+    """
+    return _chosen("events", "ARENA_EVENTS", events)
+
+
+def _chosen(argument: str, variable: str, given: Iterable[str] | None) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise ArgumentError(f"{argument} is {given!r}: it takes a list of names, or None for {variable}")
+    if given is not None and not set_in_environment("ARENA_TOKEN"):
+        return tuple(given)
+    names = (name.strip() for name in os.environ.get(variable, "").split(","))
     return tuple(name for name in names if name)
 
 

@@ -84,7 +84,8 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
     `matches` ends the run after this number of matches with a result. With `casual` all matches are unrated and against
     house bots only, so that a first crash costs nothing. `challenges` accepts challenges, which are unrated matches
     between named bots; it may list the bots whose challenges are accepted. `ladders` names the ladders to play on;
-    by default ARENA_LADDERS does, or the bot plays on the default ladders of its games.
+    by default ARENA_LADDERS does, or the bot plays on the default ladders of its games. `events` names
+    the events to enter; by default ARENA_EVENTS does.
 
     If the bot thinks for more than 10 s, a warning names the decision and its time. An exception in the bot ends the
     run and is raised here; with `on_error="continue"` it is logged, and the first legal action is played.

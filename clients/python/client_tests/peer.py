@@ -265,6 +265,9 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
         self.joined.append((request.ladder, request.invitation))
         return bots_pb2.JoinLadderResponse()
 
+    def EnterEvent(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
     def ListBotEvents(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 

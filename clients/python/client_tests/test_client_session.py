@@ -23,7 +23,7 @@ from arena_client import (
     RoundReport,
 )
 from arena_client.caller import Caller
-from arena_client.options import OnError, chosen_ladders
+from arena_client.options import OnError, chosen_events, chosen_ladders
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
 from client_tests.peer import CATALOG, PROMISED, First, asks, invites, notice, reports, starts, welcome
@@ -55,6 +55,16 @@ def session(
     bot: Bot, *, wanted: int | None = None, on_error: OnError = "raise", clock: Iterator[float] | None = None
 ) -> Conversation:
     return Conversation(bot, Progress(wanted), welcome().welcome, on_error, clock)
+
+
+def test_events_are_those_given_or_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ARENA_EVENTS", raising=False)
+    assert chosen_events(None) == ()
+    monkeypatch.setenv("ARENA_EVENTS", "friday, sunday,")
+    assert chosen_events(None) == ("friday", "sunday")
+    assert chosen_events(["monday"]) == ("monday",)
+    with pytest.raises(ArgumentError, match="events is 'friday': it takes a list of names, or None for ARENA_EVENTS"):
+        chosen_events("friday")
 
 
 def test_a_server_that_confirms_no_ladders_is_too_old_for_a_bot_that_names_one() -> None:

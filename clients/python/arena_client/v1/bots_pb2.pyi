@@ -490,6 +490,40 @@ class JoinLadderResponse(google.protobuf.message.Message):
 global___JoinLadderResponse = JoinLadderResponse
 
 @typing.final
+class EnterEventRequest(google.protobuf.message.Message):
+    """The bot that enters an event."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EVENT_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    event: builtins.str
+    """The event, by name."""
+    bot: builtins.str
+    """The bot, by name."""
+    def __init__(
+        self,
+        *,
+        event: builtins.str = ...,
+        bot: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "event", b"event"]) -> None: ...
+
+global___EnterEventRequest = EnterEventRequest
+
+@typing.final
+class EnterEventResponse(google.protobuf.message.Message):
+    """The bot has entered."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___EnterEventResponse = EnterEventResponse
+
+@typing.final
 class ListBotEventsRequest(google.protobuf.message.Message):
     """A page of the list of the operator's decisions."""
 

@@ -75,6 +75,11 @@ class BotServiceStub(object):
                 request_serializer=arena_dot_v1_dot_bots__pb2.JoinLadderRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_bots__pb2.JoinLadderResponse.FromString,
                 _registered_method=True)
+        self.EnterEvent = channel.unary_unary(
+                '/arena.v1.BotService/EnterEvent',
+                request_serializer=arena_dot_v1_dot_bots__pb2.EnterEventRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.EnterEventResponse.FromString,
+                _registered_method=True)
         self.ListBotEvents = channel.unary_unary(
                 '/arena.v1.BotService/ListBotEvents',
                 request_serializer=arena_dot_v1_dot_bots__pb2.ListBotEventsRequest.SerializeToString,
@@ -162,6 +167,15 @@ class BotServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EnterEvent(self, request, context):
+        """Enters a bot into an event. Only the bot itself and the operator may do this; into an event of invited bots, only the operator.
+        PERMISSION_DENIED: the token is another one. NOT_FOUND: there is no such event or bot. FAILED_PRECONDITION: the event has begun or is for
+        invited bots, or the bot or another one of its owner has entered.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListBotEvents(self, request, context):
         """Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
         INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
@@ -212,6 +226,11 @@ def add_BotServiceServicer_to_server(servicer, server):
                     servicer.JoinLadder,
                     request_deserializer=arena_dot_v1_dot_bots__pb2.JoinLadderRequest.FromString,
                     response_serializer=arena_dot_v1_dot_bots__pb2.JoinLadderResponse.SerializeToString,
+            ),
+            'EnterEvent': grpc.unary_unary_rpc_method_handler(
+                    servicer.EnterEvent,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.EnterEventRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.EnterEventResponse.SerializeToString,
             ),
             'ListBotEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListBotEvents,
@@ -436,6 +455,33 @@ class BotService(object):
             '/arena.v1.BotService/JoinLadder',
             arena_dot_v1_dot_bots__pb2.JoinLadderRequest.SerializeToString,
             arena_dot_v1_dot_bots__pb2.JoinLadderResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EnterEvent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.BotService/EnterEvent',
+            arena_dot_v1_dot_bots__pb2.EnterEventRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.EnterEventResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -97,6 +97,15 @@ class BotServiceStub:
     the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
     """
 
+    EnterEvent: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.bots_pb2.EnterEventRequest,
+        arena_client.v1.bots_pb2.EnterEventResponse,
+    ]
+    """Enters a bot into an event. Only the bot itself and the operator may do this; into an event of invited bots, only the operator.
+    PERMISSION_DENIED: the token is another one. NOT_FOUND: there is no such event or bot. FAILED_PRECONDITION: the event has begun or is for
+    invited bots, or the bot or another one of its owner has entered.
+    """
+
     ListBotEvents: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotEventsRequest,
         arena_client.v1.bots_pb2.ListBotEventsResponse,
@@ -182,6 +191,15 @@ class BotServiceAsyncStub:
     """Lets a bot, whose token the call carries, enter a ladder with an invitation.
     UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
     the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+    """
+
+    EnterEvent: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.bots_pb2.EnterEventRequest,
+        arena_client.v1.bots_pb2.EnterEventResponse,
+    ]
+    """Enters a bot into an event. Only the bot itself and the operator may do this; into an event of invited bots, only the operator.
+    PERMISSION_DENIED: the token is another one. NOT_FOUND: there is no such event or bot. FAILED_PRECONDITION: the event has begun or is for
+    invited bots, or the bot or another one of its owner has entered.
     """
 
     ListBotEvents: grpc.aio.UnaryUnaryMultiCallable[
@@ -285,6 +303,17 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         """Lets a bot, whose token the call carries, enter a ladder with an invitation.
         UNAUTHENTICATED: no bot has the token. PERMISSION_DENIED: the invitation is unknown, used, revoked, expired or for something else, or
         the ladder is for the bots of listed owners. FAILED_PRECONDITION: the server has no such ladder, or the bot may play there already.
+        """
+
+    @abc.abstractmethod
+    def EnterEvent(
+        self,
+        request: arena_client.v1.bots_pb2.EnterEventRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.bots_pb2.EnterEventResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.EnterEventResponse]]:
+        """Enters a bot into an event. Only the bot itself and the operator may do this; into an event of invited bots, only the operator.
+        PERMISSION_DENIED: the token is another one. NOT_FOUND: there is no such event or bot. FAILED_PRECONDITION: the event has begun or is for
+        invited bots, or the bot or another one of its owner has entered.
         """
 
     @abc.abstractmethod

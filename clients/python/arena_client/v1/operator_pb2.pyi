@@ -594,3 +594,134 @@ class BeginSeasonResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["season", b"season"]) -> None: ...
 
 global___BeginSeasonResponse = BeginSeasonResponse
+
+@typing.final
+class CreateEventRequest(google.protobuf.message.Message):
+    """The event to announce."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    LADDER_FIELD_NUMBER: builtins.int
+    SEATS_FIELD_NUMBER: builtins.int
+    EVERYONE_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    SECONDS_FIELD_NUMBER: builtins.int
+    START_FIELD_NUMBER: builtins.int
+    INVITED_FIELD_NUMBER: builtins.int
+    ENTRANTS_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The name: lower-case letters, digits and '-', the first not '-'."""
+    ladder: builtins.str
+    """The ladder, by name, with whose terms its matches are played."""
+    seats: builtins.int
+    """The number of seats of its matches, one of the ladder's."""
+    everyone: builtins.bool
+    """True if all play the same number of matches. Otherwise those play on that may still be the best."""
+    matches: builtins.int
+    """The budget in matches; 0 if it is a time."""
+    seconds: builtins.int
+    """The budget in seconds; 0 if it is a number of matches."""
+    invited: builtins.bool
+    """True if only the operator enters bots."""
+    @property
+    def start(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The start."""
+
+    @property
+    def entrants(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The bots that enter now, by name; one of each owner."""
+
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        ladder: builtins.str = ...,
+        seats: builtins.int = ...,
+        everyone: builtins.bool = ...,
+        matches: builtins.int = ...,
+        seconds: builtins.int = ...,
+        start: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        invited: builtins.bool = ...,
+        entrants: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["start", b"start"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["entrants", b"entrants", "everyone", b"everyone", "invited", b"invited", "ladder", b"ladder", "matches", b"matches", "name", b"name", "seats", b"seats", "seconds", b"seconds", "start", b"start"]) -> None: ...
+
+global___CreateEventRequest = CreateEventRequest
+
+@typing.final
+class CreateEventResponse(google.protobuf.message.Message):
+    """The event is announced."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___CreateEventResponse = CreateEventResponse
+
+@typing.final
+class StartEventRequest(google.protobuf.message.Message):
+    """The event to begin."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The event, by name."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+
+global___StartEventRequest = StartEventRequest
+
+@typing.final
+class StartEventResponse(google.protobuf.message.Message):
+    """The event has begun."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___StartEventResponse = StartEventResponse
+
+@typing.final
+class CancelEventRequest(google.protobuf.message.Message):
+    """The event to cancel."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The event, by name."""
+    reason: builtins.str
+    """The reason, which everybody can read."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "reason", b"reason"]) -> None: ...
+
+global___CancelEventRequest = CancelEventRequest
+
+@typing.final
+class CancelEventResponse(google.protobuf.message.Message):
+    """The event is cancelled."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___CancelEventResponse = CancelEventResponse

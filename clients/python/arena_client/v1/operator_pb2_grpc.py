@@ -101,6 +101,21 @@ class OperatorServiceStub(object):
                 request_serializer=arena_dot_v1_dot_operator__pb2.BeginSeasonRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operator__pb2.BeginSeasonResponse.FromString,
                 _registered_method=True)
+        self.CreateEvent = channel.unary_unary(
+                '/arena.v1.OperatorService/CreateEvent',
+                request_serializer=arena_dot_v1_dot_operator__pb2.CreateEventRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.CreateEventResponse.FromString,
+                _registered_method=True)
+        self.StartEvent = channel.unary_unary(
+                '/arena.v1.OperatorService/StartEvent',
+                request_serializer=arena_dot_v1_dot_operator__pb2.StartEventRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.StartEventResponse.FromString,
+                _registered_method=True)
+        self.CancelEvent = channel.unary_unary(
+                '/arena.v1.OperatorService/CancelEvent',
+                request_serializer=arena_dot_v1_dot_operator__pb2.CancelEventRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.CancelEventResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer(object):
@@ -220,6 +235,32 @@ class OperatorServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateEvent(self, request, context):
+        """Announces an event and commits to its seed in the log of results. Its entrants play each other from its start on, in matches that
+        change no rating.
+        ALREADY_EXISTS: there is or was an event of this name. INVALID_ARGUMENT: the name, ladder, seats, budget or start is not possible here.
+        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: a bot may not enter.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StartEvent(self, request, context):
+        """Begins an event at once, with the entrants that are connected to its ladder.
+        NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun, is over, or fewer than two entrants are connected.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelEvent(self, request, context):
+        """Cancels an event that has not begun.
+        NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun or is over.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -287,6 +328,21 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.BeginSeason,
                     request_deserializer=arena_dot_v1_dot_operator__pb2.BeginSeasonRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operator__pb2.BeginSeasonResponse.SerializeToString,
+            ),
+            'CreateEvent': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateEvent,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.CreateEventRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.CreateEventResponse.SerializeToString,
+            ),
+            'StartEvent': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartEvent,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.StartEventRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.StartEventResponse.SerializeToString,
+            ),
+            'CancelEvent': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelEvent,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.CancelEventRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.CancelEventResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -642,6 +698,87 @@ class OperatorService(object):
             '/arena.v1.OperatorService/BeginSeason',
             arena_dot_v1_dot_operator__pb2.BeginSeasonRequest.SerializeToString,
             arena_dot_v1_dot_operator__pb2.BeginSeasonResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateEvent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/CreateEvent',
+            arena_dot_v1_dot_operator__pb2.CreateEventRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.CreateEventResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartEvent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/StartEvent',
+            arena_dot_v1_dot_operator__pb2.StartEventRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.StartEventResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelEvent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/CancelEvent',
+            arena_dot_v1_dot_operator__pb2.CancelEventRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.CancelEventResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -134,6 +134,32 @@ class OperatorServiceStub:
     FAILED_PRECONDITION: the server has no such ladder.
     """
 
+    CreateEvent: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.CreateEventRequest,
+        arena_client.v1.operator_pb2.CreateEventResponse,
+    ]
+    """Announces an event and commits to its seed in the log of results. Its entrants play each other from its start on, in matches that
+    change no rating.
+    ALREADY_EXISTS: there is or was an event of this name. INVALID_ARGUMENT: the name, ladder, seats, budget or start is not possible here.
+    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: a bot may not enter.
+    """
+
+    StartEvent: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.StartEventRequest,
+        arena_client.v1.operator_pb2.StartEventResponse,
+    ]
+    """Begins an event at once, with the entrants that are connected to its ladder.
+    NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun, is over, or fewer than two entrants are connected.
+    """
+
+    CancelEvent: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.CancelEventRequest,
+        arena_client.v1.operator_pb2.CancelEventResponse,
+    ]
+    """Cancels an event that has not begun.
+    NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun or is over.
+    """
+
 class OperatorServiceAsyncStub:
     """The operator's calls. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, a file in the server's
     data directory. PERMISSION_DENIED: the token is another one.
@@ -248,6 +274,32 @@ class OperatorServiceAsyncStub:
     """Begins the next season of a ladder: ratings begin anew, and earlier seasons remain as they are. Running matches count for the season in
     which they began. The log of results gets a leaf.
     FAILED_PRECONDITION: the server has no such ladder.
+    """
+
+    CreateEvent: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.CreateEventRequest,
+        arena_client.v1.operator_pb2.CreateEventResponse,
+    ]
+    """Announces an event and commits to its seed in the log of results. Its entrants play each other from its start on, in matches that
+    change no rating.
+    ALREADY_EXISTS: there is or was an event of this name. INVALID_ARGUMENT: the name, ladder, seats, budget or start is not possible here.
+    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: a bot may not enter.
+    """
+
+    StartEvent: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.StartEventRequest,
+        arena_client.v1.operator_pb2.StartEventResponse,
+    ]
+    """Begins an event at once, with the entrants that are connected to its ladder.
+    NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun, is over, or fewer than two entrants are connected.
+    """
+
+    CancelEvent: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.CancelEventRequest,
+        arena_client.v1.operator_pb2.CancelEventResponse,
+    ]
+    """Cancels an event that has not begun.
+    NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun or is over.
     """
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
@@ -390,6 +442,38 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         """Begins the next season of a ladder: ratings begin anew, and earlier seasons remain as they are. Running matches count for the season in
         which they began. The log of results gets a leaf.
         FAILED_PRECONDITION: the server has no such ladder.
+        """
+
+    @abc.abstractmethod
+    def CreateEvent(
+        self,
+        request: arena_client.v1.operator_pb2.CreateEventRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.CreateEventResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.CreateEventResponse]]:
+        """Announces an event and commits to its seed in the log of results. Its entrants play each other from its start on, in matches that
+        change no rating.
+        ALREADY_EXISTS: there is or was an event of this name. INVALID_ARGUMENT: the name, ladder, seats, budget or start is not possible here.
+        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: a bot may not enter.
+        """
+
+    @abc.abstractmethod
+    def StartEvent(
+        self,
+        request: arena_client.v1.operator_pb2.StartEventRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.StartEventResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.StartEventResponse]]:
+        """Begins an event at once, with the entrants that are connected to its ladder.
+        NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun, is over, or fewer than two entrants are connected.
+        """
+
+    @abc.abstractmethod
+    def CancelEvent(
+        self,
+        request: arena_client.v1.operator_pb2.CancelEventRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.CancelEventResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.CancelEventResponse]]:
+        """Cancels an event that has not begun.
+        NOT_FOUND: there is no such event. FAILED_PRECONDITION: it has begun or is over.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -124,6 +124,14 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     """NOT_FOUND: there is no such invitation."""
     REASON_INVITATION_NOT_ALLOWED: _Reason.ValueType  # 46
     """INVALID_ARGUMENT: no such invitations can be made."""
+    REASON_NO_SUCH_EVENT: _Reason.ValueType  # 47
+    """NOT_FOUND: there is no such event."""
+    REASON_EVENT_NAME_TAKEN: _Reason.ValueType  # 48
+    """ALREADY_EXISTS: there is or was an event of this name."""
+    REASON_BAD_EVENT: _Reason.ValueType  # 49
+    """INVALID_ARGUMENT: the server cannot hold such an event."""
+    REASON_EVENT_REFUSED: _Reason.ValueType  # 50
+    """FAILED_PRECONDITION: the state of the event does not allow this."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
     """The reason for which the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as
@@ -224,6 +232,14 @@ REASON_NO_SUCH_INVITATION: Reason.ValueType  # 45
 """NOT_FOUND: there is no such invitation."""
 REASON_INVITATION_NOT_ALLOWED: Reason.ValueType  # 46
 """INVALID_ARGUMENT: no such invitations can be made."""
+REASON_NO_SUCH_EVENT: Reason.ValueType  # 47
+"""NOT_FOUND: there is no such event."""
+REASON_EVENT_NAME_TAKEN: Reason.ValueType  # 48
+"""ALREADY_EXISTS: there is or was an event of this name."""
+REASON_BAD_EVENT: Reason.ValueType  # 49
+"""INVALID_ARGUMENT: the server cannot hold such an event."""
+REASON_EVENT_REFUSED: Reason.ValueType  # 50
+"""FAILED_PRECONDITION: the state of the event does not allow this."""
 global___Reason = Reason
 
 class _MatchKind:
@@ -458,6 +474,7 @@ class Hello(google.protobuf.message.Message):
     CHALLENGES_FIELD_NUMBER: builtins.int
     FEATURES_FIELD_NUMBER: builtins.int
     LADDERS_FIELD_NUMBER: builtins.int
+    EVENTS_FIELD_NUMBER: builtins.int
     capacity: builtins.int
     """The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity. StreamLimits.capacity has
     the number that the server allows.
@@ -496,6 +513,12 @@ class Hello(google.protobuf.message.Message):
         default ladder of a game has the game's name. An older server ignores this field, and its welcome confirms no ladder.
         """
 
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___EventEntry]:
+        """The events that the bot enters or has entered: at most 8. The server ends the stream with BAD_MESSAGE if it cannot enter one of them.
+        An older server ignores this field.
+        """
+
     def __init__(
         self,
         *,
@@ -508,12 +531,35 @@ class Hello(google.protobuf.message.Message):
         challenges: builtins.bool = ...,
         features: collections.abc.Iterable[builtins.str] | None = ...,
         ladders: collections.abc.Iterable[builtins.str] | None = ...,
+        events: collections.abc.Iterable[global___EventEntry] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "reports_after", b"reports_after"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "features", b"features", "games", b"games", "ladders", b"ladders", "reports_after", b"reports_after", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "events", b"events", "features", b"features", "games", b"games", "ladders", b"ladders", "reports_after", b"reports_after", "version", b"version"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_reports_after", b"_reports_after"]) -> typing.Literal["reports_after"] | None: ...
 
 global___Hello = Hello
+
+@typing.final
+class EventEntry(google.protobuf.message.Message):
+    """The entry of a bot into an event."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EVENT_FIELD_NUMBER: builtins.int
+    NONCE_FIELD_NUMBER: builtins.int
+    event: builtins.str
+    """The name of the event."""
+    nonce: builtins.bytes
+    """16 random bytes of the bot, which go into the lots at the start of the event; empty for sixteen zeros."""
+    def __init__(
+        self,
+        *,
+        event: builtins.str = ...,
+        nonce: builtins.bytes = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["event", b"event", "nonce", b"nonce"]) -> None: ...
+
+global___EventEntry = EventEntry
 
 @typing.final
 class Ready(google.protobuf.message.Message):

@@ -715,7 +715,7 @@ pub struct PlayRequest {
     pub leave: bool,
 }
 /// The bot's first message, at most 4,096 bytes.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Hello {
     /// The names of the games that it plays, at least one.
     #[prost(string, repeated, tag = "1")]
@@ -752,6 +752,20 @@ pub struct Hello {
     /// default ladder of a game has the game's name. An older server ignores this field, and its welcome confirms no ladder.
     #[prost(string, repeated, tag = "9")]
     pub ladders: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The events that the bot enters or has entered: at most 8. The server ends the stream with BAD_MESSAGE if it cannot enter one of them.
+    /// An older server ignores this field.
+    #[prost(message, repeated, tag = "10")]
+    pub events: ::prost::alloc::vec::Vec<EventEntry>,
+}
+/// The entry of a bot into an event.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EventEntry {
+    /// The name of the event.
+    #[prost(string, tag = "1")]
+    pub event: ::prost::alloc::string::String,
+    /// 16 random bytes of the bot, which go into the lots at the start of the event; empty for sixteen zeros.
+    #[prost(bytes = "vec", tag = "2")]
+    pub nonce: ::prost::alloc::vec::Vec<u8>,
 }
 /// The acceptance of an invitation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1276,6 +1290,14 @@ pub enum Reason {
     NoSuchInvitation = 45,
     /// INVALID_ARGUMENT: no such invitations can be made.
     InvitationNotAllowed = 46,
+    /// NOT_FOUND: there is no such event.
+    NoSuchEvent = 47,
+    /// ALREADY_EXISTS: there is or was an event of this name.
+    EventNameTaken = 48,
+    /// INVALID_ARGUMENT: the server cannot hold such an event.
+    BadEvent = 49,
+    /// FAILED_PRECONDITION: the state of the event does not allow this.
+    EventRefused = 50,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1331,6 +1353,10 @@ impl Reason {
             Self::EntryRefused => "REASON_ENTRY_REFUSED",
             Self::NoSuchInvitation => "REASON_NO_SUCH_INVITATION",
             Self::InvitationNotAllowed => "REASON_INVITATION_NOT_ALLOWED",
+            Self::NoSuchEvent => "REASON_NO_SUCH_EVENT",
+            Self::EventNameTaken => "REASON_EVENT_NAME_TAKEN",
+            Self::BadEvent => "REASON_BAD_EVENT",
+            Self::EventRefused => "REASON_EVENT_REFUSED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1383,6 +1409,10 @@ impl Reason {
             "REASON_ENTRY_REFUSED" => Some(Self::EntryRefused),
             "REASON_NO_SUCH_INVITATION" => Some(Self::NoSuchInvitation),
             "REASON_INVITATION_NOT_ALLOWED" => Some(Self::InvitationNotAllowed),
+            "REASON_NO_SUCH_EVENT" => Some(Self::NoSuchEvent),
+            "REASON_EVENT_NAME_TAKEN" => Some(Self::EventNameTaken),
+            "REASON_BAD_EVENT" => Some(Self::BadEvent),
+            "REASON_EVENT_REFUSED" => Some(Self::EventRefused),
             _ => None,
         }
     }
@@ -1869,6 +1899,19 @@ pub struct JoinLadderRequest {
 /// The bot may play on the ladder.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct JoinLadderResponse {}
+/// The bot that enters an event.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnterEventRequest {
+    /// The event, by name.
+    #[prost(string, tag = "1")]
+    pub event: ::prost::alloc::string::String,
+    /// The bot, by name.
+    #[prost(string, tag = "2")]
+    pub bot: ::prost::alloc::string::String,
+}
+/// The bot has entered.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnterEventResponse {}
 /// A page of the list of the operator's decisions.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListBotEventsRequest {
@@ -2299,6 +2342,33 @@ pub mod bot_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("arena.v1.BotService", "JoinLadder"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Enters a bot into an event. Only the bot itself and the operator may do this; into an event of invited bots, only the operator.
+        /// PERMISSION_DENIED: the token is another one. NOT_FOUND: there is no such event or bot. FAILED_PRECONDITION: the event has begun or is for
+        /// invited bots, or the bot or another one of its owner has entered.
+        pub async fn enter_event(
+            &mut self,
+            request: impl tonic::IntoRequest<super::EnterEventRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::EnterEventResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/arena.v1.BotService/EnterEvent",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("arena.v1.BotService", "EnterEvent"));
             self.inner.unary(req, path, codec).await
         }
         /// Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arena/v1/bots.proto.
  */
 export const file_arena_v1_bots: GenFile = /*@__PURE__*/
-  fileDesc("ChNhcmVuYS92MS9ib3RzLnByb3RvEghhcmVuYS52MSJUChJSZWdpc3RlckJvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVvd25lchgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJEg0KBXRva2VuGAQgASgJIjIKE1JlZ2lzdGVyQm90UmVzcG9uc2USDAoEbmFtZRgBIAEoCRINCgV0b2tlbhgCIAEoCSIoChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCSIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSJDCg9MaXN0Qm90c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQggKBl9saW1pdCJNChBMaXN0Qm90c1Jlc3BvbnNlEiAKBGJvdHMYASADKAsyEi5hcmVuYS52MS5Cb3RFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKCEJvdEVudHJ5EgwKBG5hbWUYASABKAkSDQoFb3duZXIYAiABKAkSDQoFaG91c2UYAyABKAgSEQoJY29ubmVjdGVkGAQgASgIEg8KB3BsYXlpbmcYBSABKA0SDwoHbWF0Y2hlcxgGIAEoDRIuCgpyZWdpc3RlcmVkGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1yb3VuZF90cmlwX21zGAggASgBSACIAQESDgoGcGFya2VkGAkgASgJEg8KB3ZlcnNpb24YCiABKAkSFQoIZGVjbGluZWQYCyABKA1IAYgBARITCgZzaWxlbnQYDCABKA1IAogBARIUCgdwYWNlX21zGA0gASgBSAOIAQESDgoGYmFubmVkGA4gASgJEicKCnBhcmtfY2F1c2UYDyABKA4yEy5hcmVuYS52MS5QYXJrQ2F1c2USEQoJaXNfYmFubmVkGBAgASgIQhAKDl9yb3VuZF90cmlwX21zQgsKCV9kZWNsaW5lZEIJCgdfc2lsZW50QgoKCF9wYWNlX21zIiAKEFVucGFya0JvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSITChFVbnBhcmtCb3RSZXNwb25zZSIiChJSb3RhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkChNSb3RhdGVUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE1Jldm9rZVRva2VuUmVzcG9uc2UiRwoUQ2hhbGxlbmdlQm90c1JlcXVlc3QSEQoJb3Bwb25lbnRzGAEgAygJEgwKBGdhbWUYAiABKAkSDgoGbGFkZGVyGAMgASgJIi0KFUNoYWxsZW5nZUJvdHNSZXNwb25zZRIUCghtYXRjaF9pZBgBIAEoBEICMAIiNwoRSm9pbkxhZGRlclJlcXVlc3QSDgoGbGFkZGVyGAEgASgJEhIKCmludml0YXRpb24YAiABKAkiFAoSSm9pbkxhZGRlclJlc3BvbnNlIkgKFExpc3RCb3RFdmVudHNSZXF1ZXN0EhIKBWxpbWl0GAEgASgNSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCUIICgZfbGltaXQiVAoVTGlzdEJvdEV2ZW50c1Jlc3BvbnNlEiIKBmV2ZW50cxgBIAMoCzISLmFyZW5hLnYxLkJvdEV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKuAQoIQm90RXZlbnQSEgoGbnVtYmVyGAEgASgEQgIwAhImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoEa2luZBgDIAEoDjIWLmFyZW5hLnYxLkJvdEV2ZW50S2luZBIMCgRuYW1lGAQgASgJEg4KBnJlYXNvbhgFIAEoCRIVCghuZXdfbmFtZRgGIAEoCUgAiAEBQgsKCV9uZXdfbmFtZSpACglQYXJrQ2F1c2USGgoWUEFSS19DQVVTRV9VTlNQRUNJRklFRBAAEhcKE1BBUktfQ0FVU0VfVFJPVUJMRVMQASrTAQoMQm90RXZlbnRLaW5kEh4KGkJPVF9FVkVOVF9LSU5EX1VOU1BFQ0lGSUVEEAASGQoVQk9UX0VWRU5UX0tJTkRfQkFOTkVEEAESGwoXQk9UX0VWRU5UX0tJTkRfVU5CQU5ORUQQAhIZChVCT1RfRVZFTlRfS0lORF9ISURERU4QAxIYChRCT1RfRVZFTlRfS0lORF9TSE9XThAEEhoKFkJPVF9FVkVOVF9LSU5EX0RFTEVURUQQBRIaChZCT1RfRVZFTlRfS0lORF9SRU5BTUVEEAYywQUKCkJvdFNlcnZpY2USSgoLUmVnaXN0ZXJCb3QSHC5hcmVuYS52MS5SZWdpc3RlckJvdFJlcXVlc3QaHS5hcmVuYS52MS5SZWdpc3RlckJvdFJlc3BvbnNlElkKEENyZWF0ZUludml0YXRpb24SIS5hcmVuYS52MS5DcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBoiLmFyZW5hLnYxLkNyZWF0ZUludml0YXRpb25SZXNwb25zZRJBCghMaXN0Qm90cxIZLmFyZW5hLnYxLkxpc3RCb3RzUmVxdWVzdBoaLmFyZW5hLnYxLkxpc3RCb3RzUmVzcG9uc2USRAoJVW5wYXJrQm90EhouYXJlbmEudjEuVW5wYXJrQm90UmVxdWVzdBobLmFyZW5hLnYxLlVucGFya0JvdFJlc3BvbnNlEkoKC1JvdGF0ZVRva2VuEhwuYXJlbmEudjEuUm90YXRlVG9rZW5SZXF1ZXN0Gh0uYXJlbmEudjEuUm90YXRlVG9rZW5SZXNwb25zZRJKCgtSZXZva2VUb2tlbhIcLmFyZW5hLnYxLlJldm9rZVRva2VuUmVxdWVzdBodLmFyZW5hLnYxLlJldm9rZVRva2VuUmVzcG9uc2USUAoNQ2hhbGxlbmdlQm90cxIeLmFyZW5hLnYxLkNoYWxsZW5nZUJvdHNSZXF1ZXN0Gh8uYXJlbmEudjEuQ2hhbGxlbmdlQm90c1Jlc3BvbnNlEkcKCkpvaW5MYWRkZXISGy5hcmVuYS52MS5Kb2luTGFkZGVyUmVxdWVzdBocLmFyZW5hLnYxLkpvaW5MYWRkZXJSZXNwb25zZRJQCg1MaXN0Qm90RXZlbnRzEh4uYXJlbmEudjEuTGlzdEJvdEV2ZW50c1JlcXVlc3QaHy5hcmVuYS52MS5MaXN0Qm90RXZlbnRzUmVzcG9uc2VCLQoIYXJlbmEudjFQAVofYXJlbmEuZXhhbXBsZS9jbGllbnQvdjE7YXJlbmF2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChNhcmVuYS92MS9ib3RzLnByb3RvEghhcmVuYS52MSJUChJSZWdpc3RlckJvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVvd25lchgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJEg0KBXRva2VuGAQgASgJIjIKE1JlZ2lzdGVyQm90UmVzcG9uc2USDAoEbmFtZRgBIAEoCRINCgV0b2tlbhgCIAEoCSIoChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCSIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSJDCg9MaXN0Qm90c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQggKBl9saW1pdCJNChBMaXN0Qm90c1Jlc3BvbnNlEiAKBGJvdHMYASADKAsyEi5hcmVuYS52MS5Cb3RFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKCEJvdEVudHJ5EgwKBG5hbWUYASABKAkSDQoFb3duZXIYAiABKAkSDQoFaG91c2UYAyABKAgSEQoJY29ubmVjdGVkGAQgASgIEg8KB3BsYXlpbmcYBSABKA0SDwoHbWF0Y2hlcxgGIAEoDRIuCgpyZWdpc3RlcmVkGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1yb3VuZF90cmlwX21zGAggASgBSACIAQESDgoGcGFya2VkGAkgASgJEg8KB3ZlcnNpb24YCiABKAkSFQoIZGVjbGluZWQYCyABKA1IAYgBARITCgZzaWxlbnQYDCABKA1IAogBARIUCgdwYWNlX21zGA0gASgBSAOIAQESDgoGYmFubmVkGA4gASgJEicKCnBhcmtfY2F1c2UYDyABKA4yEy5hcmVuYS52MS5QYXJrQ2F1c2USEQoJaXNfYmFubmVkGBAgASgIQhAKDl9yb3VuZF90cmlwX21zQgsKCV9kZWNsaW5lZEIJCgdfc2lsZW50QgoKCF9wYWNlX21zIiAKEFVucGFya0JvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSITChFVbnBhcmtCb3RSZXNwb25zZSIiChJSb3RhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkChNSb3RhdGVUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE1Jldm9rZVRva2VuUmVzcG9uc2UiRwoUQ2hhbGxlbmdlQm90c1JlcXVlc3QSEQoJb3Bwb25lbnRzGAEgAygJEgwKBGdhbWUYAiABKAkSDgoGbGFkZGVyGAMgASgJIi0KFUNoYWxsZW5nZUJvdHNSZXNwb25zZRIUCghtYXRjaF9pZBgBIAEoBEICMAIiNwoRSm9pbkxhZGRlclJlcXVlc3QSDgoGbGFkZGVyGAEgASgJEhIKCmludml0YXRpb24YAiABKAkiFAoSSm9pbkxhZGRlclJlc3BvbnNlIi8KEUVudGVyRXZlbnRSZXF1ZXN0Eg0KBWV2ZW50GAEgASgJEgsKA2JvdBgCIAEoCSIUChJFbnRlckV2ZW50UmVzcG9uc2UiSAoUTGlzdEJvdEV2ZW50c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQggKBl9saW1pdCJUChVMaXN0Qm90RXZlbnRzUmVzcG9uc2USIgoGZXZlbnRzGAEgAygLMhIuYXJlbmEudjEuQm90RXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIq4BCghCb3RFdmVudBISCgZudW1iZXIYASABKARCAjACEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgRraW5kGAMgASgOMhYuYXJlbmEudjEuQm90RXZlbnRLaW5kEgwKBG5hbWUYBCABKAkSDgoGcmVhc29uGAUgASgJEhUKCG5ld19uYW1lGAYgASgJSACIAQFCCwoJX25ld19uYW1lKkAKCVBhcmtDYXVzZRIaChZQQVJLX0NBVVNFX1VOU1BFQ0lGSUVEEAASFwoTUEFSS19DQVVTRV9UUk9VQkxFUxABKtMBCgxCb3RFdmVudEtpbmQSHgoaQk9UX0VWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIZChVCT1RfRVZFTlRfS0lORF9CQU5ORUQQARIbChdCT1RfRVZFTlRfS0lORF9VTkJBTk5FRBACEhkKFUJPVF9FVkVOVF9LSU5EX0hJRERFThADEhgKFEJPVF9FVkVOVF9LSU5EX1NIT1dOEAQSGgoWQk9UX0VWRU5UX0tJTkRfREVMRVRFRBAFEhoKFkJPVF9FVkVOVF9LSU5EX1JFTkFNRUQQBjKKBgoKQm90U2VydmljZRJKCgtSZWdpc3RlckJvdBIcLmFyZW5hLnYxLlJlZ2lzdGVyQm90UmVxdWVzdBodLmFyZW5hLnYxLlJlZ2lzdGVyQm90UmVzcG9uc2USWQoQQ3JlYXRlSW52aXRhdGlvbhIhLmFyZW5hLnYxLkNyZWF0ZUludml0YXRpb25SZXF1ZXN0GiIuYXJlbmEudjEuQ3JlYXRlSW52aXRhdGlvblJlc3BvbnNlEkEKCExpc3RCb3RzEhkuYXJlbmEudjEuTGlzdEJvdHNSZXF1ZXN0GhouYXJlbmEudjEuTGlzdEJvdHNSZXNwb25zZRJECglVbnBhcmtCb3QSGi5hcmVuYS52MS5VbnBhcmtCb3RSZXF1ZXN0GhsuYXJlbmEudjEuVW5wYXJrQm90UmVzcG9uc2USSgoLUm90YXRlVG9rZW4SHC5hcmVuYS52MS5Sb3RhdGVUb2tlblJlcXVlc3QaHS5hcmVuYS52MS5Sb3RhdGVUb2tlblJlc3BvbnNlEkoKC1Jldm9rZVRva2VuEhwuYXJlbmEudjEuUmV2b2tlVG9rZW5SZXF1ZXN0Gh0uYXJlbmEudjEuUmV2b2tlVG9rZW5SZXNwb25zZRJQCg1DaGFsbGVuZ2VCb3RzEh4uYXJlbmEudjEuQ2hhbGxlbmdlQm90c1JlcXVlc3QaHy5hcmVuYS52MS5DaGFsbGVuZ2VCb3RzUmVzcG9uc2USRwoKSm9pbkxhZGRlchIbLmFyZW5hLnYxLkpvaW5MYWRkZXJSZXF1ZXN0GhwuYXJlbmEudjEuSm9pbkxhZGRlclJlc3BvbnNlEkcKCkVudGVyRXZlbnQSGy5hcmVuYS52MS5FbnRlckV2ZW50UmVxdWVzdBocLmFyZW5hLnYxLkVudGVyRXZlbnRSZXNwb25zZRJQCg1MaXN0Qm90RXZlbnRzEh4uYXJlbmEudjEuTGlzdEJvdEV2ZW50c1JlcXVlc3QaHy5hcmVuYS52MS5MaXN0Qm90RXZlbnRzUmVzcG9uc2VCLQoIYXJlbmEudjFQAVofYXJlbmEuZXhhbXBsZS9jbGllbnQvdjE7YXJlbmF2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A new bot.
@@ -526,6 +526,49 @@ export const JoinLadderResponseSchema: GenMessage<JoinLadderResponse> = /*@__PUR
   messageDesc(file_arena_v1_bots, 16);
 
 /**
+ * The bot that enters an event.
+ *
+ * @generated from message arena.v1.EnterEventRequest
+ */
+export type EnterEventRequest = Message<"arena.v1.EnterEventRequest"> & {
+  /**
+   * The event, by name.
+   *
+   * @generated from field: string event = 1;
+   */
+  event: string;
+
+  /**
+   * The bot, by name.
+   *
+   * @generated from field: string bot = 2;
+   */
+  bot: string;
+};
+
+/**
+ * Describes the message arena.v1.EnterEventRequest.
+ * Use `create(EnterEventRequestSchema)` to create a new message.
+ */
+export const EnterEventRequestSchema: GenMessage<EnterEventRequest> = /*@__PURE__*/
+  messageDesc(file_arena_v1_bots, 17);
+
+/**
+ * The bot has entered.
+ *
+ * @generated from message arena.v1.EnterEventResponse
+ */
+export type EnterEventResponse = Message<"arena.v1.EnterEventResponse"> & {
+};
+
+/**
+ * Describes the message arena.v1.EnterEventResponse.
+ * Use `create(EnterEventResponseSchema)` to create a new message.
+ */
+export const EnterEventResponseSchema: GenMessage<EnterEventResponse> = /*@__PURE__*/
+  messageDesc(file_arena_v1_bots, 18);
+
+/**
  * A page of the list of the operator's decisions.
  *
  * @generated from message arena.v1.ListBotEventsRequest
@@ -551,7 +594,7 @@ export type ListBotEventsRequest = Message<"arena.v1.ListBotEventsRequest"> & {
  * Use `create(ListBotEventsRequestSchema)` to create a new message.
  */
 export const ListBotEventsRequestSchema: GenMessage<ListBotEventsRequest> = /*@__PURE__*/
-  messageDesc(file_arena_v1_bots, 17);
+  messageDesc(file_arena_v1_bots, 19);
 
 /**
  * A page of the list of the operator's decisions.
@@ -579,7 +622,7 @@ export type ListBotEventsResponse = Message<"arena.v1.ListBotEventsResponse"> & 
  * Use `create(ListBotEventsResponseSchema)` to create a new message.
  */
 export const ListBotEventsResponseSchema: GenMessage<ListBotEventsResponse> = /*@__PURE__*/
-  messageDesc(file_arena_v1_bots, 18);
+  messageDesc(file_arena_v1_bots, 20);
 
 /**
  * A decision of the operator about a bot or an owner.
@@ -635,7 +678,7 @@ export type BotEvent = Message<"arena.v1.BotEvent"> & {
  * Use `create(BotEventSchema)` to create a new message.
  */
 export const BotEventSchema: GenMessage<BotEvent> = /*@__PURE__*/
-  messageDesc(file_arena_v1_bots, 19);
+  messageDesc(file_arena_v1_bots, 21);
 
 /**
  * The causes for which the server parks a bot.
@@ -831,6 +874,18 @@ export const BotService: GenService<{
     methodKind: "unary";
     input: typeof JoinLadderRequestSchema;
     output: typeof JoinLadderResponseSchema;
+  },
+  /**
+   * Enters a bot into an event. Only the bot itself and the operator may do this; into an event of invited bots, only the operator.
+   * PERMISSION_DENIED: the token is another one. NOT_FOUND: there is no such event or bot. FAILED_PRECONDITION: the event has begun or is for
+   * invited bots, or the bot or another one of its owner has entered.
+   *
+   * @generated from rpc arena.v1.BotService.EnterEvent
+   */
+  enterEvent: {
+    methodKind: "unary";
+    input: typeof EnterEventRequestSchema;
+    output: typeof EnterEventResponseSchema;
   },
   /**
    * Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.

@@ -1,0 +1,253 @@
+"""Events in a data directory: their rows, and the bundle from which anybody recomputes a finished one.
+
+A bundle has a JSON object on each line: the log's keys and head; all leaves about the event and its matches, each with
+its inclusion proof; and the replays.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from arena.analysis.proofs import NotProved, leaf_differences, proved_leaf
+from arena.log.head import LogEntry, LogHead
+from arena.log.keys import LogKeys
+from arena.log.leaf import LeafError, LeafKind
+from arena.replay.header import MatchKind
+from arena.replay.read import read
+from arena.replay.replay import ReplayError
+from arena.replay.verify import verify
+from arena.scheduling.event.course import Contestant, EventCourse, EventTerms, PlayedTable, race_document
+from arena.scheduling.event.race import EventError
+from arena.store.base import leaves as log
+from arena.store.base.errors import EventRefused
+from arena.store.base.rows import instant
+from arena.store.matches import contests, matches
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from arena.replay.replay import Replay
+    from arena.store.matches.contests import StoredEvent
+
+FORMAT: Final = 1
+
+
+class BundleDiffersError(ValueError):
+    """The bundle of an event is damaged or proves another result. The message names the first difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event."""
+
+    name: str
+    ladder: str
+    seats: int
+    format: str
+    """`race`, or `all`: everybody plays the same number of matches."""
+    matches: int | None
+    """The budget in matches."""
+    seconds: int | None
+    """The budget in seconds."""
+    entry: str
+    """`open` or `invited`."""
+    start: datetime
+    """The planned start, and once it has begun the actual one."""
+    state: str
+    """`announced`, `playing`, `finished` or `cancelled`."""
+    entrants: int
+    commitment: str
+    """SHA-256 of the seed, in hex."""
+
+
+def event_rows(connection: Connection) -> tuple[EventRow, ...]:
+    """Return all events, the newest first."""
+    return tuple(_row(connection, each) for each in contests.list_events(connection))
+
+
+def event_document(connection: Connection, name: str) -> dict[str, Any]:
+    """Return an event with its entrants and its standings so far, as JSON. Raises: NoSuchEvent."""
+    event = contests.find(connection, name)
+    entrants = contests.entrants(connection, event.id)
+    found: dict[str, Any] = {
+        "event": _row(connection, event),
+        "reason": event.result if event.state == contests.CANCELLED else "",
+        "entrants": [{"bot": each.name, "checked_in": each.nonce is not None} for each in entrants],
+        "rounds": len(contests.rolls(connection, event.id)),
+        "result": None,
+    }
+    if event.state == contests.FINISHED:
+        found["result"] = json.loads(event.result)
+    elif event.state == contests.PLAYING:
+        found["result"] = race_document(contests.course(connection, event).race)
+    return found
+
+
+def bundle(connection: Connection, name: str) -> Iterator[str]:
+    """Yield the lines of a finished event's bundle.
+
+    Raises: NoSuchEvent, EventRefused: It has no result. ReplayPruned, ReplayDamaged.
+    """
+    event = contests.find(connection, name)
+    if event.state != contests.FINISHED:
+        raise EventRefused(f"the event {name} is {event.state}: only a finished one has a bundle")
+    state = log.state(connection)
+    assert state is not None, "the event has leaves"
+    head = {"size": state.head.size, "root": state.head.root.hex(), "signature": state.head.signature.hex()}
+    yield _line({"arena_event": FORMAT, "event": name, "keys": [key.decode() for key in state.keys], "head": head})
+    played = [each.match_id for each in contests.tables(connection, event.id)]
+    found = [log.entry(connection, number, state.head) for number in contests.leaf_numbers(connection, name)]
+    found += [each for match_id in played for each in log.entries(connection, match_id)]
+    for each in sorted(found):
+        yield _line({"number": each.number, "leaf": each.leaf.decode(), "proof": [step.hex() for step in each.proof]})
+    for match_id in sorted(played):
+        content = matches.get_replay(connection, match_id)
+        yield _line({"replay": match_id, "content": b64encode(content).decode()})
+
+
+def is_bundle(path: Path) -> bool:
+    """Return whether a file begins as a bundle does. Raises: OSError."""
+    with path.open("rb") as file:
+        return file.read(16).startswith(b'{"arena_event":')
+
+
+def verify_bundle(path: Path) -> tuple[str, dict[str, Any]]:
+    """Compute an event again from its bundle; return its name and result.
+
+    Raises:
+        BundleDiffersError: Something in it does not follow from the rest; the message names it.
+        OSError: The file cannot be read.
+    """
+    lines = path.read_bytes().split(b"\n")
+    if lines[-1]:
+        raise BundleDiffersError(f"line {len(lines)} is not complete")
+    objects = [_object(at, line) for at, line in enumerate(lines[:-1], start=1)]
+    try:
+        head = objects[0]
+        if head["arena_event"] != FORMAT or head.keys() != {"arena_event", "event", "keys", "head"}:
+            raise BundleDiffersError(f"line 1: this program reads bundles of the format {FORMAT}")
+        keys = LogKeys([key.encode() for key in head["keys"]])
+        under = LogHead(
+            head["head"]["size"], bytes.fromhex(head["head"]["root"]), bytes.fromhex(head["head"]["signature"])
+        )
+        leaves = [_leaf(each, under, keys) for each in objects[1:] if "leaf" in each]
+        replays = {each["replay"]: _replay(each) for each in objects[1 + len(leaves) :]}
+    except BundleDiffersError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise BundleDiffersError(f"it is no bundle of an event ({type(error).__name__}: {error})") from error
+    if [each["number"] for each in leaves] != sorted({each["number"] for each in leaves}):
+        raise BundleDiffersError("its leaves are not in the order of their numbers")
+    return str(head["event"]), _recomputed(str(head["event"]), leaves, replays)
+
+
+def _recomputed(name: str, leaves: Sequence[Mapping[str, Any]], replays: Mapping[int, Replay]) -> dict[str, Any]:
+    """Compute the result from proved leaves and verified replays, and compare it with the last leaf."""
+    of_event = [each for each in leaves if "event" in each]
+    kinds = [each["kind"] for each in of_event]
+    rolls = [each for each in of_event if each["kind"] == LeafKind.ROLL.value]
+    expected = [LeafKind.EVENT.value, LeafKind.ENTRANTS.value, *["roll"] * len(rolls), LeafKind.OUTCOME.value]
+    if kinds != expected or {each["event"] for each in of_event} != {name}:
+        raise BundleDiffersError(f"the leaves about the event {name} are {', '.join(kinds)}, not {', '.join(expected)}")
+    event, entrants, outcome = of_event[0], of_event[1], of_event[-1]
+    seed = bytes.fromhex(outcome["seed"])
+    if sha256(seed).hexdigest() != event["commitment"]:
+        raise BundleDiffersError(f"leaf {outcome['number']}: the seed is not the one of the commitment")
+    results = {each["match"]: each for each in leaves if "match" in each}
+    if sorted(results) != sorted(outcome["tables"]) or sorted(replays) != sorted(outcome["tables"]):
+        raise BundleDiffersError("its matches are not those of the last leaf")
+    contestants = tuple(
+        Contestant(bot, bot_name, bytes.fromhex(nonce))
+        for bot, bot_name, nonce in zip(entrants["bots"], entrants["names"], entrants["nonces"], strict=True)
+    )
+    everyone = event["format"] == "all"
+    terms = EventTerms(seed, contestants, event["seats"], event["matches"], everyone, tuple(entrants["earlier"]))
+    try:
+        course = EventCourse(terms)
+        for at, roll in enumerate(rolls):
+            if roll["round"] != at:
+                raise BundleDiffersError(f"leaf {roll['number']} is of round {roll['round']}, not {at}")
+            course.end_round(roll["used"])
+            if course.race.over:
+                break
+            course.begin_round(roll["present"], roll["used"])
+            until = rolls[at + 1]["number"] if at + 1 < len(rolls) else outcome["number"]
+            for table in course.open_tables:
+                match_id = outcome["tables"][table.number]
+                result = results[match_id]
+                _check_table(f"{name}/{table.number}", result, replays[match_id], (roll["number"], until))
+                played = PlayedTable(tuple(result["bots"]), tuple(result["points"]), tuple(result["counts"]))
+                course.record(table.number, played)
+    except (EventError, IndexError, KeyError) as error:
+        raise BundleDiffersError(f"the rounds are not those of the event ({error})") from error
+    document = race_document(course.race)
+    if not course.race.over or len(course.race.tables) != len(outcome["tables"]):
+        raise BundleDiffersError(f"the event is not over after {len(rolls)} rounds")
+    digest = sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    if (digest, document["winner"]) != (outcome["result"], outcome["winner"]):
+        raise BundleDiffersError(f"leaf {outcome['number']}: another result follows from the matches")
+    return document
+
+
+def _check_table(event: str, leaf: Mapping[str, Any], replay: Replay, between: tuple[int, int]) -> None:
+    match_id, header = leaf["match"], replay.header
+    if differing := leaf_differences(replay, leaf):
+        raise BundleDiffersError(f"the replay of match {match_id} differs from its leaf in {', '.join(differing)}")
+    if (header.kind, header.event) != (MatchKind.EVENT, event):
+        raise BundleDiffersError(f"match {match_id} is of {header.event or header.kind.value}, not of {event}")
+    if not between[0] < leaf["number"] < between[1]:
+        raise BundleDiffersError(f"match {match_id} was not played in the round of {event}")
+
+
+def _leaf(line: Mapping[str, Any], under: LogHead, keys: LogKeys) -> Mapping[str, Any]:
+    proof = tuple(bytes.fromhex(step) for step in line["proof"])
+    entry = LogEntry(line["number"], line["leaf"].encode(), under, proof)
+    try:
+        leaf = proved_leaf(entry, keys)
+    except (NotProved, LeafError, ValueError) as error:
+        raise BundleDiffersError(f"leaf {line['number']} is not proved ({error})") from error
+    if leaf["number"] != line["number"] or line.keys() != {"number", "leaf", "proof"}:
+        raise BundleDiffersError(f"leaf {line['number']} has another number or further fields")
+    return leaf
+
+
+def _replay(line: Mapping[str, Any]) -> Replay:
+    match_id = line["replay"]
+    try:
+        content = b64decode(line["content"], validate=True)
+        if b64encode(content).decode() != line["content"] or line.keys() != {"replay", "content"}:
+            raise BundleDiffersError(f"the replay of match {match_id} is written otherwise than in a bundle")
+        replay = read(content, f"the replay of match {match_id}")
+        verdict = verify(replay)
+    except (ReplayError, ValueError) as error:
+        raise BundleDiffersError(f"the replay of match {match_id} is damaged ({error})") from error
+    if not verdict.verified:
+        raise BundleDiffersError(f"the replay of match {match_id} does not follow from its inputs")
+    return replay
+
+
+def _object(at: int, line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise BundleDiffersError(f"line {at} is no JSON ({error})") from error
+    if not isinstance(found, dict) or _line(found).encode() != line + b"\n":
+        raise BundleDiffersError(f"line {at} is written otherwise than in a bundle")
+    return found
+
+
+def _line(content: Mapping[str, Any]) -> str:
+    return json.dumps(content) + "\n"
+
+
+def _row(connection: Connection, event: StoredEvent) -> EventRow:
+    plan, entrants = event.plan, len(contests.entrants(connection, event.id))
+    terms = plan.name, plan.ladder, plan.seats, plan.format, plan.matches, plan.seconds, plan.entry
+    return EventRow(*terms, instant(plan.start), event.state, entrants, event.commitment.hex())

@@ -10,14 +10,15 @@ from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
 
 from arena.queries.source import LARGEST_MATCH as LARGEST_MATCH
 from arena.queries.source import LARGEST_PAGE as LARGEST_PAGE
-from arena.queries.source import DataSource
+from arena.queries.source import ChosenLadder as ChosenLadder
+from arena.queries.source import DataSource, choose_ladders
 
 if TYPE_CHECKING:
     from arena.queries.directory import Directory
@@ -131,36 +132,6 @@ def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
     return (game,)
 
 
-class ChosenLadder(NamedTuple):
-    """A season of a ladder that the options of a verb choose."""
-
-    game: str
-    ladder: str
-    season: int
-
-    @property
-    def ladder_id(self) -> str:
-        """The ladder id of the season."""
-        from arena.store.ladder.seasons import id_of
-
-        return id_of(self.ladder, self.season)
-
-    @property
-    def words(self) -> str:
-        """The name of the ladder in words, with its season."""
-        from arena.queries.figures import ladder_in_words
-
-        return ladder_in_words(self.game, self.ladder, self.season)
-
-    @property
-    def named(self) -> dict[str, object]:
-        """The keys that name it in JSON: only the game for the first season of a default ladder."""
-        named: dict[str, object] = {"game": self.game}
-        if (self.ladder, self.season) != (self.game, 1):
-            named |= {"ladder": self.ladder, "season": self.season}
-        return named
-
-
 def chosen_ladders(
     ladders: Iterable[LadderEntryRow], game: str | None, ladder: str | None, season: int | None
 ) -> tuple[ChosenLadder, ...]:
@@ -173,21 +144,15 @@ def chosen_ladders(
     """
     if season and not (game or ladder):
         raise click.UsageError(f"season {season} of which ladder? Name it with --ladder, or its game with --game")
-    found = {each.name: each for each in ladders}
-    if ladder or game:
-        from arena.store.base.errors import Refused
-        from arena.store.ladder.seasons import chosen
+    from arena.store.base.errors import Refused
 
-        if game:
-            chosen_games(tuple(dict.fromkeys(each.game for each in found.values())), game)
-        try:
-            name = chosen({each.name: each.game for each in found.values()}, game or "", ladder or "")
-        except Refused as error:
-            raise click.BadParameter(str(error), param_hint="'--ladder'") from error
-        found = {name: found[name]}
-    else:
-        found = {name: each for name, each in found.items() if name == each.game}
-    return tuple(ChosenLadder(each.game, name, season or each.seasons[-1].number) for name, each in found.items())
+    listed = tuple(ladders)
+    if game:
+        chosen_games(tuple(dict.fromkeys(each.game for each in listed)), game)
+    try:
+        return choose_ladders(listed, game or "", ladder or "", season or 0)
+    except Refused as error:
+        raise click.BadParameter(str(error), param_hint="'--ladder'") from error
 
 
 def chosen_matches(source: DataSource, game: str, ladder: str | None, season: int | None) -> tuple[str, str, int]:

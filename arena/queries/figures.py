@@ -42,9 +42,12 @@ def quota_in_words(day: int, week: int, young_days: int) -> str:
     return f"two guests count {' and '.join(bounds)} together at most{young}"
 
 
-def ladder_in_words(game: str, ladder: str = "", season: int = 0) -> str:
-    """Name a season of a ladder, as rows and choices name it: by its game if it is the game's default ladder."""
-    name = game if ladder in ("", game) else f"{ladder} ({game})"
+def ladder_in_words(game: str, ladder: str = "", season: int = 0, title: str = "") -> str:
+    """Name a season of a ladder, as rows and choices name it: by its game if it is the game's default ladder.
+
+    `title`: the name of the game for people; by default its name.
+    """
+    name = (title or game) if ladder in ("", game) else f"{ladder} ({title or game})"
     return f"{name}, season {season}" if season > 1 else name
 
 

@@ -132,7 +132,13 @@ class Client:
         with self._translated_errors():
             answer = self._ladder.ListLadders(ladder_pb2.ListLaddersRequest(), timeout=CALL_TIMEOUT)
             return tuple(
-                unpack(each, LadderEntryRow, soft_limit_ms=each.conduct.soft_limit_ms, bank_ms=each.conduct.bank_ms)
+                unpack(
+                    each,
+                    LadderEntryRow,
+                    seats=tuple(each.seats),
+                    soft_limit_ms=each.conduct.soft_limit_ms,
+                    bank_ms=each.conduct.bank_ms,
+                )
                 for each in answer.ladders
             )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from arena.log.head import LogEntry, LogState
@@ -27,6 +27,36 @@ LARGEST_MATCH: Final = (1 << 63) - 1
 """Largest possible match number."""
 LARGEST_PAGE: Final = 1000
 """Maximum number of matches or events that one query may return."""
+
+
+class ChosenLadder(NamedTuple):
+    """A season of a ladder that somebody chooses."""
+
+    game: str
+    ladder: str
+    season: int
+
+    @property
+    def ladder_id(self) -> str:
+        """The ladder id of the season."""
+        from arena.store.ladder.seasons import id_of
+
+        return id_of(self.ladder, self.season)
+
+    @property
+    def words(self) -> str:
+        """The name of the ladder in words, with its season."""
+        from arena.queries.figures import ladder_in_words
+
+        return ladder_in_words(self.game, self.ladder, self.season)
+
+    @property
+    def named(self) -> dict[str, object]:
+        """The keys that name it in JSON: only the game for the first season of a default ladder."""
+        named: dict[str, object] = {"game": self.game}
+        if (self.ladder, self.season) != (self.game, 1):
+            named |= {"ladder": self.ladder, "season": self.season}
+        return named
 
 
 class DataSource(Protocol):
@@ -114,3 +144,25 @@ class DataSource(Protocol):
 
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
         """Return the proof that the log with the first size begins the log with the second."""
+
+
+def choose_ladders(
+    ladders: Iterable[LadderEntryRow], game: str = "", ladder: str = "", season: int = 0
+) -> tuple[ChosenLadder, ...]:
+    """Return the season of one of these ladders that a game, a ladder and a number name; without game and ladder the
+    current season of each default ladder.
+
+    Raises: NoLadderNamed, NoSuchLadder, LadderOfOtherGame.
+    """
+    from arena.store.base.errors import NoLadderNamed
+    from arena.store.ladder.seasons import chosen
+
+    found = {each.name: each for each in ladders}
+    if ladder or game:
+        name = chosen({each.name: each.game for each in found.values()}, game, ladder)
+        found = {name: found[name]}
+    elif season:
+        raise NoLadderNamed(season)
+    else:
+        found = {name: each for name, each in found.items() if name == each.game}
+    return tuple(ChosenLadder(each.game, name, season or each.seasons[-1].number) for name, each in found.items())

@@ -50,13 +50,13 @@ from arena.web.requests.sites import SiteRefused
 register_url_convertor("whole", PathNumber(LARGEST_MATCH))
 ROUTES: Final = (
     Route("/", ladders.home),
-    Route("/ladder/{game}", ladders.ladder),
+    Route("/ladder/{ladder}", ladders.ladder),
     Route("/bots", bots.bots),
     Route("/bots/{name}", bots.bot, methods=["GET"]),
     Route("/bots/{name}", bots.analyse, methods=["POST"]),
     Route("/bots/{name}/opponents", bots.opponents),
     Route("/bots/{name}/feed.atom", feeds.of_bot),
-    Route("/ladder/{game}/feed.atom", feeds.of_ladder),
+    Route("/ladder/{ladder}/feed.atom", feeds.of_ladder),
     Route("/decisions.atom", feeds.of_decisions),
     Route("/matches", matches.matches),
     Route("/matches/{number:whole}", matches.match),

@@ -295,3 +295,35 @@ def test_a_server_that_is_started_again_is_followed_again(tmp_path: Path) -> Non
     pages.send_signal(signal.SIGINT)
     assert pages.wait(PATIENCE) == 0
     pages.stdout.close()
+
+
+def test_a_ladder_of_the_server_is_listed_with_its_terms_before_its_first_match(tmp_path: Path) -> None:
+    settings = tmp_path / "arena.toml"
+    ladder = 'name = "class"\ngame = "nullern"\nseats = [3, 4]\nentry = "invited"\nhouse = false\n'
+    settings.write_text(f"[[ladders]]\n{ladder}policy = {{ soft_limit = 2.5, bank = 60 }}\n")
+    with serving(tmp_path / "data", "--config", str(settings)) as server:
+        text = until(lambda: page if "by invitation" in (page := server.get("/")[1]) else "", "the server's list")
+        [row] = [each for each in re.findall(r"<tr>.*?</tr>", text, re.DOTALL) if 'href="/ladder/class"' in each]
+        assert " ".join(re.sub(r"<[^>]*>", " ", row).split()) == "class Nullern 0 0 1 2.5 s by invitation"
+        text = server.get("/ladder/class")[1]
+        assert "Ladder of class (Nullern)</h1>" in text
+        assert "2.5 s for a decision, and 60 s in reserve for a match. Tables of 3 or 4; by invitation; without" in text
+        assert "Nobody has finished a match yet." in text
+        assert server.get("/matches?ladder=class")[0].status == 200
+        assert "class (Nullern)" in server.get("/status")[1]
+        *_, listed = json.loads(server.get("/api/v1/ladders")[1])["ladders"]
+        assert listed | {"seasons": []} == {
+            "name": "class",
+            "game": "nullern",
+            "seasons": [],
+            "seats": [3, 4],
+            "soft_limit_ms": 2500,
+            "bank_ms": 60_000,
+            "access": "invited",
+            "house": False,
+            "matches_per_hour": 0,
+        }
+        command = [*ARENA, "ladder", "--ladder", "class", "--json", "--server", server.address]
+        printed = subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE).stdout
+        [shown] = json.loads(printed)["ladders"]
+        assert (shown["game"], shown["ladder"], shown["season"], shown["standings"]) == ("nullern", "class", 1, [])

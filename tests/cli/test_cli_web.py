@@ -134,7 +134,7 @@ def test_a_round_comes_at_once_and_its_steps_are_those_of_the_pages(place: tuple
 def test_what_is_not_there_is_named(place: tuple[str, int]) -> None:
     asked = {
         "/nothing": "There is no page /nothing.",
-        "/ladder/chess": "there is no game &#39;chess&#39;",
+        "/ladder/chess": "there is no ladder &#39;chess&#39;",
         "/ladder/sixth_sense?seats=99": "is played by 2 to 6, not by 99",
         "/ladder/sixth_sense?seats=-1": "seats is a whole number from 0 to 100",
         "/matches/999": "there is no match 999",
@@ -278,7 +278,7 @@ def test_many_who_ask_for_a_table_size_have_it_fitted_once(played: Played) -> No
         ladders, found = TableLadders(Reader(counted)), list[LadderRows]()
 
         async def ask_once() -> None:
-            found.append(await ladders.ladder("sixth_sense", 3))
+            found.append(await ladders.ladder("sixth_sense", "", 0, 3))
 
         async with trio.open_nursery() as nursery:
             for _ in range(8):
@@ -286,7 +286,7 @@ def test_many_who_ask_for_a_table_size_have_it_fitted_once(played: Played) -> No
         assert len(found) == 8
         assert all(each is found[0] for each in found)
         with pytest.raises(Missing, match="is played by 2 to 6, not by 9"):
-            await ladders.ladder("sixth_sense", 9)
+            await ladders.ladder("sixth_sense", "", 0, 9)
 
     trio.run(ask_together)
     assert len(fitted) == 2

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -15,10 +17,14 @@ import pytest
 from arena.ladder.ladder import FlagKind
 from arena.queries.directory import Directory, open_directory
 from arena.queries.figures import leaders
+from arena.queries.live import GameStatusRow
 from arena.queries.source import DataSource
 from arena.store.base.rows import FlagRow, LadderRows, LuckRow
+from arena.web.answers.responses import fragment
+from arena.web.live.feed import LiveTable
 from tests.cli.cli_rig import Played
 from tests.cli.ladder_rows import SECOND, SETTLED
+from tests.cli.web_data import pages_of, with_ladders
 from tests.cli.web_rig import WebPages
 
 GAME = "sixth_sense"
@@ -33,8 +39,8 @@ class _Changed:
     def __getattr__(self, name: str) -> object:
         return getattr(self._directory, name)
 
-    def ladder(self, game: str, seats: int = 0) -> LadderRows:
-        return replace(self._directory.ladder(game, seats), **self._changes)  # type: ignore[arg-type]
+    def ladder(self, *words: Any, **named: Any) -> LadderRows:
+        return replace(self._directory.ladder(*words, **named), **self._changes)  # type: ignore[arg-type]
 
 
 def pages(played: Played, **changes: object) -> WebPages:
@@ -181,3 +187,143 @@ def test_a_ladder_of_the_past_shares_the_first_rank_likewise(played: Played) -> 
     assert cells(text, rows[0].bot)["P(best)"] == shared.chance(rows[0])
     assert {cells(text, name)["#"] for name in shared.names} == {"1"}
     assert "Rank 1 is shared by bots" in text
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> WebPages:
+    """The pages over a directory with the default ladder and one of two seasons, slow."""
+    return pages_of(with_ladders(tmp_path_factory.mktemp("several") / "data"))
+
+
+def links(text: str) -> set[str]:
+    return {unescape(each) for each in re.findall(r'href="([^"]*)"', text)}
+
+
+def test_a_ladder_has_a_page_and_each_season_of_it(several: WebPages) -> None:
+    new, old, usual = (several.get(f"/ladder/{path}").text for path in ("slow", "slow?season=1", GAME))
+    assert "<h1>Ladder of slow (6th Sense), season 2</h1>" in new
+    assert "<h1>Ladder of slow (6th Sense)</h1>" in old
+    assert "<h1>Ladder of 6th Sense</h1>" in usual
+    assert [text.count("/bots/bot-3") for text in (new, old, usual)] == [0, 1, 1], "it played three matches"
+    assert {"/ladder/slow?season=1", "/ladder/slow", "/ladder/slow?seats=4", "/matches?ladder=slow"} <= links(new)
+    assert {"/ladder/slow?seats=4&season=1", "/matches?ladder=slow&season=1"} <= links(old)
+    assert ["data-live" in text for text in (new, old)] == [True, False], "a past season does not change"
+    assert 'name="season" value="1"' in old, "its form asks for the same season"
+    past = several.get("/ladder/slow?season=1&at=2999-01-01").text
+    assert "from results up to event 2" in past
+    assert {"/ladder/slow?season=1"} <= links(past)
+    assert "up to event 1" in several.get("/ladder/slow?at=2999-01-01").text
+    assert "Season" not in usual, "it has one season"
+    assert "of 3" in several.get("/ladder/slow?seats=3").text
+    for path, why in (
+        ("/ladder/fast", "there is no ladder"),
+        ("/ladder/slow?season=3", "numbered from 1 to 2"),
+        ("/ladder/slow?season=x", "season is a whole number"),
+        ("/matches?ladder=slow&game=nullern", "of sixth_sense, not of nullern"),
+        ("/matches?season=2", "season 2 of which ladder"),
+        ("/bots/bot-0?ladder=fast", "there is no ladder"),
+    ):
+        answer = several.get(path)
+        assert (answer.status, why in unescape(answer.text)) == (404, True), path
+
+
+def test_the_first_page_lists_the_ladders_where_there_are_more(several: WebPages, played: Played) -> None:
+    text = several.get("/").text
+    [table] = re.findall(r'aria-label="Ladders".*?</table>', text, re.DOTALL)
+    rows = [re.sub(r"<[^>]*>", " ", row).split() for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)[1:]]
+    assert rows == [
+        ["sixth_sense", "6th", "Sense", "4", "1", "1"],
+        ["nullern", "Nullern", "0", "0", "1"],
+        ["slow", "6th", "Sense", "3", "1", "2"],
+    ]
+    assert "/ladder/slow" in links(table)
+    assert 'aria-label="Ladders"' not in pages(played).get("/").text
+
+
+def test_matches_name_their_ladder_and_are_found_by_it(several: WebPages) -> None:
+    def numbers(query: str) -> list[int]:
+        return [
+            int(each) for each in re.findall(r'<th scope="row" class="number"><a[^>]*>(\d+)<', several.get(query).text)
+        ]
+
+    assert numbers("/matches") == numbers(f"/matches?game={GAME}") == [4, 3, 2, 1]
+    assert numbers("/matches?ladder=slow") == [4]
+    assert numbers("/matches?ladder=slow&season=1&bot=bot-0") == [3, 2]
+    assert numbers(f"/matches?game={GAME}&season=1") == [1]
+    text = several.get("/matches").text
+    assert '6th Sense, <a href="/ladder/slow?season=2">slow, season 2</a>' in text
+    assert '6th Sense, <a href="/ladder/slow?season=1">slow</a>' in text
+    assert '<option value="slow"' in text
+    assert '6th Sense, <a href="/ladder/slow?season=2">slow, season 2</a></h1>' in several.get("/matches/4").text
+
+
+def test_a_bot_is_shown_on_the_ladder_of_its_newest_match_or_on_another(several: WebPages) -> None:
+    newest = several.get("/bots/bot-0").text
+    assert "<h2>slow (6th Sense), season 2</h2>" in newest
+    assert "1 of its last 1<" in newest
+    assert {"/ladder/slow", "/bots/bot-0/opponents?ladder=slow", "/matches?ladder=slow&bot=bot-0"} & links(newest)
+    old = several.get("/bots/bot-0?ladder=slow&season=1").text
+    assert "1 of its last 2<" in old
+    assert {"/ladder/slow?season=1", "/bots/bot-0?ladder=slow", f"/bots/bot-0?game={GAME}"} <= links(old)
+    usual = several.get(f"/bots/bot-0?game={GAME}").text
+    assert "<h2>6th Sense</h2>" in usual
+    assert "1 of its last 1<" in usual
+    against = several.get("/bots/bot-3/opponents?ladder=slow&season=1").text
+    assert "slow (6th Sense)</h1>" in against
+    assert "/matches?ladder=slow&season=1&bot=bot-3&opponent=bot-0" in links(against)
+    assert "It has met nobody" in several.get("/bots/bot-3/opponents?ladder=slow").text
+
+
+def test_the_feed_of_a_ladder_is_that_of_its_season(several: WebPages) -> None:
+    def feed(path: str) -> tuple[list[str], list[str]]:
+        text = several.get(path).text
+        return re.findall("<id>(.*)</id>", text), re.findall("<title>(.*)</title>", text)
+
+    new, old = feed("/ladder/slow/feed.atom"), feed("/ladder/slow/feed.atom?season=1")
+    assert new[1] == ["Ladder of slow (6th Sense), season 2", "Ladder of slow (6th Sense), season 2, 2026-09-27"]
+    assert not {*new[0]} & {*old[0]}, "an entry of another season has another id"
+
+
+def test_programs_read_ladders_and_seasons(several: WebPages) -> None:
+    def read(path: str) -> Any:
+        answer = several.get(f"/api/v1{path}")
+        assert answer.status == 200, answer.text
+        return json.loads(answer.text)
+
+    listed = {each["name"]: each for each in read("/ladders")["ladders"]}
+    assert [*listed] == [GAME, "nullern", "slow"]
+    assert [(each["number"], each["events"], each["bots"]) for each in listed["slow"]["seasons"]] == [
+        (1, 2, 4),
+        (2, 1, 3),
+    ]
+    assert listed["slow"]["soft_limit_ms"] is None, "a directory does not have it"
+    assert (read("/ladder/slow")["season"], read("/ladder/slow?season=1")["season"]) == (2, 1)
+    assert not {"ladder", "season"} & read(f"/ladder/{GAME}").keys()
+    assert read("/ladder/slow/past?at=2999-01-01&season=1")["through"] == 2
+    assert read("/ladder/slow?seats=3")["ladder"] == "slow"
+    [history] = read("/bots/bot-0/history?ladder=slow&season=1")["histories"]
+    assert ([row["match"] for row in history.pop("matches")], history) == (
+        [2, 3],
+        {"game": GAME, "ladder": "slow", "season": 1},
+    )
+    assert read("/bots/bot-0/versions?ladder=slow")["games"][0]["season"] == 2
+    assert read("/bots/bot-0?ladder=slow&season=1")["games"][0]["matches"] == 2
+    assert read("/bots/bot-3/opponents/slow?season=1")["ladder"] == "slow"
+    assert [row["match"] for row in read("/matches?ladder=slow")["matches"]] == [4]
+    for path, why in (("/ladder/slow?season=9", "no season 9"), ("/bots/bot-0?season=2", "season 2 of which ladder")):
+        answer = several.get(f"/api/v1{path}")
+        assert (answer.status, why in answer.text) == (404, True)
+
+
+def test_health_is_that_of_each_ladder(several: WebPages) -> None:
+    assert several.get("/healthz").text == '{"healthy": true, "troubles": []}', "the newest match is of another ladder"
+
+
+def test_a_running_match_and_the_status_name_the_ladder() -> None:
+    table = LiveTable(7, GAME, "rated", ("ann", "bob"), [], ladder="slow", season=2)
+    assert "<td>6th Sense, slow, season 2</td>" in fragment("live_parts.html", "match_row", "", table)
+    assert "<td>6th Sense</td>" in fragment("live_parts.html", "match_row", "", replace(table, ladder="", season=0))
+    row = GameStatusRow(GAME, 1, 2, 3, None, 0, "", "slow", 2)
+    text = fragment("live_parts.html", "status_row", "", row, datetime.now(UTC))
+    assert 'data-key="slow"' in text
+    assert '<a href="/ladder/slow">slow (6th Sense), season 2</a>' in text

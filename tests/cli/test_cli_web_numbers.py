@@ -29,7 +29,8 @@ VALUES = (
 )
 THERE = "2"
 """The number of an existing match that nobody analyses."""
-USUAL = {"number": "1", "match": "1", "step": "2", "round": "1", "game": "sixth_sense", "name": "counter"}
+USUAL = {"number": "1", "match": "1", "step": "2", "round": "1", "game": "sixth_sense", "ladder": "sixth_sense"}
+USUAL |= {"name": "counter"}
 """Values that exist, by parameter."""
 
 
@@ -92,10 +93,10 @@ def test_all_numbers_that_the_code_reads_are_found(addresses: Sequence[Address])
         ["number", "step"],
         ("seat",),
     )
-    assert set(by_path["/ladder/{game}"].in_query) == {"seats", "at"}
-    assert set(by_path["/bots/{name}/opponents"].in_query) == {"game", "after"}
+    assert set(by_path["/ladder/{ladder}"].in_query) == {"season", "seats", "at"}
+    assert set(by_path["/bots/{name}/opponents"].in_query) == {"game", "ladder", "season", "after"}
     assert {"before", "seats", "since", "until"} <= set(by_path["/matches"].in_query)
-    assert set(by_path[f"{PATH}/bots/{{name}}/opponents/{{game}}"].in_query) == {"limit", "after", "last"}
+    assert set(by_path[f"{PATH}/bots/{{name}}/opponents/{{ladder}}"].in_query) == {"season", "limit", "after", "last"}
     assert "/static/{path}" in by_path
     assert ("POST", "/matches/{number}/analysis") in [each[:2] for each in addresses]
     assert len(by_path) > 30

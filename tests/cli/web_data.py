@@ -100,8 +100,8 @@ def with_ladders(path: Path, game: Game = SIXTH_SENSE) -> Path:
             finished(connection, own, game, number, STARTED + number * DAY, ladder_id="slow")
         seasons.begin(connection, "slow", STARTED + 4 * DAY)
         finished(connection, own[:3], game, 5, STARTED + 5 * DAY, ladder_id="slow/2")
-        for ladder_id in (game.name, "slow", "slow/2"):
-            rebuild(connection, ladder_id, STARTED + 6 * DAY)
+        for ladder_id, day in ((game.name, 1), ("slow", 4), ("slow/2", 6)):
+            rebuild(connection, ladder_id, STARTED + day * DAY)
     return path
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,7 +23,16 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.analysis.timeline_document import duration
-from arena.queries.figures import CONFIDENCE, SHARED, flag_in_words, is_house, leaders, quota_in_words, share_in_words
+from arena.queries.figures import (
+    CONFIDENCE,
+    SHARED,
+    flag_in_words,
+    is_house,
+    ladder_in_words,
+    leaders,
+    quota_in_words,
+    share_in_words,
+)
 from arena.queries.json_form import json_text
 from arena.replay.render.table_svg import SHAPES
 from arena.version import __version__
@@ -139,6 +148,40 @@ def _long(time: timedelta) -> str:
     return f"{minutes // size} {unit}{'' if minutes // size == 1 else 's'}"
 
 
+class OfLadder(Protocol):
+    """A row of a ladder's season; `ladder` is empty in the first season of the default ladder, and `season` 0."""
+
+    @property
+    def game(self) -> str:
+        """The name of its game."""
+
+    @property
+    def ladder(self) -> str:
+        """The name of its ladder."""
+
+    @property
+    def season(self) -> int:
+        """The number of the season."""
+
+
+def ladder_title(row: OfLadder) -> str:
+    """Return the name of a row's ladder for people, with the title of its game."""
+    title = GAMES[row.game].title if row.game in GAMES else ""
+    return ladder_in_words(row.game, row.ladder, row.season, title)
+
+
+def ladder_path(row: OfLadder) -> str:
+    """Return the path of the page of a row's ladder, below the first page."""
+    path = f"/ladder/{quote(row.ladder or row.game, safe='')}"
+    return f"{path}?season={row.season}" if row.season else path
+
+
+def _ladder_mark(row: OfLadder) -> str:
+    """Return the words for a row's ladder behind its game; empty in the first season of the default ladder."""
+    words = [row.ladder] if row.ladder not in {"", row.game} else []
+    return ", ".join([*words, f"season {row.season}"] if row.season > 1 else words)
+
+
 def _signed(value: float, digits: int = 0) -> str:
     return f"{value:+.{digits}f}".replace("-", "−")
 
@@ -166,6 +209,9 @@ _TEMPLATES.globals.update(
     duration=duration,
     games=GAMES,
     is_house=is_house,
+    ladder_mark=_ladder_mark,
+    ladder_path=ladder_path,
+    ladder_title=ladder_title,
     leaders=leaders,
     suits=SHAPES,
     shared=SHARED,

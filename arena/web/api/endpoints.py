@@ -7,10 +7,11 @@ from typing import Final
 from arena.queries.game_rows import GameRow, game_row
 from arena.queries.log_rows import LogHeadRow, head_row
 from arena.queries.profile import BotProfile, gathered
-from arena.queries.source import LARGEST_MATCH, LARGEST_PAGE, DataSource
+from arena.queries.source import LARGEST_MATCH, LARGEST_PAGE, ChosenLadder, DataSource, choose_ladders
 from arena.store.base.rows import (
     BotEventRow,
     BotRow,
+    LadderEntryRow,
     LadderRows,
     OpponentRow,
     PastLadder,
@@ -20,12 +21,12 @@ from arena.store.base.rows import (
 from arena.store.ladder.opponents import LAST as LAST_SUMMED
 from arena.web.api.endpoint import Endpoint, Reply, Sources, limit
 from arena.web.api.match_endpoints import MATCH_ENDPOINTS
-from arena.web.api.parameters import BOT, OF_GAME, Asked, game, instant, number, words
+from arena.web.api.parameters import BOT, LADDER, OF_GAME, OF_LADDER, SEASON, Asked, instant, number, words
 from arena.web.reading.reader import Missing
 from engine.registry import GAMES
 
 PROFILED: Final = 500
-"""Default number of a game's newest matches in a profile."""
+"""Default number of a ladder's newest matches in a profile."""
 
 
 async def _games(sources: Sources, _: Asked) -> Reply:
@@ -33,14 +34,20 @@ async def _games(sources: Sources, _: Asked) -> Reply:
     return Reply({"games": [game_row(name) for name in names if name in GAMES]})
 
 
+async def _ladders(sources: Sources, _: Asked) -> Reply:
+    return Reply({"ladders": await sources.live.ladders()})
+
+
 async def _ladder(sources: Sources, asked: Asked) -> Reply:
+    name, number = asked["ladder"], asked["season"] or 0
     if asked["seats"] is not None:
-        return Reply(await sources.table_ladders.ladder(asked["game"], asked["seats"]))
-    return Reply(await sources.read(lambda source: source.ladder(asked["game"])))
+        return Reply(await sources.table_ladders.ladder("", name, number, asked["seats"]))
+    return Reply(await sources.read(lambda source: source.ladder(ladder=name, season=number)))
 
 
 async def _past_ladder(sources: Sources, asked: Asked) -> Reply:
-    return Reply(await sources.read(lambda source: source.past_ladder(asked["game"], asked["at"])))
+    name, number = asked["ladder"], asked["season"] or 0
+    return Reply(await sources.read(lambda source: source.past_ladder("", asked["at"], name, number)))
 
 
 async def _bots(sources: Sources, asked: Asked) -> Reply:
@@ -52,7 +59,8 @@ async def _bots(sources: Sources, asked: Asked) -> Reply:
 
 async def _bot(sources: Sources, asked: Asked) -> Reply:
     def query(source: DataSource) -> list[BotProfile]:
-        profiles = [gathered(source, name, asked["name"], asked["last"]) for name in _named(source, asked)]
+        bot, last = asked["name"], asked["last"]
+        profiles = [gathered(source, each.game, bot, last, each.ladder, each.season) for each in _chosen(source, asked)]
         found = [each for each in profiles if each is not None]
         return found if found or _listed(source, asked["name"]) else _no_bot(asked["name"])
 
@@ -62,7 +70,10 @@ async def _bot(sources: Sources, asked: Asked) -> Reply:
 async def _history(sources: Sources, asked: Asked) -> Reply:
     def query(source: DataSource) -> list[dict[str, object]]:
         bot, most = asked["name"], asked["limit"]
-        return [{"game": name, "matches": source.history(bot, name, most)} for name in _named(source, asked)]
+        return [
+            each.named | {"matches": source.history(bot, each.game, most, each.ladder, each.season)}
+            for each in _chosen(source, asked)
+        ]
 
     return Reply({"bot": asked["name"], "histories": await sources.read(query)})
 
@@ -70,7 +81,10 @@ async def _history(sources: Sources, asked: Asked) -> Reply:
 async def _versions(sources: Sources, asked: Asked) -> Reply:
     def query(source: DataSource) -> list[dict[str, object]]:
         bot, most = asked["name"], asked["limit"]
-        return [{"game": name, "versions": source.versions(bot, name, most)} for name in _named(source, asked)]
+        return [
+            each.named | {"versions": source.versions(bot, each.game, most, each.ladder, each.season)}
+            for each in _chosen(source, asked)
+        ]
 
     return Reply({"bot": asked["name"], "games": await sources.read(query)})
 
@@ -78,12 +92,13 @@ async def _versions(sources: Sources, asked: Asked) -> Reply:
 async def _opponents(sources: Sources, asked: Asked) -> Reply:
     most, after = asked["limit"], asked["after"]
 
-    def query(source: DataSource) -> tuple[OpponentRow, ...]:
-        return source.opponents(asked["name"], asked["game"], most, after, asked["last"])
+    def query(source: DataSource) -> tuple[ChosenLadder, tuple[OpponentRow, ...]]:
+        [each] = choose_ladders(source.ladders(), "", asked["ladder"], asked["season"] or 0)
+        return each, source.opponents(asked["name"], each.game, most, after, asked["last"], each.ladder, each.season)
 
-    rows = await sources.read(query)
+    chosen, rows = await sources.read(query)
     following = {"after": after + most} if len(rows) == most else None
-    return Reply({"bot": asked["name"], "game": asked["game"], "opponents": rows}, following)
+    return Reply({"bot": asked["name"], **chosen.named, "opponents": rows}, following)
 
 
 async def _bot_events(sources: Sources, asked: Asked) -> Reply:
@@ -96,8 +111,8 @@ async def _log_head(sources: Sources, _: Asked) -> Reply:
     return Reply(await sources.read(lambda source: head_row(source.log_state())))
 
 
-def _named(source: DataSource, asked: Asked) -> tuple[str, ...]:
-    return (asked["game"],) if asked["game"] else source.games()
+def _chosen(source: DataSource, asked: Asked) -> tuple[ChosenLadder, ...]:
+    return choose_ladders(source.ladders(), asked["game"], asked["ladder"], asked["season"] or 0)
 
 
 def _listed(source: DataSource, name: str) -> bool:
@@ -111,29 +126,38 @@ def _no_bot(name: str) -> list[BotProfile]:
 BEFORE_EVENT: Final = number("before", "Only decisions older than the one of this number.", 1, LARGEST_MATCH)
 SEATS: Final = number("seats", "Only from results at tables of this size; fitted for who asks.", 1, 99)
 AT: Final = instant("at", "As it was last published until then; UTC unless it names another zone.")
+NAMED: Final = {"game": str, "ladder?": str, "season?": int}
+"""The fields that name a season; the last two are absent in the first season of the game's default ladder."""
 AFTER: Final = words("after", "Only names that come after this one.", default="")
-LAST: Final = number("last", "Its latest matches of a game that are summed up, at most.", 1, LARGEST_PAGE, PROFILED)
+LAST: Final = number("last", "Its latest matches on a ladder that are summed up, at most.", 1, LARGEST_PAGE, PROFILED)
 AFTER_OPPONENTS: Final = number("after", "Number of opponents to skip.", 0, (1 << 31) - 1, 0)
 LAST_RESULTS: Final = number("last", "Its latest matches that are summed up, at most.", 1, LAST_SUMMED, LAST_SUMMED)
 
 ENDPOINTS: Final = (
     Endpoint("/games", "games", "The games with their options and sizes.", {"games": [GameRow]}, _games, fresh=60),
     Endpoint(
-        "/ladder/{game}",
+        "/ladders",
+        "ladders",
+        "The ladders with their seasons; terms such as the clock are null if only a data directory is read.",
+        {"ladders": [LadderEntryRow]},
+        _ladders,
+    ),
+    Endpoint(
+        "/ladder/{ladder}",
         "ladder",
         "A ladder, best first.",
         LadderRows,
         _ladder,
-        (game("path"), SEATS),
+        (LADDER, SEASON, SEATS),
         example="/ladder/sixth_sense?seats=3",
     ),
     Endpoint(
-        "/ladder/{game}/past",
+        "/ladder/{ladder}/past",
         "pastLadder",
         "A ladder of the past.",
         PastLadder,
         _past_ladder,
-        (game("path"), AT),
+        (LADDER, SEASON, AT),
         example="/ladder/sixth_sense/past?at=2999-01-31",
     ),
     Endpoint(
@@ -151,7 +175,7 @@ ENDPOINTS: Final = (
         "What a bot's latest matches say of it.",
         {"games": [BotProfile]},
         _bot,
-        (BOT, OF_GAME, LAST),
+        (BOT, OF_GAME, OF_LADDER, SEASON, LAST),
         fresh=10,
         example="/bots/counter?game=sixth_sense",
     ),
@@ -159,27 +183,27 @@ ENDPOINTS: Final = (
         "/bots/{name}/history",
         "botHistory",
         "How a bot's live rating moved, by match.",
-        {"bot": str, "histories": [{"game": str, "matches": [RatedRow]}]},
+        {"bot": str, "histories": [NAMED | {"matches": [RatedRow]}]},
         _history,
-        (BOT, OF_GAME, limit("Newest matches of a game", 1000)),
+        (BOT, OF_GAME, OF_LADDER, SEASON, limit("Newest matches on a ladder", 1000)),
         example="/bots/counter/history?limit=10",
     ),
     Endpoint(
         "/bots/{name}/versions",
         "botVersions",
         "A bot's versions, each beside the one before.",
-        {"bot": str, "games": [{"game": str, "versions": [VersionRow]}]},
+        {"bot": str, "games": [NAMED | {"versions": [VersionRow]}]},
         _versions,
-        (BOT, OF_GAME, limit("Newest versions in a game", 1000)),
+        (BOT, OF_GAME, OF_LADDER, SEASON, limit("Newest versions on a ladder", 1000)),
         example="/bots/counter/versions",
     ),
     Endpoint(
-        "/bots/{name}/opponents/{game}",
+        "/bots/{name}/opponents/{ladder}",
         "opponents",
         "How a bot did against each other one, those met most often first.",
-        {"bot": str, "game": str, "opponents": [OpponentRow]},
+        {"bot": str} | NAMED | {"opponents": [OpponentRow]},
         _opponents,
-        (BOT, game("path"), limit("Opponents"), AFTER_OPPONENTS, LAST_RESULTS),
+        (BOT, LADDER, SEASON, limit("Opponents"), AFTER_OPPONENTS, LAST_RESULTS),
         fresh=10,
         example="/bots/counter/opponents/sixth_sense",
     ),

@@ -26,6 +26,7 @@ from arena.web.api.parameters import (
     MATCH,
     OF_BOT,
     OF_GAME,
+    SEASON,
     Asked,
     BadParameterError,
     instant,
@@ -101,7 +102,8 @@ async def _matches(sources: Sources, asked: Asked) -> Reply:
     )
     if not wanted.bot and (wanted.opponent or wanted.faults or wanted.lost):
         raise BadParameterError("bot", "", "is required with opponent, faults or lost")
-    found = await sources.read(lambda source: source.search(wanted, most, asked["before"]))
+    ladder, season = asked["ladder"], asked["season"] or 0
+    found = await sources.read(lambda source: source.search(wanted, most, asked["before"], ladder, season))
     return Reply({"matches": found.matches}, None if found.next is None else {"before": found.next})
 
 
@@ -203,7 +205,9 @@ async def _live_match(sources: Sources, asked: Asked) -> Reply:
 
 
 def _running(table: LiveTable) -> dict[str, object]:
-    return {"match": table.match_id, "game": table.game, "kind": table.kind, "bots": table.bots}
+    ladder = {"ladder": table.ladder} if table.ladder else {}
+    season = {"season": table.season} if table.season else {}
+    return {"match": table.match_id, "game": table.game, **ladder, **season, "kind": table.kind, "bots": table.bots}
 
 
 async def _tv(sources: Sources, asked: Asked) -> Reply:
@@ -216,12 +220,20 @@ SINCE: Final = instant("since", "Only matches that began then or later.", requir
 UNTIL: Final = instant("until", "Only matches that began before; a day counts as a whole.", required=False, ends=True)
 STATE: Final = one_of("state", "Only matches in this state.", tuple(each.value for each in MatchState))
 OPPONENT: Final = words("opponent", "Only matches in which this bot played, too; needs `bot`.", default="")
+LADDER_OF_MATCH: Final = words("ladder", "Only matches of this ladder; without it, of any ladder.", default="")
 FAULTS: Final = ticked("faults", "Only matches in which the server made decisions for `bot`.")
 LOST: Final = ticked("lost", "Only matches in which `bot` came last.")
 STEP: Final = number("step", "The step's number, from 1.", 1, 1_000_000, where="path", required=True)
 EYES: Final = number("seat", "As this seat saw it; without it, with all hands open.", 0, 100)
-RUNNING: Final[Mapping[str, Any]] = {"match": int, "game": str, "kind": str, "bots": [str]}
-"""The fields that every running match has."""
+RUNNING: Final[Mapping[str, Any]] = {
+    "match": int,
+    "game": str,
+    "ladder?": str,
+    "season?": int,
+    "kind": str,
+    "bots": [str],
+}
+"""The fields of a running match; ladder and season are absent in the first season of the game's default ladder."""
 
 MATCH_ENDPOINTS: Final = (
     Endpoint(
@@ -232,6 +244,8 @@ MATCH_ENDPOINTS: Final = (
         _matches,
         (
             OF_GAME,
+            LADDER_OF_MATCH,
+            SEASON,
             OF_BOT,
             OPPONENT,
             SEATS,

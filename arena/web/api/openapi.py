@@ -49,9 +49,13 @@ class Schemas:
         """Schemas by the name of a row's class."""
 
     def schema(self, shape: Any) -> Mapping[str, Any]:
-        """Return the schema of a type, of an object `{"name": shape}` or of an array `[shape]`. Raises: TypeError."""
+        """Return the schema of a type, of an object `{"name": shape}` or of an array `[shape]`.
+
+        An object may lack a property whose name ends in "?". Raises: TypeError.
+        """
         if isinstance(shape, Mapping):
-            return _object({name: self.schema(inner) for name, inner in shape.items()})
+            properties = {name.rstrip("?"): self.schema(inner) for name, inner in shape.items()}
+            return _object(properties, {name[:-1] for name in shape if name.endswith("?")})
         if isinstance(shape, list):
             return {"type": "array", "items": self.schema(shape[0])}
         if shape in SIMPLE:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
 from arena.queries.source import LARGEST_MATCH
-from arena.web.requests.numbers import whole_number
+from arena.web.requests.numbers import MOST_SEASONS, whole_number
 from engine.registry import GAMES
 
 SHOWN: Final = 80
@@ -132,6 +132,9 @@ def instant(name: str, description: str, *, required: bool = True, ends: bool = 
 MATCH: Final = number("match", "The match's number.", 0, LARGEST_MATCH, where="path", required=True)
 BOT: Final = words("name", "The bot's name, in any case.", where="path", required=True)
 OF_GAME: Final = game("query")
+LADDER: Final = words("ladder", "The ladder's name. That of a game is its default one.", where="path", required=True)
+OF_LADDER: Final = words("ladder", "Only of this ladder; without it, of the game's default one.", default="")
+SEASON: Final = number("season", "The season of the ladder; without it, the current one.", 1, MOST_SEASONS)
 OF_BOT: Final = words("bot", "Only of this bot.", default="")
 BEFORE_MATCH: Final = number("before", "Only matches older than the one of this number.", 1, LARGEST_MATCH)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
@@ -17,7 +17,7 @@ from trio.to_thread import run_sync
 from arena.queries.live import RoundRow, StatusRow
 from arena.queries.remote import NoAnswer
 from arena.store.base.errors import Refused
-from arena.store.base.rows import BotRow, MatchRow
+from arena.store.base.rows import BotRow, LadderEntryRow, MatchRow
 from arena.web.answers.responses import fragment
 from arena.web.caches import TtlCache
 from arena.web.drawing.ratings import intervals
@@ -29,6 +29,8 @@ from engine.registry import GAMES
 
 BOTS_AGE: Final = 5.0
 """Seconds for which the server's list of bots is cached."""
+LADDERS_AGE: Final = 1.0
+"""Seconds for which the list of ladders is cached."""
 MOST_BOARDS: Final = 500
 """Maximum number of boards in memory; those without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
@@ -138,6 +140,26 @@ class Live:
         with self._open_server() as client:
             return client.bots()
 
+    async def ladders(self) -> tuple[LadderEntryRow, ...]:
+        """Return the ladders of the data source, and of the server while it is connected.
+
+        Only the server knows their terms, and a ladder without a match. Raises: Unavailable.
+        """
+        found: tuple[LadderEntryRow, ...] = await self._fresh.get("ladders", self._ladders, LADDERS_AGE)
+        return found
+
+    async def _ladders(self) -> tuple[LadderEntryRow, ...]:
+        found = {each.name: each for each in await self._reader.read(lambda source: source.ladders())}
+        if self._open_server is not None and not self.feed.silent:
+            with suppress(NoAnswer, Refused):
+                found |= {each.name: each for each in await run_sync(self._ask_ladders)}
+        return tuple(found.values())
+
+    def _ask_ladders(self) -> tuple[LadderEntryRow, ...]:
+        assert self._open_server is not None
+        with self._open_server() as client:
+            return client.ladders()
+
     async def status(self) -> StatusRow:
         """Return the state of the server. Raises: Unavailable."""
         if self._open_server is None:
@@ -212,11 +234,12 @@ class Live:
         status = await self.status()
         now = datetime.now(UTC)
         rows = {"server": fragment("live_parts.html", "server_row", status, now)}
-        rows |= {each.game: fragment("live_parts.html", "status_row", self._root, each, now) for each in status.games}
+        for each in (*status.games, *status.ladders):
+            rows[each.ladder or each.game] = fragment("live_parts.html", "status_row", self._root, each, now)
         return rows
 
-    async def _ladder(self, game: str) -> Rows:
-        ladder, kept_out = await self._reader.read(lambda source: (source.ladder(game), stopped(source)))
+    async def _ladder(self, name: str) -> Rows:
+        ladder, kept_out = await self._reader.read(lambda source: (source.ladder(ladder=name), stopped(source)))
         drawn = fragment(
             "macros.html", "ladder_table", self._root, ladder, ladder.standings, intervals(ladder.standings), kept_out
         )

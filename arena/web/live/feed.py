@@ -49,6 +49,9 @@ class LiveTable:
     """The finished rounds that were received completely, in order."""
     end: EndRow | None = None
     """The result; None while it is running."""
+    ladder: str = ""
+    season: int = 0
+    """The name of the ladder and the number of its season, as in a `RunningRow`."""
 
 
 class LiveFeed:
@@ -61,7 +64,7 @@ class LiveFeed:
         self.over: dict[int, LiveTable] = {}
         """The `KEPT_OVER` matches that ended last, by number."""
         self.ended: dict[str, int] = {}
-        """Number of ended matches, by game."""
+        """Number of ended matches, by ladder."""
         self.silent = NO_SERVER if open_server is None else NOT_YET
         """The reason why nothing is received; empty while the server sends."""
         self.changed = anyio.Event()
@@ -106,7 +109,7 @@ class LiveFeed:
                 table.rounds = known[match_id].rounds
         for match_id, table in known.items():
             if match_id not in self.tables:
-                self.ended[table.game] = self.ended.get(table.game, 0) + 1
+                self._count(table)
         self.silent = ""
         self._change()
 
@@ -115,7 +118,13 @@ class LiveFeed:
             match event:
                 case RunningRow():
                     self.tables[event.match_id] = LiveTable(
-                        event.match_id, event.game, event.kind.value, event.bots, list(event.rounds)
+                        event.match_id,
+                        event.game,
+                        event.kind.value,
+                        event.bots,
+                        list(event.rounds),
+                        ladder=event.ladder,
+                        season=event.season,
                     )
                 case RoundRow() | EndRow() if event.match_id not in self.tables:
                     continue  # only a faulty server sends events of a match before its beginning
@@ -125,12 +134,17 @@ class LiveFeed:
                     table.rounds.append(event)
                 case EndRow():
                     table = self.tables.pop(event.match_id)
-                    self.ended[table.game] = self.ended.get(table.game, 0) + 1
+                    self._count(table)
                     table.end = event
                     self.over[event.match_id] = table
                     while len(self.over) > KEPT_OVER:
                         del self.over[next(iter(self.over))]
         self._change()
+
+    def _count(self, table: LiveTable) -> None:
+        """Count a match that has ended."""
+        ladder = table.ladder or table.game
+        self.ended[ladder] = self.ended.get(ladder, 0) + 1
 
     def _change(self) -> None:
         self.changed.set()

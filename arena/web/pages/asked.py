@@ -3,14 +3,96 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
+from typing import NamedTuple
+from urllib.parse import quote
 
 from starlette.requests import Request
 
 from arena.queries.directory import games_named
-from arena.queries.source import LARGEST_MATCH
-from arena.store.base.errors import Refused
+from arena.queries.source import LARGEST_MATCH, DataSource, choose_ladders
+from arena.store.base.errors import NoSuchLadder, NoSuchSeason, Refused
+from arena.store.base.rows import LadderEntryRow, LadderRows, SeasonRow
 from arena.web.reading.reader import Missing
-from arena.web.requests.numbers import SHOWN, whole_number
+from arena.web.requests.numbers import MOST_SEASONS, SHOWN, whole_number
+
+
+class AskedLadder(NamedTuple):
+    """A season of a ladder that an address names."""
+
+    game: str
+    ladder: str
+    season: int
+    entry: LadderEntryRow
+
+    @property
+    def seasons(self) -> tuple[SeasonRow, ...]:
+        """The seasons of the ladder, in order."""
+        return self.entry.seasons
+
+    @property
+    def terms(self) -> LadderEntryRow | None:
+        """The ladder with its terms; None if no server is known to play it."""
+        return None if self.entry.access is None else self.entry
+
+    @property
+    def past(self) -> int:
+        """The number of the season if it is over; 0 if it is the current one."""
+        return 0 if self.season == self.seasons[-1].number else self.season
+
+    @property
+    def path(self) -> str:
+        """The path of the ladder's page, below the first page, without the season."""
+        return f"/ladder/{quote(self.ladder, safe='')}"
+
+    @property
+    def query(self) -> str:
+        """The query with which other pages name it."""
+        name = f"game={self.game}" if self.ladder == self.game else f"ladder={quote(self.ladder, safe='')}"
+        return f"{name}&season={self.past}" if self.past else name
+
+    def read(self, source: DataSource) -> LadderRows:
+        """Return its standings; none if only the server knows the ladder, because it has no match yet."""
+        try:
+            return source.ladder(self.game, ladder=self.ladder, season=self.season)
+        except NoSuchLadder:
+            return LadderRows(self.game, 0, (), None, "", None, None, ladder=self.ladder, season=self.season)
+
+
+async def ladders_listed(request: Request) -> tuple[LadderEntryRow, ...]:
+    """Return the ladders of the data source and of the server."""
+    found: tuple[LadderEntryRow, ...] = await request.app.state.live.ladders()
+    return found
+
+
+async def ladder_asked(request: Request) -> AskedLadder:
+    """Return the ladder named in the path, in the season that the query names. Raises: Missing."""
+    return await _asked(request, "", request.path_params["ladder"])
+
+
+async def ladder_queried(request: Request) -> AskedLadder | None:
+    """Return the ladder that the query names with game, ladder and season; None without game and ladder.
+
+    Raises: Missing.
+    """
+    game, ladder = request.query_params.get("game", ""), request.query_params.get("ladder", "")
+    if not (game or ladder):
+        return None
+    if game:
+        known_game(game)
+    return await _asked(request, game, ladder)
+
+
+async def _asked(request: Request, game: str, ladder: str) -> AskedLadder:
+    ladders = await ladders_listed(request)
+    season = number_asked(request, "season", MOST_SEASONS) or 0
+    try:
+        [chosen] = choose_ladders(ladders, game, ladder, season)
+    except Refused as error:
+        raise Missing(str(error)) from error
+    [entry] = [each for each in ladders if each.name == chosen.ladder]
+    if chosen.season > len(entry.seasons):
+        raise Missing(str(NoSuchSeason(chosen.ladder, chosen.season, len(entry.seasons))))
+    return AskedLadder(*chosen, entry)
 
 
 def game_asked(request: Request) -> str:

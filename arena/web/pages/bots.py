@@ -24,6 +24,7 @@ from arena.store.base.rows import (
     BotEventKind,
     BotEventRow,
     BotRow,
+    LadderEntryRow,
     LadderRow,
     MatchRow,
     MatchState,
@@ -35,7 +36,7 @@ from arena.store.ladder.opponents import LAST as LAST_SEARCHED
 from arena.web.answers.addresses import own_addresses
 from arena.web.answers.responses import page
 from arena.web.drawing.ratings import bank_histogram, rating_curve, refits, think_histogram
-from arena.web.pages.asked import known_game, number_asked
+from arena.web.pages.asked import AskedLadder, ladder_queried, ladders_listed, number_asked
 from arena.web.reading.reader import Busy, Missing, Unavailable
 from arena.web.reading.ready_replays import replay_file
 from arena.web.reading.reviews import MOST_OF_ADDRESS, Reviews, TooManyReviews
@@ -110,10 +111,11 @@ class Analyses(NamedTuple):
     waiting: int
 
 
-class InGame(NamedTuple):
-    """A bot in one game."""
+class OnLadder(NamedTuple):
+    """A bot on one ladder."""
 
     game: str
+    ladder: AskedLadder
     profile: BotProfile
     history: tuple[RatedRow, ...]
     versions: tuple[VersionRow, ...]
@@ -162,7 +164,8 @@ async def bots(request: Request) -> Response:
     except Unavailable:
         rows = await state.fresh.read("bots", lambda source: source.bots())
     ladders = [
-        await state.fresh.read(("ladder", game), lambda source, game=game: source.ladder(game), AGE) for game in GAMES
+        await state.fresh.read(("default ladder", game), lambda source, game=game: source.ladder(game), AGE)
+        for game in GAMES
     ]
     by_name = [{row.bot: row for row in ladder.standings} for ladder in ladders]
     listed = [ListedBot(row, tuple(of_game.get(row.name) for of_game in by_name)) for row in rows]
@@ -171,19 +174,17 @@ async def bots(request: Request) -> Response:
 
 
 async def bot(request: Request) -> Response:
-    """Show one bot in the requested game, or by default in the game of its newest match."""
-    typed, asked = request.path_params["name"], request.query_params.get("game", "")
-    if asked:
-        known_game(asked)
+    """Show one bot on the requested ladder, or by default on the ladder of its newest match."""
+    typed, asked, listing = request.path_params["name"], await ladder_queried(request), await ladders_listed(request)
     state = request.app.state
     done = await state.fresh.read("bot events", lambda source: source.bot_events(EVENTS))
     name = present_name(done, typed)
     listed = await state.fresh.read("bots", lambda source: source.bots())
     entry = next((row for row in listed if row.name.lower() == name.lower()), None)
 
-    def query(source: DataSource) -> InGame | None:
-        game = asked or _newest_game(source, name)
-        return _in_game(source, game, name) if game else None
+    def query(source: DataSource) -> OnLadder | None:
+        ladder = asked or _newest_ladder(source, name, listing)
+        return _on_ladder(source, ladder, name) if ladder else None
 
     found, events = await state.reader.read(query), _about(done, name, entry)
     if entry is None and found is None and not events:
@@ -192,7 +193,7 @@ async def bot(request: Request) -> Response:
     address = own_addresses(request).bots
     ladder = record = analyses = None
     if found is not None:
-        ladder = await state.fresh.read(("ladder", found.game), lambda source: source.ladder(found.game), AGE)
+        ladder = await state.fresh.read(("ladder", *found.ladder[1:3]), found.ladder.read, AGE)
         finished = [row for row in found.matches if row.state is MatchState.FINISHED and not row.pruned]
         record = state.bot_records.record(finished, called)
         analyses = _analyses(state.reviews, found.all_matches, called)
@@ -204,6 +205,7 @@ async def bot(request: Request) -> Response:
         name=called,
         bot=entry,
         asked=asked,
+        ladders=[row for row in listing if row.name != row.game],
         each=found,
         standing=standing,
         rank=leaders(ladder.standings).rank(standing) if ladder and standing else None,
@@ -231,25 +233,29 @@ def present_name(events: Sequence[BotEventRow], typed: str) -> str:
     return typed
 
 
-def _newest_game(source: DataSource, name: str) -> str:
-    """Return the game of a bot's newest match; empty if it has played none."""
+def _newest_ladder(source: DataSource, name: str, listing: Iterable[LadderEntryRow]) -> AskedLadder | None:
+    """Return the ladder of a bot's newest match; None if it has played none."""
     try:
-        return next((row.game for row in source.matches(bot=name, limit=1)), "")
+        row = next(iter(source.matches(bot=name, limit=1)), None)
     except Refused:
-        return ""
+        return None
+    ladder = "" if row is None else row.ladder or row.game
+    entry = next((each for each in listing if each.name == ladder), None)
+    return AskedLadder(row.game, ladder, row.season or 1, entry) if row and entry else None
 
 
-def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
-    """Return a bot in a game; None if it has finished no match of it."""
+def _on_ladder(source: DataSource, ladder: AskedLadder, name: str) -> OnLadder | None:
+    """Return a bot on a ladder; None if it has finished no match of it."""
+    game = ladder.game
     try:
-        rows = source.matches(game=game, bot=name, limit=LAST)
+        rows = source.matches(game, name, LAST, None, ladder.ladder, ladder.season)
     except Refused:
         return None
     found = profile(rows, name)
     if found is None:
         return None
-    history = source.history(found.bot, game, LAST)
-    versions = source.versions(found.bot, game, VERSIONS)
+    history = source.history(found.bot, game, LAST, ladder.ladder, ladder.season)
+    versions = source.versions(found.bot, game, VERSIONS, ladder.ladder, ladder.season)
     own = [
         (row, number, seat)
         for row in rows
@@ -268,7 +274,9 @@ def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
         if seat.spoilt or 1 < (seat.place or 0) == max(other.place or 0 for other in row.seats)
     ]
     newest = tuple(islice(rows, LISTED))
-    return InGame(game, found, history, versions, newest, tuple(faults[:LOSSES]), tuple(losses[:LOSSES]), rows)
+    return OnLadder(
+        game, ladder, found, history, versions, newest, tuple(faults[:LOSSES]), tuple(losses[:LOSSES]), rows
+    )
 
 
 def _above(row: MatchRow, number: int) -> float:
@@ -313,11 +321,13 @@ async def analyse(request: Request) -> Response:
     """
     state = request.app.state
     state.sites.check(request.headers)
-    name, game = request.path_params["name"], known_game(request.query_params.get("game", ""))
+    name, ladder = request.path_params["name"], await ladder_queried(request)
+    if ladder is None:
+        raise Missing("say on which ladder, as ?game=NAME or ?ladder=NAME")
     reviews: Reviews = state.reviews
 
     def query(source: DataSource) -> list[tuple[int, bytes]]:
-        found = _in_game(source, game, name)
+        found = _on_ladder(source, ladder, name)
         numbers = dict.fromkeys(each.match_id for each in (found.losses if found else ()) if not each.pruned)
         new = [number for number in numbers if (review := reviews.of(number)) is None or review.failed]
         return [(number, replay_file(source, number)) for number in new[:MOST_OF_ADDRESS]]
@@ -334,7 +344,7 @@ async def analyse(request: Request) -> Response:
     except TooManyReviews as error:
         if not asked:
             raise Busy(str(error)) from error
-    return RedirectResponse(f"{request.scope['root']}/bots/{quote(name, safe='')}?game={game}#costliest", 303)
+    return RedirectResponse(f"{request.scope['root']}/bots/{quote(name, safe='')}?{ladder.query}#costliest", 303)
 
 
 def matches_linked(text: str, root: str) -> Markup:
@@ -360,22 +370,21 @@ def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> li
 
 
 async def opponents(request: Request) -> Response:
-    """Show results of a bot by opponent, in one game."""
-    name, game = request.path_params["name"], request.query_params.get("game", "")
-    if not game:
-        raise Missing("say of which game, as ?game=NAME")
+    """Show results of a bot by opponent, on one ladder."""
+    name, ladder = request.path_params["name"], await ladder_queried(request)
+    if ladder is None:
+        raise Missing("say of which game or ladder, as ?game=NAME or ?ladder=NAME")
     after = number_asked(request, "after", MOST_SKIPPED) or 0
-    known_game(game)
 
     def query(source: DataSource) -> tuple[OpponentRow, ...]:
-        return source.opponents(name, game, ALL_LISTED + 1, after)
+        return source.opponents(name, ladder.game, ALL_LISTED + 1, after, LAST_SEARCHED, ladder.ladder, ladder.season)
 
     found = await request.app.state.reader.read(query)
     return page(
         request,
         "opponents.html",
         name=name,
-        game=game,
+        ladder=ladder,
         opponents=found[:ALL_LISTED],
         before=max(0, after - ALL_LISTED) if after else None,
         further=after + ALL_LISTED if len(found) > ALL_LISTED else None,

@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287): the matches of a bot, the ladder of a game day by day, and the operator's decisions.
+"""Atom feeds (RFC 4287): the matches of a bot, a ladder day by day, and the operator's decisions.
 
 An entry keeps its id when a bot is renamed or the pages move: it is made from the name of the server's log.
 """
@@ -19,12 +19,12 @@ from arena.queries.log_rows import head_row
 from arena.queries.source import LARGEST_PAGE, DataSource
 from arena.store.base.errors import Refused
 from arena.store.base.rows import BotEventKind, BotEventRow, MatchRow, MatchState, PastLadder
+from arena.store.ladder.seasons import id_of
 from arena.web.answers.addresses import own_addresses
-from arena.web.answers.responses import conditional, fragment
-from arena.web.pages.asked import game_asked
+from arena.web.answers.responses import conditional, fragment, ladder_title
+from arena.web.pages.asked import AskedLadder, ladder_asked
 from arena.web.pages.bots import present_name
 from arena.web.reading.reader import Missing
-from engine.registry import GAMES
 
 ENTRIES: Final = 50
 """Maximum number of matches, and of decisions, in a feed."""
@@ -83,8 +83,7 @@ def _renamed(source: DataSource) -> list[BotEventRow]:
 
 def _match(row: MatchRow, bot: str) -> Entry:
     own = " and ".join(f"{row.seats[seat].place}." for seat in row.seats_of(bot))
-    game = GAMES[row.game].title if row.game in GAMES else row.game
-    title = f"{bot}: {own} of {len(row.seats)}, {game}" + (", void" if row.voided else "")
+    title = f"{bot}: {own} of {len(row.seats)}, {ladder_title(row)}" + (", void" if row.voided else "")
     places = sorted(row.seats, key=lambda seat: seat.place or 0)
     summary = ", ".join(f"{seat.place}. {seat.bot} {seat.score}" for seat in places)
     path = f"/matches/{row.match_id}"
@@ -93,28 +92,32 @@ def _match(row: MatchRow, bot: str) -> Entry:
 
 async def of_ladder(request: Request) -> Response:
     """Send the last ladder of each of the last days. Raises: Missing."""
-    game = game_asked(request)
+    asked = await ladder_asked(request)
 
     def query(source: DataSource) -> list[PastLadder]:
         found: list[PastLadder] = []
         at = datetime.now(UTC)
-        while len(found) < DAYS and (ladder := source.past_ladder(game, at)).published is not None:
+        while len(found) < DAYS:
+            ladder = source.past_ladder(asked.game, at, asked.ladder, asked.season)
+            if ladder.published is None:
+                break
             found.append(ladder)
             at = ladder.published.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(microseconds=1)
         return found
 
-    ladders = await request.app.state.fresh.read(("ladder feed", game), query, AGE)
-    title, path = f"Ladder of {GAMES[game].title}", f"/ladder/{game}"
-    entries = [_ladder(ladder, title, path) for ladder in ladders]
-    return await _feed(request, title, path[1:], path, entries, NEVER)
+    ladders = await request.app.state.fresh.read(("ladder feed", *asked[1:3]), query, AGE)
+    title, key = f"Ladder of {ladder_title(asked)}", f"ladder/{id_of(asked.ladder, asked.season)}"
+    entries = [_ladder(ladder, title, key, asked) for ladder in ladders]
+    return await _feed(request, title, key, asked.path, entries, NEVER)
 
 
-def _ladder(ladder: PastLadder, title: str, path: str) -> Entry:
+def _ladder(ladder: PastLadder, title: str, key: str, asked: AskedLadder) -> Entry:
     assert ladder.published is not None, "the query ends there"
     at = ladder.published.astimezone(UTC)
     first = [f"{row.rank}. {row.bot} {row.rating:.0f}" for row in ladder.standings[:FIRST]]
-    named = f"{path}?at={quote(at.replace(tzinfo=None).isoformat())}"
-    return Entry(f"{path[1:]}/{at:%Y-%m-%d}", f"{title}, {at:%Y-%m-%d}", at, named, ", ".join(first))
+    season = f"&season={asked.season}" if asked.season > 1 else ""
+    named = f"{asked.path}?at={quote(at.replace(tzinfo=None).isoformat())}{season}"
+    return Entry(f"{key}/{at:%Y-%m-%d}", f"{title}, {at:%Y-%m-%d}", at, named, ", ".join(first))
 
 
 async def of_decisions(request: Request) -> Response:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STALE: Final = timedelta(minutes=10)
 """Minimum age at which a result that is missing in the fitted ladder counts as a fault."""
 LOOKED_AT: Final = 20
-"""Number of a game's newest matches that are checked."""
+"""Number of a ladder's newest matches that are checked."""
 KEPT: Final = 1.0
 """Seconds for which the troubles found are cached, so that frequent requests cost nothing."""
 PAGE_METRICS: Final[Mapping[str, str]] = {
@@ -46,7 +46,7 @@ class SourceHealth:
         self._reader = reader
         self._now = now
         self._behind: dict[str, tuple[datetime | None, datetime]] = {}
-        """For each game, when its ladder was published, and when the oldest match known to be missing from it ended."""
+        """For each ladder, when it was published, and when the oldest match known to be missing from it ended."""
         self._cache = TtlCache()
 
     async def troubles(self) -> list[str]:
@@ -61,19 +61,19 @@ class SourceHealth:
 
     def _query(self, source: DataSource) -> list[str]:
         found = []
-        for game in source.games():
-            ladder = source.ladder(game)
+        for each in source.ladders():
+            ladder = source.ladder(ladder=each.name)
             if ladder.not_fitted_since is not None:
                 since = f"{ladder.not_fitted_since:%Y-%m-%dT%H:%M:%SZ}"
-                found.append(f"the ladder of {game} is not fitted since {since}: {ladder.not_fitted_reason}")
-            elif self.stale(ladder, source.matches(game=game, limit=LOOKED_AT)):
-                found.append(f"the ladder of {game} lacks results that are older than {STALE}")
+                found.append(f"the ladder of {each.name} is not fitted since {since}: {ladder.not_fitted_reason}")
+            elif self.stale(ladder, source.matches(ladder=each.name, limit=LOOKED_AT)):
+                found.append(f"the ladder of {each.name} lacks results that are older than {STALE}")
         return found
 
     def stale(self, ladder: LadderRows, newest: tuple[MatchRow, ...]) -> bool:
-        """Return whether a ladder still lacks old results. `newest`: the newest matches of its game.
+        """Return whether a ladder still lacks old results. `newest`: its newest matches.
 
-        In a busy game, all of the newest matches have just ended, so missing results found earlier count as well.
+        On a busy ladder, all of the newest matches have just ended, so missing results found earlier count as well.
         """
         published = ladder.published
         missing = [
@@ -85,11 +85,12 @@ class SourceHealth:
             and row.ended is not None
             and (published is None or row.ended > published)
         ]
-        known = self._behind.pop(ladder.game, None)
+        name = ladder.ladder or ladder.game
+        known = self._behind.pop(name, None)
         if not missing:
             return False
         oldest = min([*missing, *([known[1]] if known is not None and known[0] == published else [])])
-        self._behind[ladder.game] = published, oldest
+        self._behind[name] = published, oldest
         return self._now() - oldest > STALE
 
 

@@ -17,18 +17,20 @@ from arena.queries.source import DataSource
 from arena.replay.render.show import ShowError, in_plain_text, part_name, show_step, step_words, table_scene
 from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course, legal_actions
+from arena.store.base.errors import NoSuchLadder
 from arena.store.base.rows import MatchRow, MatchState, microseconds
-from arena.store.matches.search import SEARCHED, MatchFilter
+from arena.store.matches.search import SEARCHED, MatchFilter, MatchPage
 from arena.web.answers.responses import fragment, packed, page, replay_download
-from arena.web.pages.asked import instant_asked, known_game, number_asked
+from arena.web.pages.asked import instant_asked, known_game, ladders_listed, number_asked
 from arena.web.reading.reader import Busy, Missing, NotShown
 from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.reading.reviews import Review, TooManyReviews
+from arena.web.requests.numbers import MOST_SEASONS
 from trio_grpc.limits.connection_limits import origin_of
 
 LISTED: Final = 50
 STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}
-NAMES: Final = ("game", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
+NAMES: Final = ("game", "ladder", "season", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
 """Names of the filters, in their order in an address."""
 SCORES_WIDTH: Final = 1000
 SCORES_HEIGHT: Final = 100
@@ -242,7 +244,18 @@ def _cost(choice: Mapping[str, Any] | None) -> str:
 async def matches(request: Request) -> Response:
     """List matches, newest first."""
     wanted, before = _wanted(request), number_asked(request, "before")
-    found = await request.app.state.reader.read(lambda source: source.search(wanted, LISTED, before))
+    ladder, season = request.query_params.get("ladder", ""), number_asked(request, "season", MOST_SEASONS) or 0
+    listed = await ladders_listed(request)
+
+    def query(source: DataSource) -> MatchPage:
+        try:
+            return source.search(wanted, LISTED, before, ladder, season)
+        except NoSuchLadder:
+            if ladder not in [each.name for each in listed]:
+                raise
+            return MatchPage((), None)  # the server plays it, and the directory has no match of it yet
+
+    found = await request.app.state.reader.read(query)
     typed = {name: request.query_params.get(name, "") for name in NAMES}
     kept = {name: value for name, value in typed.items() if value}
     return page(
@@ -250,6 +263,7 @@ async def matches(request: Request) -> Response:
         "matches.html",
         matches=found.matches,
         typed=typed,
+        ladders=listed if any(each.name != each.game or len(each.seasons) > 1 for each in listed) else (),
         states=STATES,
         filtered=bool(kept),
         searched=SEARCHED,

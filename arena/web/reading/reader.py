@@ -100,10 +100,14 @@ class TableLadders:
         self._turn = anyio.Lock()
         """Lock that makes requests wait for another fit without occupying threads that other pages need."""
 
-    async def ladder(self, game: str, seats: int) -> LadderRows:
+    async def ladder(self, game: str, ladder: str, season: int, seats: int) -> LadderRows:
         """Return a ladder that is at most a minute old.
 
-        Raises: Missing: the game has no such table.
+        Raises: Missing: the game has no such table, or there is no such ladder.
         """
+
+        def query(source: DataSource) -> LadderRows:
+            return source.ladder(game, seats, ladder, season)
+
         async with self._turn:
-            return await self._fresh.read((game, seats), lambda source: source.ladder(game, seats), TABLE_LADDER)
+            return await self._fresh.read((ladder or game, season, seats), query, TABLE_LADDER)

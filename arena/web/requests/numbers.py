@@ -8,6 +8,8 @@ from starlette.convertors import Convertor
 
 from arena.web.reading.reader import Missing
 
+MOST_SEASONS: Final = 1_000_000
+"""Largest number of a season that an address may name."""
 SHOWN: Final = 40
 """Maximum number of characters of an invalid number that an error response quotes."""
 

@@ -297,7 +297,7 @@ event_matches = Table(
     Column("number", Int, nullable=False, comment="number of the table, from 0 for each event"),
     Index(None, "event_id", "number"),
 )
-"""Matches of events. The last match of a table counts: one without a result is played again."""
+"""Matches of events. The first match of a table with a result counts: one without a result is played again."""
 
 ratings = Table(
     "ratings",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import trio
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from arena.replay.header import MatchKind, OfferOutcome
 from arena.scheduling.event.course import race_document
@@ -27,6 +27,7 @@ from tests.server.server_rig import GAME, Bot, Hall, HouseBot, MemoryStore, repl
 
 pytestmark = pytest.mark.virtual_clock
 
+T = TypeVar("T")
 HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
 SOON = 30 * 1_000_000
 NAMES = ("ann", "bob", "cleo", "dora", "emil")
@@ -181,6 +182,34 @@ async def test_a_table_without_a_result_is_played_again_with_the_same_seats(hall
         assert in_order(store, event)["matches"] == 10
         again = [[seat.bot for seat in row.seats] for row in event_matches(store)][2:4]
         assert sorted(again) == sorted(seats)
+
+
+class SlowStore(MemoryStore):
+    """A store whose answers are some time old when they arrive, and which takes a different time for each write."""
+
+    writes = 0
+
+    async def write(self, job: Callable[[Connection], T]) -> T:
+        self.writes += 1
+        await trio.sleep(0.003 * (self.writes % 5))
+        return await super().write(job)
+
+    async def read(self, job: Callable[[Connection], T]) -> T:
+        found = self.now(job)
+        await trio.sleep(0.02)
+        return found
+
+
+async def test_a_slow_answer_of_the_store_doubles_no_table(nursery: trio.Nursery) -> None:
+    store = SlowStore()
+    hall, bots = Hall(store, nursery), bots_of(store)
+    async with hall.open(house_bots=HOUSE, house=True) as arena:
+        await here(hall, *bots)
+        await arena.events.create(plan(), NAMES)
+        await arena.events.start("friday")
+        event = await over(store)
+        assert in_order(store, event)["matches"] == 10
+        assert len(event_matches(store)) == 10
 
 
 async def test_who_is_gone_for_two_rounds_is_out_and_the_house_plays_for_the_silent(

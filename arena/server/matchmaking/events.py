@@ -103,7 +103,11 @@ class Events:
         self._announce = announce
         async with trio.open_nursery() as self._nursery:
             for event in await self._stored(contests.list_events):
-                if not event.over:
+                if event.over:
+                    continue
+                if self._config.processes > 1:
+                    log.error("event waits", name=event.plan.name, error="a server with several processes holds none")
+                else:
                     self._hold(event.plan.name, after_restart=True)
             await trio.sleep_forever()
 
@@ -251,6 +255,8 @@ class Events:
             course.end_round(used)
             for bot_id in held.reserving - {*course.still_in}:
                 self._reserve(held, bot_id, False)
+            for bot_id in course.still_in:
+                self._reserve(held, bot_id, True)
             present = () if course.race.over else await self._roll(event, course, patience)
             roll = EventRoll(course.rounds, present, used)
             await self._stored(partial(contests.call_roll, event=event, roll=roll, at=now_us()), writes=True)
@@ -279,7 +285,7 @@ class Events:
     async def _play_tables(self, event: StoredEvent, course: EventCourse, held: HeldEvent) -> None:
         """Seat the open tables and wait until each has a match with a result."""
         while course.open_tables:
-            held.changed = trio.Event()
+            held.changed, seating = trio.Event(), {*held.seating}
             first = min(table.number for table in course.open_tables)
             found = await self._stored(partial(contests.tables, event_id=event.id, first=first))
             playing = {each.number for each in found if each.state is MatchState.PLAYING}
@@ -293,7 +299,7 @@ class Events:
                     for bot_id in course.seated(table):
                         if bot_id is not None and (player := self._players.get(bot_id)) is not None:
                             self._reserve(held, bot_id, player.busy == 0)
-                elif table.number not in held.seating and not self._stopping:
+                elif table.number not in seating | held.seating and not self._stopping:  # what was read may be stale
                     held.seating.add(table.number)
                     assert self._nursery is not None, "`run` holds the events"
                     self._nursery.start_soon(self._seat, event, course, held, table)

@@ -104,7 +104,7 @@ class EventRoll(NamedTuple):
 
 
 class TableMatch(NamedTuple):
-    """The last match of a table."""
+    """The match of a table: the first one with a result, or without any the last one."""
 
     number: int
     """The number of the table."""
@@ -259,17 +259,22 @@ def course(connection: Connection, event: StoredEvent) -> EventCourse:
 
 
 def tables(connection: Connection, event_id: int, first: int = 0) -> tuple[TableMatch, ...]:
-    """Return the last match of each table from number `first` on for which a match has begun."""
-    last = select(func.max(_OF_EVENT.match_id)).where(_OF_EVENT.event_id == event_id, _OF_EVENT.number >= first)
+    """Return the match of each table from number `first` on for which a match has begun: the first one with a result,
+    or without any the last one.
+    """
     query = (
         select(_OF_EVENT.number, _MATCHES.id, _MATCHES.state)
         .join_from(schema.event_matches, schema.matches)
-        .where(_MATCHES.id.in_(last.group_by(_OF_EVENT.number)))
-        .order_by(_OF_EVENT.number)
+        .where(_OF_EVENT.event_id == event_id, _OF_EVENT.number >= first)
+        .order_by(_OF_EVENT.number, _MATCHES.id)
     )
+    found: dict[int, tuple[int, MatchState]] = {}
+    for number, match_id, state in connection.execute(query).all():
+        if number not in found or found[number][1] is not MatchState.FINISHED:
+            found[number] = match_id, MatchState(state)
     return tuple(
-        TableMatch(number, match_id, MatchState(state), _played(connection, match_id, MatchState(state)))
-        for number, match_id, state in connection.execute(query).all()
+        TableMatch(number, match_id, state, _played(connection, match_id, state))
+        for number, (match_id, state) in found.items()
     )
 
 

@@ -58,15 +58,19 @@ def test_help_fits_a_hundred_columns(words: tuple[str, ...]) -> None:
     assert [line for line in shown(*words, "--help").splitlines() if len(line) > 100] == []
 
 
-@pytest.mark.parametrize("words", ALL, ids=" ".join)
-def test_every_option_is_explained(words: tuple[str, ...]) -> None:
+def command_of(words: tuple[str, ...]) -> click.Command:
     command: click.Command = main
     for word in words:
         assert isinstance(command, click.Group)
         found = command.get_command(click.Context(command), word)
         assert found is not None
         command = found
-    for option in command.params:
+    return command
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_every_option_is_explained(words: tuple[str, ...]) -> None:
+    for option in command_of(words).params:
         if isinstance(option, click.Option):
             assert option.help, option.name
 
@@ -207,13 +211,7 @@ def test_no_message_shows_the_number_of_a_system_error() -> None:
 
 def options_of(words: tuple[str, ...]) -> set[str]:
     """Return every option of a verb."""
-    command: click.Command = main
-    for word in words:
-        assert isinstance(command, click.Group)
-        found = command.get_command(click.Context(command), word)
-        assert found is not None
-        command = found
-    return {option for parameter in command.params for option in parameter.opts}
+    return {option for parameter in command_of(words).params for option in parameter.opts}
 
 
 def test_the_verbs_without_json_print_no_table_or_draw_one() -> None:

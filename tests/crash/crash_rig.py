@@ -232,6 +232,13 @@ class Trial:
         for notes in self.notes.values():
             until(lambda notes=notes: notes.path.exists() and notes.read().asked, "every bot to play")  # type: ignore[misc]
 
+    def begin(self) -> None:
+        """Start a server and the bots, and wait until all play."""
+        self.start()
+        assert self.listens(), self.last_words
+        self.come()
+        self.play()
+
     def progress(self, results: int) -> None:
         """Wait until the bots have got a number of further results."""
         goal = self.results() + results

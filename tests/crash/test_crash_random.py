@@ -12,10 +12,7 @@ from tests.crash.crash_rig import Trial, seed, trial
 
 def run(directory: Path, kills: int, capacity: int = 4, thinks: float = 0.02, *, search: bool = False) -> None:
     with trial(directory, seed(), capacity=capacity, thinks=thinks, search=search) as it:
-        it.start()
-        assert it.listens(), it.last_words
-        it.come()
-        it.play()
+        it.begin()
         it.kill()
         while it.kills < kills:
             it.start()

@@ -21,10 +21,7 @@ NOT_STORED = "result not stored yet"
 @contextmanager
 def playing(directory: Path, data: Path | None = None) -> Iterator[Trial]:
     with trial(directory, seed(), bots=4, capacity=4, data=data) as it:
-        it.start()
-        assert it.listens(), it.last_words
-        it.come()
-        it.play()
+        it.begin()
         it.progress(5)
         yield it
 

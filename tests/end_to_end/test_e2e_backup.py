@@ -78,20 +78,14 @@ def test_a_backup_is_whole_or_refused_whoever_is_killed(tmp_path: Path, kills: i
     backups = tmp_path / "backups"
     backups.mkdir()
     with trial(tmp_path, seed(), bots=3, capacity=2) as it:
-        it.start()
-        assert it.listens(), it.last_words
-        it.come()
-        it.play()
+        it.begin()
         assert run(it, backups, kills) >= kills // 2, "a server's death costs no backup"
 
 
 def test_a_backup_of_a_playing_server_goes_on_where_it_was(tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     with trial(tmp_path, seed(), bots=3, capacity=4) as it:
-        it.start()
-        assert it.listens(), it.last_words
-        it.come()
-        it.play()
+        it.begin()
         it.progress(3)
         assert '"running": 0' not in shown("backup", backup, "--data", it.data, "--json")
         assert arena("backup", backup, "--data", it.data).exit_code == 1

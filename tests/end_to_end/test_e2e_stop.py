@@ -114,6 +114,16 @@ def _largest_file(arena: Server, size: int) -> None:
     resource.prlimit(arena.writer_process, resource.RLIMIT_FSIZE, (size, hard))
 
 
+def _costs_no_result(arena: Server, crowd: Crowd) -> None:
+    """Stop a server; every result must be stored that its bots got."""
+    arena.signal(signal.SIGTERM)
+    assert arena.ended() == 0
+    told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
+    found = audit(arena.data)
+    assert found.playing == []
+    assert told == {match.match_id for match in found.finished}
+
+
 def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
     with server(tmp_path / "data", "--drain", "120") as arena, Crowd(arena.address) as crowd:
         all_playing(crowd, 4)
@@ -128,30 +138,23 @@ def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
         assert (ann.end, bob.end) == (None, None), "the bots stay connected"
         _largest_file(arena, resource.RLIM_INFINITY)
         until(lambda: len(ann.reports) > known, "results to be stored")
-        arena.signal(signal.SIGTERM)
-        assert arena.ended() == 0
-        told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
-    found = audit(arena.data)
-    assert found.playing == []
-    assert told == {match.match_id for match in found.finished}
+        _costs_no_result(arena, crowd)
 
 
 def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
-    with small_disk(tmp_path, "1m") as disk:
-        with server(disk / "data", "--drain", "120", log=tmp_path / "log") as arena, Crowd(arena.address) as crowd:
-            all_playing(crowd, 4)
-            ann = crowd.bots[0]
-            until(lambda: "no room left on the disk" in arena.log, "the disk to be full")
-            known = len(ann.reports)
-            assert ann.end is None
-            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-            until(lambda: len(ann.reports) > known, "results to be stored")
-            arena.signal(signal.SIGTERM)
-            assert arena.ended() == 0
-            told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
-        found = audit(arena.data)
-        assert found.playing == []
-        assert told == {match.match_id for match in found.finished}
+    with (
+        small_disk(tmp_path, "1m") as disk,
+        server(disk / "data", "--drain", "120", log=tmp_path / "log") as arena,
+        Crowd(arena.address) as crowd,
+    ):
+        all_playing(crowd, 4)
+        ann = crowd.bots[0]
+        until(lambda: "no room left on the disk" in arena.log, "the disk to be full")
+        known = len(ann.reports)
+        assert ann.end is None
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        until(lambda: len(ann.reports) > known, "results to be stored")
+        _costs_no_result(arena, crowd)
 
 
 def test_a_killed_server_says_on_a_full_disk_that_nothing_is_lost_and_what_to_do(tmp_path: Path) -> None:

@@ -202,16 +202,6 @@ async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_mat
     assert fault["match_id"] == unlucky
 
 
-async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(hall: Hall, ann: Bot) -> None:
-    ann.hello = ann.hello._replace(games=("bridge", "whist"))
-    async with hall.open() as arena:
-        await ann.attend(arena)
-        assert len(arena.players) == 0
-    assert isinstance(ann.end, Closed)
-    assert ann.end.reason is Reason.NO_SUCH_GAME
-    assert str(ann.end) == "this server plays counting; the bot asked for bridge, whist"
-
-
 async def test_a_silent_bot_is_forced_by_time_suspended_and_plays_on_after_ready(
     hall: Hall, ann: Bot, bob: Bot
 ) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from time import thread_time
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import trio
@@ -31,6 +31,7 @@ from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.search import SearchWorker
 from tests.match.counting import CountingGame
+from tests.server.pace_rig import Played
 from tests.server.server_rig import CODEC, GAME, POLICY, QUICK, Line, config, house_players, ladder, turns
 
 pytestmark = pytest.mark.virtual_clock
@@ -44,17 +45,6 @@ class Whist(CountingGame):
     """Another game."""
 
     name = "whist"
-
-
-class Played(NamedTuple):
-    """A finished match."""
-
-    players: Sequence[Player]
-    ladder_id: str
-    last_match: LastMatch
-    owed: OwedTime
-    tells_paces: Sequence[bool]
-    kind: MatchKind = MatchKind.RATED
 
 
 class Rig:

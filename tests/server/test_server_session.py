@@ -225,13 +225,18 @@ async def test_a_question_that_the_bot_has_is_not_put_to_it_twice(rig: Rig) -> N
     assert again == (first[0] + 5, 1), "its clock starts anew"
 
 
-async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig) -> None:
+async def beaten(rig: Rig, seconds: float) -> None:
+    """Have a heartbeat answered after a number of seconds."""
     rig.session.beat(trio.current_time())
     message = await rig.sent()
     assert message is not None
     assert message.heartbeat is not None
-    await trio.sleep(0.25)
+    await trio.sleep(seconds)
     rig.session.beaten(trio.current_time(), message.heartbeat)
+
+
+async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig) -> None:
+    await beaten(rig, 0.25)
     assert rig.session.round_trip == pytest.approx(0.25, abs=1e-5)
 
 
@@ -239,14 +244,9 @@ async def test_the_table_is_told_the_shortest_round_trip(rig: Rig) -> None:
     """Heartbeats come late, decisions are answered sooner, and the bot's system is nearer still."""
     one = Asking(1)
     for decision, (late, thought) in enumerate(((0.3, 0.2), (0.3, 0.1), (0.3, 0.15)), 1):
-        rig.session.beat(trio.current_time())
-        message = await rig.sent()
-        assert message is not None
-        assert message.heartbeat is not None
-        await trio.sleep(late)
         if decision == 3:
             rig.line.acknowledged = 0.002
-        rig.session.beaten(trio.current_time(), message.heartbeat)
+        await beaten(rig, late)
         one.ask(rig.session, decision)
         await rig.sent()
         await trio.sleep(thought)
@@ -255,12 +255,7 @@ async def test_the_table_is_told_the_shortest_round_trip(rig: Rig) -> None:
 
 
 async def test_a_question_that_is_taken_back_tells_no_round_trip(rig: Rig) -> None:
-    rig.session.beat(trio.current_time())
-    message = await rig.sent()
-    assert message is not None
-    assert message.heartbeat is not None
-    await trio.sleep(0.25)
-    rig.session.beaten(trio.current_time(), message.heartbeat)
+    await beaten(rig, 0.25)
     Asking(1).ask(rig.session, 1)
     await rig.sent()
     rig.session.withdraw(1, 1)

@@ -8,7 +8,6 @@ from typing import Final
 
 import pytest
 
-from tests.trio_grpc.loaded_server import LoadedServer
 from tests.trio_grpc.raw_http2 import (
     ACK,
     CHECK,
@@ -17,7 +16,6 @@ from tests.trio_grpc.raw_http2 import (
     END_STREAM,
     MAX_WINDOW,
     PADDED,
-    PREFACE,
     PRIORITY,
     Kind,
     RawConnection,
@@ -246,12 +244,6 @@ def test_the_largest_stream_number_is_a_stream(connection: RawConnection) -> Non
     assert connection.outcome(MAX_WINDOW).status == 0
 
 
-def test_settings_are_acknowledged(connection: RawConnection) -> None:
-    connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=1 << 20)))
-    connection.until(lambda: connection.acknowledged == 2)
-    assert connection.acknowledged == 2
-
-
 def test_headers_may_come_in_pieces_with_padding_and_priority(connection: RawConnection) -> None:
     block = connection.block(CHECK)
     priority = struct.pack(">IB", 0, 255)
@@ -260,16 +252,6 @@ def test_headers_may_come_in_pieces_with_padding_and_priority(connection: RawCon
         connection.send(frame(Kind.CONTINUATION, 0, 1, block[at : at + 1]))
     connection.send(frame(Kind.CONTINUATION, END_HEADERS, 1, block[-1:]), frame(Kind.DATA, END_STREAM, 1, EMPTY))
     assert connection.outcome(1).status == 0
-
-
-def test_bytes_may_come_one_at_a_time(loaded_server: LoadedServer) -> None:
-    with RawConnection(loaded_server.address, preamble=b"") as connection:
-        text = PREFACE + frame(Kind.SETTINGS) + connection.opening(1) + frame(Kind.DATA, END_STREAM, 1, EMPTY) + PING
-        for at in range(len(text)):
-            connection.send(text[at : at + 1])
-        assert connection.outcome(1).status == 0
-        connection.until(lambda: connection.pongs)
-        assert connection.pongs
 
 
 def test_calls_open_at_a_goaway_of_the_peer_are_answered(connection: RawConnection) -> None:

@@ -1,16 +1,14 @@
-"""The house bots, which fill tables and anchor the ladder, and the questions that a server asks them.
+"""The house bots, which fill tables and anchor the ladder.
 
-A decision depends only on the view and the random bytes given. A server's workers answer a list of questions with a
-list of answers in the same order. Any other message is a `BaselineRequest` or its `BaselineResult`.
+A decision depends only on the view and the random bytes given.
 """
 
 from __future__ import annotations
 
 import copyreg
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 from arena.house import nullern, sixth_sense
 from arena.house.random_bot import RandomBot
@@ -116,22 +114,3 @@ They replay deals for the luck column. Messages to workers name a bot by its ind
 
 CHOOSERS: Final[tuple[HouseBot, ...]] = (*THINKERS, *SEARCH_BOTS.values())
 """House bots for which worker processes choose, by index: `THINKERS` first."""
-
-Question: TypeAlias = tuple[int, SeatView, Sequence[int], bytes]
-"""Index of the bot in `CHOOSERS`, view, legal actions, and 32 random bytes."""
-Answer: TypeAlias = int | str
-"""The action chosen, or the text of the bot's error."""
-
-
-def answer(bot: HouseBot, view: SeatView, legal: Sequence[int], chance: bytes) -> Answer:
-    """Let a bot choose. An exception of the bot or an illegal action is returned as text; nothing is raised."""
-    try:
-        action = bot.decide(view, legal, chance)
-    except Exception:  # noqa: BLE001 - the server logs it and chooses instead
-        return traceback.format_exc()
-    return action if action in tuple(legal) else f"action {action} is not legal"
-
-
-def answers(questions: Sequence[Question]) -> list[Answer]:
-    """Answer a batch of questions, in order."""
-    return [answer(CHOOSERS[bot], view, legal, chance) for bot, view, legal, chance in questions]

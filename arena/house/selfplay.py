@@ -1,18 +1,40 @@
-"""Baselines: replays of the deals of a match with one house bot in every seat, which measure how
-good the cards were.
+"""Work that a server gives to its workers: questions to house bots, and baselines.
+
+A list of questions is answered by a list of answers in the same order. Any other message is a `BaselineRequest` or its
+`BaselineResult`. A baseline replays the deals of a match with one house bot in every seat, which measures how good the
+cards were.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from arena.house import THINKERS, HouseBot
+from arena.house import CHOOSERS, THINKERS, HouseBot
 from engine.deal import SeededDecks
-from engine.game import OVER, Game, Option
+from engine.game import OVER, Game, Option, SeatView
 from engine.registry import GAMES
+
+Question: TypeAlias = tuple[int, SeatView, Sequence[int], bytes]
+"""Index of the bot in `CHOOSERS`, view, legal actions, and 32 random bytes."""
+Answer: TypeAlias = int | str
+"""The action chosen, or the text of the bot's error."""
+
+
+def answer(bot: HouseBot, view: SeatView, legal: Sequence[int], chance: bytes) -> Answer:
+    """Let a bot choose. An exception of the bot or an illegal action is returned as text; nothing is raised."""
+    try:
+        action = bot.decide(view, legal, chance)
+    except Exception:  # noqa: BLE001 - the server logs it and chooses instead
+        return traceback.format_exc()
+    return action if action in tuple(legal) else f"action {action} is not legal"
+
+
+def answers(questions: Sequence[Question]) -> list[Answer]:
+    """Answer a batch of questions, in order."""
+    return [answer(CHOOSERS[bot], view, legal, chance) for bot, view, legal, chance in questions]
 
 
 def baseline(

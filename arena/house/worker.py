@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from arena.house import answers
-from arena.house.selfplay import BaselineRequest, course
+from arena.house.selfplay import BaselineRequest, answers, course
 from arena.processes.parent import Parent, connected
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from arena.house import HOUSE_BOTS, THINKERS, Question
-from arena.house.selfplay import baseline
+from arena.house import HOUSE_BOTS, THINKERS
+from arena.house.selfplay import Question, baseline
 from arena.match.effects import Ask
 from arena.processes import helper
 from arena.processes.frames import Frames, packed

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 import trio
 
-from arena.house import CHOOSERS, THINKERS, answer
-from arena.house.selfplay import BaselineRequest, BaselineResult, replays
+from arena.house import CHOOSERS, THINKERS
+from arena.house.selfplay import BaselineRequest, BaselineResult, answer, replays
 from arena.processes.helper import HelperFailed, helper, keep
 from arena.server.workers.search import SearchWorker
 from arena.server.workers.worker import FAILURES, LIMIT, MODULE, Errand, Thought, Worker
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from typing import Any
 
-    from arena.house import Answer, HouseBot, Question
+    from arena.house import HouseBot
+    from arena.house.selfplay import Answer, Question
     from arena.match.effects import Ask
     from arena.server.runtime.turns import Turns
     from engine.game import Game, Option

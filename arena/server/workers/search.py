@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from arena.house import Answer
+    from arena.house.selfplay import Answer
     from arena.server.runtime.turns import Turns
 
 YIELDING: Final = 5

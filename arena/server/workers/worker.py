@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arena.house import HouseBot, Question
-    from arena.house.selfplay import BaselineRequest, BaselineResult
+    from arena.house import HouseBot
+    from arena.house.selfplay import BaselineRequest, BaselineResult, Question
     from arena.match.effects import Ask
     from arena.processes.helper import Helper
 

@@ -48,6 +48,17 @@ def test_a_ladder_is_shown_by_its_name_and_its_season(data: Path) -> None:
     assert (named(past), past["digest"]) == ((GAME, "slow", 1), old["digest"])
 
 
+def test_ladders_are_listed_with_their_seasons(data: Path) -> None:
+    listed = document(data, "ladder", "list")["ladders"]
+    assert [(each["name"], each["game"], each["seats"]) for each in listed] == [
+        *((name, name, None) for name in GAMES),
+        ("slow", GAME, None),
+    ]
+    assert [(each["number"], each["events"], each["bots"]) for each in listed[-1]["seasons"]] == [(1, 2, 4), (2, 1, 3)]
+    lines = shown("ladder", "list", "--data", data).splitlines()
+    assert ["slow", GAME, "2", "3", "1"] in [line.strip("│ ").split() for line in lines]
+
+
 def test_what_is_told_of_a_bot_is_of_the_ladder(data: Path) -> None:
     [history] = document(data, "ladder", "--history", "bot-0", *OLD)["histories"]
     assert (named(history), [row["match"] for row in history["matches"]]) == ((GAME, "slow", 1), [2, 3])

@@ -27,7 +27,7 @@ from arena.cli.data_source import (
 )
 from arena.cli.ladder.rebuild import rebuild
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
-from arena.store.base.rows import LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+from arena.store.base.rows import LadderEntryRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,6 +157,27 @@ def command(
         print_json({"ladders": [*ladders.values()]})
     else:
         _print_ladders(ladders)
+
+
+@command.command("list", epilog="Example: arena ladder list --server 127.0.0.1:50051")
+@takes_source
+@json_rows(LadderEntryRow)
+def list_ladders(place: DataPlace, as_json: bool) -> None:
+    """List the ladders with their seasons; a server also has their clocks and who may play.
+
+    \b
+    JSON: {"ladders": [LadderEntryRow]}
+    What only a running server knows (seats and all after it) is null with --data, which
+    lists only default ladders and those with a match. The last season is the current one.
+    """
+    with place.open() as source:
+        rows = source.ladders()
+    if as_json:
+        print_json({"ladders": rows})
+        return
+    from arena.cli.terminal.tables import ladders_table
+
+    screen().print(ladders_table("Ladders", rows))
 
 
 @command.command(epilog='Example: arena ladder void 4711 --reason "the deal was known" --data ./arena-data')

@@ -12,7 +12,16 @@ from rich.text import Text
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.queries.figures import is_house
 from arena.replay.header import MatchKind
-from arena.store.base.rows import BotEventRow, BotRow, InvitationRow, LadderRow, MatchRow, MatchState, SeatRow
+from arena.store.base.rows import (
+    BotEventRow,
+    BotRow,
+    InvitationRow,
+    LadderEntryRow,
+    LadderRow,
+    MatchRow,
+    MatchState,
+    SeatRow,
+)
 
 ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 
@@ -51,6 +60,27 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
     left_out_first = ("Took", "Began", "Game", "Ladder")
     stacked = FittedTable(title, [*before, *stack, *state], left_out_first)
     return FittedTable(title, [*before, *places, *state], left_out_first, stacked)
+
+
+def ladders_table(title: str, rows: Sequence[LadderEntryRow]) -> RenderableType:
+    """Draw ladders, with the field and the results of the current season, and with their terms if a server has them."""
+    seasons = [row.seasons[-1] for row in rows]
+    columns = [
+        TableColumn("Ladder", [Text(row.name, "bold") for row in rows], "left", folds=True),
+        TableColumn("Game", [Text(row.game) for row in rows], "left"),
+        TableColumn("Season", [Text(str(season.number)) for season in seasons]),
+        TableColumn("Bots", [Text(str(season.bots)) for season in seasons]),
+        TableColumn("Results", [Text(str(season.events)) for season in seasons]),
+    ]
+    if any(row.access is not None for row in rows):
+        seats = [", ".join(map(str, row.seats or ())) for row in rows]
+        columns += [
+            TableColumn("Seats", [Text(text) for text in seats], "left"),
+            TableColumn("Clock", [Text(_seconds(row.soft_limit_ms)) for row in rows]),
+            TableColumn("Reserve", [Text(_seconds(row.bank_ms)) for row in rows]),
+            TableColumn("Entry", [Text("" if row.access is None else row.access.value) for row in rows], "left"),
+        ]
+    return FittedTable(title, columns, ("Reserve", "Seats", "Results", "Bots", "Season"))
 
 
 def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> RenderableType:
@@ -141,6 +171,10 @@ def _ladder(row: MatchRow) -> str:
 
 def _took(row: MatchRow) -> str:
     return "" if row.ended is None else _span((row.ended - row.started).total_seconds())
+
+
+def _seconds(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else f"{milliseconds / 1000:g} s"
 
 
 def _milliseconds(amount: float | None) -> str:

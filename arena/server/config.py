@@ -69,7 +69,8 @@ class LadderTable:
         default="open",
         metadata={
             "help": 'The bots that may play on it: `"open"` for all, `"invited"` for those with an invitation to it, '
-            'or a list of owners, such as `["ann", "bob"]`. By default open.'
+            'or a list of owners, such as `["ann", "bob"]`, which protects only with registration = "invited". By '
+            "default open."
         },
     )
     policy: Mapping[str, int] = field(

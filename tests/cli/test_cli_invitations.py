@@ -124,14 +124,14 @@ def test_a_bot_that_may_not_play_on_a_ladder_ends_with_the_remedy(room: Played, 
     )
     assert ended.returncode == 3
     assert "stranger may not enter the ladder class: it is by invitation" in ended.stderr
-    assert "`arena bots join class CODE`" in ended.stderr
+    assert "`arena-bot join stranger class CODE`" in ended.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         ((), "say for whom: --owner NAME, or --owner-prefix TEXT with --count N"),
-        (("--owner", "ann", "--owner-prefix", "class-", "--count", 2), "say for whom"),
+        (("--owner", "ann", "--owner-prefix", "class-", "--count", 2), "--owner is for one invitation"),
         (("--owner", "ann", "--count", 2), "say for whom"),
         (("--owner-prefix", "class-"), "say for whom"),
         (("--owner-prefix", "class-", "--count", 0), "0 is not in the range 1<=x<=1000"),

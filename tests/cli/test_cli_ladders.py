@@ -68,7 +68,10 @@ def test_what_is_told_of_a_bot_is_of_the_ladder(data: Path) -> None:
     assert flags == {"game": GAME, "ladder": "slow", "season": 2, "flags": []}
     [profile] = document(data, "bots", "show", "bot-0", *OLD)["games"]
     assert (named(profile), profile["matches"]) == ((GAME, "slow", 1), 2)
-    assert [named(each) for each in document(data, "bots", "show", "bot-0")["games"]] == [(GAME, None, None)]
+    assert [named(each) for each in document(data, "bots", "show", "bot-0")["games"]] == [
+        (GAME, None, None),
+        (GAME, "slow", 2),
+    ], "on each ladder where it has played"
     found = document(data, "bots", "opponents", "bot-3", *OLD)
     assert (named(found), {row["matches"] for row in found["opponents"]}) == ((GAME, "slow", 1), {2})
     assert document(data, "bots", "opponents", "bot-3", *NEW)["opponents"] == []

@@ -49,7 +49,7 @@ def test_the_page_s_commands_make_the_evening_of_a_class(tmp_path: Path) -> None
     text = section("A class, one evening")
     blocks = [block.strip().splitlines() for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)]
     [[invite], [bot], [invitations, revoke], [reset, first, current]] = blocks
-    (join,) = re.findall(r"`(arena bots join [^`]+)`", text)
+    (join,) = re.findall(r"`(arena-bot join [^`]+)`", text)
     (tmp_path / "arena.toml").write_text(f"house = false\nhouse_workers = 0\n{ladders}")
 
     with server(tmp_path / "data", "--config", str(tmp_path / "arena.toml")) as arena:
@@ -57,8 +57,11 @@ def test_the_page_s_commands_make_the_evening_of_a_class(tmp_path: Path) -> None
         assert [row["owner"] for row in made] == [f"class-{number}" for number in range(1, MANY + 1)]
         codes = [row["invitation"] for row in made]
         (tmp_path / "dora.token").write_text(register(arena.address, "dora"))
-        joining = join.replace("CODE", codes[3]).replace("FILE", str(tmp_path / "dora.token"))
-        run(joining, arena, "--server", arena.address)
+        joining = shlex.split(join.replace("NAME", "dora").replace("CODE", codes[3]))[1:]
+        where = ("--server", arena.address, "--token-file", str(tmp_path / "dora.token"))
+        with program("-m", "arena_client", *joining, *where) as entering:
+            words, _ = entering.communicate(timeout=PATIENCE)
+            assert entering.returncode == 0, words
         play(bot, arena, tmp_path, dict(zip(PUPILS, codes, strict=False)))
 
         run(revoke, arena)

@@ -79,7 +79,7 @@ async def test_a_bot_plays_on_a_closed_ladder_only_with_a_right(autojump_clock: 
             bot = await come(row, *ladders)
             assert isinstance(bot.end, Closed)
             assert (bot.end.reason, why in str(bot.end)) == (Reason.ENTRY_REFUSED, True)
-        assert "`arena bots join class CODE`" in str((await come(bob, "class")).end)
+        assert "`arena-bot join bob class CODE`" in str((await come(bob, "class")).end)
         [(_, code), (_, other)] = await arena.accounts.invite(NewInvitations(prefix="class-", count=2, ladder="class"))
         await arena.accounts.join(bob, "class", code)
         new = (await arena.accounts.register("new", "", other, by_invitation=False)).bot

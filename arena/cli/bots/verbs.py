@@ -74,7 +74,9 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
 )
 @click.option("--ladder", metavar="NAME", default="", help="The ladder that the bot can enter with it.")
 @click.option("--expires", metavar="TIME", callback=time_span, help="Its validity, such as 12h, 14d or 8w.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print a line OWNER,CODE for each, below a header.")
+@click.option(
+    "--csv", "as_csv", is_flag=True, help="Print a line OWNER,CODE for each, below the header owner,invitation."
+)
 @takes_data
 @json_option
 def invite(
@@ -96,6 +98,8 @@ def invite(
     \b
     JSON: {"owner", "invitation"}; with --count: {"invitations": [{"owner", "invitation"}]}
     """
+    if owner and owner_prefix:
+        raise click.UsageError("--owner is for one invitation and --owner-prefix for many: choose one")
     if bool(owner) == bool(owner_prefix) or bool(owner_prefix) != (count is not None):
         raise click.UsageError("say for whom: --owner NAME, or --owner-prefix TEXT with --count N")
     if as_csv and as_json:
@@ -120,8 +124,13 @@ def invite(
     if ladder and not asked:
         click.echo(f"No server works on {place.data}: whether it has the ladder {ladder} was not checked.", err=True)
     if owner and not (as_csv or as_json):
-        typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {made[0][1]}"
-        click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{made[0][1]}')", err=True)
+        code, on, also = (
+            made[0][1],
+            f" --ladder {ladder}" if ladder else "",
+            f", ladders=['{ladder}']" if ladder else "",
+        )
+        typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {code}{on}"
+        click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{code}'{also})", err=True)
 
 
 @command.command(epilog="Example: arena bots invitations --data ./arena-data")
@@ -215,9 +224,13 @@ def show(
     """
     from arena.cli.bots.profile import drawn_profile
     from arena.queries.profile import gathered
+    from arena.queries.source import ChosenLadder
 
     with place.open() as source:
-        chosen = chosen_ladders(source.ladders(), game, ladder, season)
+        if game or ladder or season:
+            chosen = chosen_ladders(source.ladders(), game, ladder, season)
+        else:
+            chosen = tuple(ChosenLadder(each.game, each.name, each.seasons[-1].number) for each in source.ladders())
         profiles = [gathered(source, each.game, name, last, each.ladder, each.season) for each in chosen]
         found = [each for each in profiles if each is not None]
         if not found:

@@ -217,7 +217,8 @@ async def _serve(
 
 @asynccontextmanager
 async def _open_store(config: Config, writer_process: WriterProcess | None) -> AsyncIterator[Store]:
-    """Open the store for the block. Log the ladders in it that the settings no longer name.
+    """Open the store for the block. Log the ladders in it that the settings no longer name, and lists of owners
+    that do not protect.
 
     Raises:
         StoreError: The store cannot be used.
@@ -234,6 +235,12 @@ async def _open_store(config: Config, writer_process: WriterProcess | None) -> A
                 )
             if name not in played and name != game:
                 log.warning("a ladder is no longer in the settings; its results stay", ladder=name, game=game)
+        for ladder in config.ladders if config.registration == "open" else ():
+            if isinstance(ladder.entry, tuple):
+                log.warning(
+                    "anybody can register a bot of an owner that a ladder lists: set registration to invited",
+                    ladder=ladder.name,
+                )
         yield store
 
 

@@ -28,7 +28,7 @@ INVITED: Final = "invited"
 MOST_AT_ONCE: Final = 1000
 """Maximum number of invitations that are created in one transaction."""
 _REMEDY: Final = (
-    "it is by invitation; ask the server's operator for a code, then use it: `arena bots join {ladder} CODE`"
+    "it is by invitation; ask the server's operator for a code, then use it: `arena-bot join {name} {ladder} CODE`"
 )
 _LATEST: Final = 253_402_300_799_000_000
 """The last second of the year 9999, in microseconds since 1970."""
@@ -135,7 +135,7 @@ def may_enter(connection: Connection, bot: Bot, ladder: str, entry: str | Collec
         return
     if entry == INVITED:
         if not _entered(connection, bot, ladder):
-            raise EntryRefused(bot.name, ladder, _REMEDY.format(ladder=ladder))
+            raise EntryRefused(bot.name, ladder, _REMEDY.format(name=bot.name, ladder=ladder))
     elif bot.owner.lower() not in {owner.lower() for owner in entry}:
         raise EntryRefused(bot.name, ladder, f"its owner, {bot.owner}, is not listed there")
 

@@ -196,6 +196,6 @@ class Bot:
         """Handle the closing of a match's decisions. Called immediately, in the network's thread."""
 
     def _match_in_words(self, number: int) -> str:
-        """Describe a match and its game."""
+        """Describe a match, its game, and its ladder unless it is a default one."""
         game = self._games_by_match.get(number)
         return f"match {number}" if game is None else f"match {number} of {game}"

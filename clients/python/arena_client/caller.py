@@ -135,7 +135,7 @@ class Caller:
     def news(self, message: PlayResponse, session: Session | None = None) -> Iterator[PlayRequest]:
         """Call the bot for everything in a message except decisions, and add the necessary answers to the reply."""
         for start in message.starts:
-            self._bot._games_by_match[start.match_id] = start.game
+            self._bot._games_by_match[start.match_id] = start.game + (f" on {start.ladder}" if start.ladder else "")
             self._tell(self._bot.on_match_start, start)
         for round_report in message.rounds:
             self._tell(self._bot.on_round, round_report)

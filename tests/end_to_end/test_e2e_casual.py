@@ -82,7 +82,7 @@ def test_a_challenge_is_played_by_those_it_names_and_nobody_else(tmp_path: Path)
             for process in (ann, bert, cleo, dora):
                 lines_until(process, "end")
             challenge = ("bots", "challenge", "--game", "nullern", "--token-file", token)
-            # A machine that stands still for seconds may cost a bot its connection; the SDK comes back.
+            # On a busy machine a bot was once not connected here; the cause is unknown. The SDK would come back.
             until(lambda: all(is_connected(running.address, name) for name in ("ann", "bert")), "both to be there")
             said = json.loads(arena(running, *challenge, "bert", "--json"))
             number = str(said["match"])

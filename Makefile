@@ -7,7 +7,7 @@ UV := $(BIN)/uv
 export UV_PYTHON := $(abspath $(BIN)/python)
 # The authorities that the system trusts, as pip does: a company may have its own.
 export UV_SYSTEM_CERTS := true
-# The lock names the public index, whatever this machine is set up with; packages come from where the machine says.
+# The lock always names the public index; packages come from the index that this machine is configured with.
 PUBLIC := --default-index https://pypi.org/simple
 EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
@@ -40,7 +40,7 @@ PARALLEL := --numprocesses=2 --max-worker-restart=0 --dist=loadfile --no-loadsco
 test: .venv/.ready ## Every test
 	$(BIN)/pytest $(PARALLEL)
 
-# What says exactly how the games go: every line of it is run by its own tests.
+# The code that defines the games. Its own tests run every line of it.
 RULES := engine,arena/match
 UNCOVERED := engine/version.py,engine/adapters/*
 MEASURED := tests/conformance tests/engine tests/match tests/test_library.py

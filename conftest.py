@@ -143,7 +143,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 _started: set[str] = set()
-"""Of `STARTED`, what the test that runs has done."""
+"""The names in `STARTED` that the running test has used."""
 
 
 @sys.addaudithook

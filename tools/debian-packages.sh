@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the Debian packages that tests need and no other package manager provides: bubblewrap for sandboxes, Chromium
-# with a font for the pages, nginx for the documentation on proxies (not started), gRPC for C++, and the languages of the
-# starters.
+# with a font for the pages, nginx for the documentation on proxies (it is not started), gRPC for C++, and the languages of the
+# starter bots.
 set -eu
 
 as_root() {

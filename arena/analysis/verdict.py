@@ -43,7 +43,7 @@ class DifferenceDocument(TypedDict):
     """The first line of a replay that differs from the expected one."""
 
     line: int | None
-    """Number of the line, from 1; null if receipt or log disagree."""
+    """Number of the line, from 1; null if the receipt or the log disagrees with the replay as a whole."""
     expected: str | None
     """The replayed line; null if the file should have ended."""
     found: str | None
@@ -64,7 +64,7 @@ class VerdictDocument(TypedDict):
     receipt: ReceiptDocument | None
     """The receipt that agrees; null if none was compared."""
     log: LogProof | None
-    """The entry of the log that agrees; null if none was compared."""
+    """The entry of the log with which the replay agrees; null if none was compared."""
     difference: DifferenceDocument | None
 
 

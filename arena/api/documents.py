@@ -1,8 +1,8 @@
 """A small HTTP/1.1 server in the arena server's own loop, for a few documents such as the figures for a monitoring
 system.
 
-It answers only GET and HEAD, one request per connection. The number of connections and the time of each are limited, so
-a client with bad or slow requests costs next to nothing.
+It answers only GET and HEAD, one request per connection. The number of connections and the duration of each are
+limited, so a client with bad or slow requests costs next to nothing.
 """
 
 from __future__ import annotations

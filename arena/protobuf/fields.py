@@ -22,7 +22,7 @@ CACHED_PARTS: Final = 4096
 _LAST: Final = tuple(bytes([number]) for number in range(128))
 _MORE: Final = tuple(bytes([number | 128]) for number in range(128))
 _PREPARED: Final = 1024
-"""Varints of numbers below this one are prepared; most numbers and lengths are."""
+"""Varints of numbers below this one are prepared; most numbers and lengths are below it."""
 _SHORT: Final = (*_LAST, *(more + last for last in _LAST[1 : _PREPARED // 128] for more in _MORE))
 
 _WIRE_TYPES: Final = {

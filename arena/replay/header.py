@@ -48,7 +48,7 @@ class SeatOffer(NamedTuple):
     outcome: OfferOutcome
     invitation_id: int
     salt: bytes
-    """32 bytes. SHA-256 of the salt and the match's commitment is the commitment that the invitation showed."""
+    """32 bytes. The invitation showed the SHA-256 of the salt followed by the match's commitment."""
 
 
 DEALT_BY_SERVER: Final = "server"

@@ -135,7 +135,7 @@ def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what
 
 
 def _error(found: Sequence[int], cases: int) -> float:
-    """Compute the standard error of a rate of rare events from counts by world: at least the error of one event."""
+    """Return the standard error of a rate of rare events, from their counts in all worlds; at least one event's."""
     return float(max(1.0, np.sqrt(len(found)) * np.std(found)) / cases)
 
 

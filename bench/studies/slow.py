@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
 
 class SlowBot:
-    """A bot that plays one match after the other, up to its capacity."""
+    """A bot that is always ready for another match, up to its capacity."""
 
     def __init__(self, name: str, seconds: float, pace: Pace) -> None:
         self.name = name

@@ -22,7 +22,7 @@ _PLAYS: Final = [(index, action) for index, action in enumerate(ACTIONS) if acti
 PLAYS_OF: Final = tuple(bytes(index for index, action in _PLAYS if action.card == card) for card in range(len(CARDS)))
 """For each card, the plays it offers: one, or two for a 6/9 (S11)."""
 GONE: Final = tuple(b"" if action.card is None else PLAYS_OF[action.card] for action in ACTIONS)
-"""For each action, the plays that leave the hand together with its card."""
+"""For each action, all plays of the same card: they are no longer possible once one of them is made."""
 COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour for action in ACTIONS)
 """By action, the colour of its card."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)

@@ -105,7 +105,7 @@ def _wrong(decision: pb.Decision) -> pb.Answer:
 
 @misbehaviour
 def wrong_ids(bot: FaultyBot) -> None:
-    """Answer for unknown, foreign and finished matches and decisions, then give the requested answer."""
+    """Answer for matches and decisions that are unknown, finished or another bot's, then give the requested answer."""
     bot.decisions.append(bot.due())
     bot.did()
     while not bot.over:

@@ -1,6 +1,6 @@
-"""Shared parts of the end-to-end tests: servers and bots as processes, bots by hand, the audit of a data directory.
+"""Shared parts of the end-to-end tests: servers and bots as processes, bots driven by a test, the audit of a data
 
-Every wait ends with its event, and is bounded.
+directory. Every wait ends as soon as its event happens, and has a limit.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(left: Path, tmp_path: Path) -> Path:
-    """Return a copy of a data directory with running matches, whose server was killed."""
+    """Return a copy of the data directory of a server that was killed while matches ran."""
     return shutil.copytree(left, tmp_path / "data", ignore=NO_SOCKET)
 
 

@@ -92,7 +92,7 @@ def codename() -> str:
 
 
 def key_pair(folder: Path) -> tuple[Path, str]:
-    """Create a secret key of minisign; return its file and the public key."""
+    """Create a minisign key pair; return the file of the secret key, and the public key."""
     ran("minisign", "-G", "-W", "-p", folder / "key.pub", "-s", folder / "key")
     return folder / "key", (folder / "key.pub").read_text().split()[-1]
 
@@ -337,7 +337,7 @@ class Container:
 
     @contextmanager
     def started(self, *words: str) -> Iterator[Callable[[], None]]:
-        """Start the server, by default with the image's own arguments; it can be stopped as by Docker."""
+        """Start the server, by default with the image's own arguments. What it yields stops it as Docker would."""
         arguments = words or self.config["Cmd"]
         with subprocess.Popen([*self._run, *self.config["Entrypoint"], *arguments]) as outer:
             try:

@@ -200,7 +200,7 @@ def test_pages_and_calls_share_a_port_and_each_knows_whose_a_request_is(tmp_path
 
 
 def site(host: str) -> Mapping[str, str]:
-    """Return the headers of a browser on a page of this site."""
+    """Return the headers that a browser sends from a page of this site."""
     return {"host": host, "origin": f"https://{host}"}
 
 

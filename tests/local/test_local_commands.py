@@ -1,4 +1,4 @@
-"""Bots that are commands: they play as in process, faults are named, and no processes are left."""
+"""Bots that are commands: they play like bots in the process, their faults are named, and no process outlives them."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Account:
 
 
 class Rig:
-    """The seats of a game, and a table that could have one."""
+    """The seats of a searching house bot in a game, and a table at which it could sit."""
 
     def __init__(self, share: float = 0.25) -> None:
         self.account = Account()

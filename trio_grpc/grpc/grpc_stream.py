@@ -247,7 +247,7 @@ class GrpcStream(Http2Stream):
         self._reserved = seconds
 
     def evict(self) -> None:
-        """End the call, as `Holder.evict`; its handler gets PeerVanished."""
+        """End the call, to implement `Holder.evict`; its handler gets PeerVanished."""
         self.close(EVICTED.code, EVICTED.text, PeerVanished)
         self._forget()
         self.on_vanished()

@@ -23,7 +23,7 @@ def over_budget(wait: float, work_untrusted: float, error_domain: str = "") -> C
 def explained(
     code: grpc.StatusCode, text: str, reason: str, error_domain: str, wait: float | None = None
 ) -> CallRefused:
-    """Return a refusal with a status, a text for people, and details for programs (`google.rpc`).
+    """Return a refusal with a status, a text for humans, and details for programs (`google.rpc`).
 
     The details are the seconds to wait before trying again, if any (`RetryInfo`), and the reason, such as "TAKEN_OVER"
     (`ErrorInfo`).

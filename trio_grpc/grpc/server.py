@@ -44,7 +44,9 @@ EXPECTED_WORK: Final = 0.001
 MEMORY_OF_WORK: Final = 8
 """Approximate number of recent calls in the moving mean that predicts the cost of a method's next call."""
 CREDIT_FOR_TOKEN: Final = 10.0
-"""An origin in debt may still open a call with an unchecked token if it has to wait at most this many seconds."""
+"""Number of seconds. An origin that has used up its budget may still open a call with an unchecked token if the budget
+recovers within this time.
+"""
 REFUSAL_COST: Final = 200
 """Number of useless frames charged for a call that is refused because the budget is spent."""
 STOPPING_WAIT: Final = 1.0

@@ -96,7 +96,7 @@ def ladder_table(ladder: LadderRows) -> FittedTable:
 def _interval_column(rows: Sequence[LadderRow], width: int) -> TableColumn:
     """Draw the rating intervals on one scale, which fits the intervals of established bots.
 
-    Wider intervals are cut with an arrow.
+    Wider intervals end in an arrow.
     """
     settled = [row for row in rows if not row.provisional] or rows
     ratings = [row.rating for row in rows]

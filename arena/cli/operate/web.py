@@ -89,8 +89,8 @@ def command(
 ) -> None:
     """Show ladder, bots, matches, replays and rules in a browser.
 
-    The pages only read: from a server by public calls, or from a data directory, even while a server uses it. Ctrl-C
-    ends them.
+    The pages change nothing. They read from a server by its public calls, or from a data directory, even while a
+    server uses it. Ctrl-C stops them.
     """
     if root and not (root.startswith("/") and not root.endswith("/")):
         raise click.BadParameter(

@@ -130,7 +130,7 @@ def _check_seat(seat: int, seats: int) -> None:
 
 
 def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:
-    """Return the header and the inputs so far of a match. Raises: ClickException."""
+    """Return the header of a match and its inputs so far. Raises: ClickException."""
     from arena.cli.replay.source import read_replay
     from arena.replay.read import read_unfinished
 

@@ -1,4 +1,4 @@
-"""The sandbox for commands. It tries which abilities this system has, and makes a box for each command."""
+"""The sandbox for commands. It finds out which abilities this system has, and makes a box for each command."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class Faces:
 
 
 def forced_sign(cause: Cause | None) -> Text:
-    """Return the sign for a forced choice in a table; empty for a bot's own choice."""
+    """Return the mark of a forced choice in a table; empty for a bot's own choice."""
     return Text() if cause is None else Text(_FORCED[cause], style="red")
 
 

@@ -206,7 +206,8 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         return () if card is None else CARDS[card].values
 
     def _aside(self, seen: SixthSensePicture) -> int:
-        return 1 if seen.leaders else 0  # the prediction card; until then, nobody may know which seats have chosen (S4)
+        # The prediction card: before it is shown, nobody may know which seats have chosen (S4).
+        return 1 if seen.leaders else 0
 
     def _face(self, seen: SixthSensePicture, number: int, place: int) -> CardFace:
         action, blocked = ACTIONS[seen.trick(number)[place]], place in blocked_places(seen.trick(number))

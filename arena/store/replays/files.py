@@ -239,7 +239,10 @@ class DiskUse:
 
 
 def disk_use(connection: Connection, directory: Path) -> DiskUse:
-    """Return the disk use of a data directory. The sizes of replays are sums that each addition and removal updates."""
+    """Return the disk use of a data directory.
+
+    The sizes of replays are running totals, updated whenever a replay is added or removed.
+    """
     count = schema.replay_segments.c
     sums = select(count.game, *(func.sum(each) for each in (count.kept, count.pruned, count.bytes)))
     replays = tuple(ReplayUse(*row) for row in connection.execute(sums.group_by(count.game).order_by(count.game)))

@@ -140,7 +140,7 @@ def _engine(connect: Callable[[], sqlite3.Connection], begin: str, pool: type[Po
 
 
 def create_tables(connection: Connection, metadata: MetaData) -> None:
-    """Create the tables in an empty database, with the same SQL text that migrations result in."""
+    """Create the tables in an empty database, with the same SQL text as after all migrations."""
     for table in metadata.sorted_tables:
         table.dialect_options["sqlite"]["strict"] = True
     metadata.create_all(connection)

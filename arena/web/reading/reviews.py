@@ -41,7 +41,7 @@ class Review:
 
 
 class Reviews:
-    """The requested analyses. Safe for threads."""
+    """The requested analyses. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: LruCache[int, Review] = LruCache(KEPT)

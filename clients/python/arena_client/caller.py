@@ -31,7 +31,7 @@ HOLD = 0.01
 
 
 class Caller:
-    """Caller of all methods of a bot: one at a time, all in the thread that uses this object."""
+    """Calls all methods of a bot, one at a time, in the thread that uses this object."""
 
     def __init__(self, bot: Bot, on_error: OnError = "raise", clock: Callable[[], float] = time.monotonic) -> None:
         if on_error not in get_args(OnError):
@@ -85,7 +85,7 @@ class Caller:
             session.send(self._take())
 
     def stop(self) -> None:
-        """Raise `KeyboardInterrupt` instead of calling the bot from now on."""
+        """From now on, raise `KeyboardInterrupt` instead of calling the bot."""
         self._may_think = False
 
     def interrupt(self) -> None:

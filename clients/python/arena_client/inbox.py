@@ -27,7 +27,7 @@ class Delivery:
 
 
 class Inbox:
-    """Deliveries for one bot in order, followed by an end. Create it in the event loop that reads it."""
+    """Deliveries for one bot in order; the last one marks the end. Create it in the event loop that reads it."""
 
     def __init__(self) -> None:
         self.wants_all = False

@@ -121,7 +121,7 @@ impl Settings {
             )));
         }
         if let Some(token) = variable("ARENA_TOKEN") {
-            // the program that started this one set the variable, not the author
+            // not the author but the program that started this one set the variable
             address = variable("ARENA_SERVER").unwrap_or(address);
             given = Some(token);
             (tls, tls_roots) = (false, None);

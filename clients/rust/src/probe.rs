@@ -21,7 +21,7 @@ const GLANCE: Duration = Duration::from_secs(3);
 /// settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 const SETTINGS_FRAME: u8 = 4;
-/// Texts with which systems report an unknown host name.
+/// Messages by which operating systems report an unknown host name.
 const NO_HOST: [&str; 3] = ["not known", "does not resolve", "No address associated"];
 /// Text that rustls puts before the reason why a certificate is invalid.
 const UNTRUSTED: &str = "invalid peer certificate: ";

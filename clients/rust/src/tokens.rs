@@ -1,4 +1,4 @@
-//! Reads a bot's token from a file, and creates one with a draft beside the file.
+//! Reads a bot's token from a file, and writes a new file by way of a draft beside it.
 
 use std::{
     fs, io,

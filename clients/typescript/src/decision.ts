@@ -1,4 +1,4 @@
-// The questions to a bot: a Decision, and the Catalog that explains its small numbers.
+// What a bot is asked: a Decision, and the Catalog in which its numbers are looked up.
 
 import type { Any } from "@bufbuild/protobuf/wkt";
 

@@ -89,7 +89,7 @@ export class Player {
     this.button.textContent = this.playing ? "❚❚ Pause" : "▶ Play";
   }
 
-  // Continue once the step was shown for long enough, and only while the page is visible.
+  // Continue after the step has been shown for long enough, and only while the page is visible.
   wait() {
     clearTimeout(this.timer);
     if (!this.playing || document.hidden) return;

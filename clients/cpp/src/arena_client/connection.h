@@ -73,7 +73,7 @@ struct Delivery {
   double received;
 };
 
-/// Receiver of everything for the bot.
+/// Receives every message that is meant for the bot.
 class Inbox {
  public:
   virtual ~Inbox() = default;

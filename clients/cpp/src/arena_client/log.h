@@ -12,7 +12,7 @@ enum class Level { info, warn, error };
 /// at a time.
 using Logger = std::function<void(Level, const std::string&)>;
 
-/// Send the lines to another function. An empty function means standard error again.
+/// Send the lines to another function; an empty function restores standard error.
 void log_to(Logger logger);
 /// Show on standard error only lines of this level or above.
 void log_from(Level level);

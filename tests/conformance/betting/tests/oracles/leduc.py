@@ -7,7 +7,7 @@ from typing import Any
 
 
 class PlainGame:
-    """Two seats, cards and actions by name."""
+    """A game of two seats. Cards and actions are given by name."""
 
     def __init__(self, deals: list[list[str]]) -> None:
         self.deals = deals

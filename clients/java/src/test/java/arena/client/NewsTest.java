@@ -6,7 +6,7 @@ import arena.v1.MatchReport;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The log lines for messages of the server. */
+/** The log lines for messages from the server. */
 class NewsTest {
     @Test
     void aReportThatSaysLessThanItShouldEndsNobodysRun() {

@@ -118,8 +118,10 @@ def is_bundle(path: Path) -> bool:
         return file.read(16).startswith(b'{"arena_event":')
 
 
-def verify_bundle(path: Path) -> tuple[str, dict[str, Any]]:
-    """Compute an event again from its bundle; return its name and result.
+def verify_bundle(path: Path) -> tuple[str, str, dict[str, Any]]:
+    """Compute an event again from its bundle; return its name, the name of the log that proves it, and the result.
+
+    A bundle brings the log's keys along, so compare the name with that of the server's log.
 
     Raises:
         BundleDiffersError: Something in it does not follow from the rest; the message names it.
@@ -145,7 +147,7 @@ def verify_bundle(path: Path) -> tuple[str, dict[str, Any]]:
         raise BundleDiffersError(f"it is no bundle of an event ({type(error).__name__}: {error})") from error
     if [each["number"] for each in leaves] != sorted({each["number"] for each in leaves}):
         raise BundleDiffersError("its leaves are not in the order of their numbers")
-    return str(head["event"]), _recomputed(str(head["event"]), leaves, replays)
+    return str(head["event"]), keys.log, _recomputed(str(head["event"]), leaves, replays)
 
 
 def _recomputed(name: str, leaves: Sequence[Mapping[str, Any]], replays: Mapping[int, Replay]) -> dict[str, Any]:

@@ -108,7 +108,9 @@ def test_an_event_is_held_killed_finished_exported_and_verified(tmp_path: Path) 
     shown("event", "export", "friday", bundle, "--data", data)
     checked = shown("event", "verify", bundle)
     assert f"Proofs, lots, games, scores and decision of {BUDGET} matches agree." in checked
-    assert json.loads(shown("event", "verify", bundle, "--json")) == {"event": "friday", "result": result}
+    log = json.loads(shown("log", "head", "--data", data, "--json"))["log"]
+    assert f"those of the log {log};" in checked
+    assert json.loads(shown("event", "verify", bundle, "--json")) == {"event": "friday", "log": log, "result": result}
     content, chance, other = bundle.read_bytes(), Random(1), tmp_path / "other.bundle"
     lines = content.split(b"\n")
     changed = [b"\n".join([*lines[:at], *lines[at + 1 :]]) for at in (0, 1, 2, 3, len(lines) // 2, len(lines) - 2)]

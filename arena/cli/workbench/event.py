@@ -286,15 +286,15 @@ def verify(file: Path, as_json: bool) -> None:
     """Compute an event again from its file, as `arena match --event --out FILE` or `arena event export` writes it.
 
     All lots, games, scores, looks and the decision are computed again, without bots or server. In a file of `export`
-    the log's proofs are checked, too. Exit status: 0 if the file
-    agrees to the last bit, 1 if it differs; the message names the first difference.
+    the log's proofs are checked, too. Exit status: 0 if the file agrees to the last bit, 1 if it differs; the message
+    names the first difference.
 
     \b
     JSON: {"event": {"format", "event", "budget", "game", "options", "seats",
     "seed", "entrants", "bots", "versions"}, "result":
     {"decided", "winner", "matches", "standings": [{"place", "bot", "still_in",
     "matches", "strength", "deviation", "best"}], "looks"}}
-    "event" is only the name in a file of `export`.
+    In a file of `export`, "event" is only the name, and "log" names the log.
     """
     from arena.local.errors import LocalMatchError
     from arena.local.match.event import verified
@@ -302,11 +302,12 @@ def verify(file: Path, as_json: bool) -> None:
 
     try:
         if is_bundle(file):
-            name, found = verify_bundle(file)
+            name, log, found = verify_bundle(file)
             if as_json:
-                print_json({"event": name, "result": found})
+                print_json({"event": name, "log": log, "result": found})
             else:
                 click.echo(f"Proofs, lots, games, scores and decision of {found['matches']} matches agree.")
+                click.echo(f"They are those of the log {log}; `arena log head` names the server's.")
                 click.echo(_verdict(found))
             return
         event = verified(file)

@@ -322,7 +322,7 @@ class Config:
     webhook: str | None = field(
         default=None,
         metadata={
-            "help": "Address that gets signed messages about published ladders and parked bots, as https://HOST/PATH, "
+            "help": "Address that gets signed messages about ladders, parked bots and events, as https://HOST/PATH, "
             "or http://… on this machine."
         },
     )

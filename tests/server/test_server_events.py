@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -24,6 +25,8 @@ from arena.store.log.audit import audit
 from arena.store.matches import contests, matches
 from arena.store.matches.contests import EventPlan, StoredEvent
 from tests.server.server_rig import GAME, Bot, Hall, HouseBot, MemoryStore, replay_of, running
+from tests.server.webhook_receiver import Receiver, receiving
+from tests.waiting import until
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -276,3 +279,27 @@ async def test_a_ladder_without_house_bots_has_no_events(hall: Hall, store: Memo
         assert isinstance(arena, Arena)
         with pytest.raises(BadEvent, match="has no house bots, which fill tables of an event: set `house`"):
             await arena.events.create(plan(), ())
+
+
+@pytest.mark.process
+async def test_an_event_is_reported_with_its_leaves(hall: Hall, store: MemoryStore, tmp_path: Path) -> None:
+    receiver, guests = Receiver(), bots_of(store, ("ann", "bob"))
+    with receiving(receiver) as address:
+        async with hall.open(house_bots=HOUSE, house=True, webhook=address, data=tmp_path) as arena:
+            await here(hall, *guests)
+            await arena.events.create(plan(matches=2), ("ann", "bob"))
+            await arena.events.start("friday")
+            await over(store)
+            await arena.events.create(plan(name="rained-off"), ())
+            await arena.events.cancel("rained-off", "rain")
+            until(lambda: len(receiver.accepted) == 5, "the messages")
+    found = [(each["kind"], each["event"], json.loads(each["leaf"])["kind"]) for each in receiver.accepted]
+    assert found == [
+        ("event_announced", "friday", "event"),
+        ("event_begun", "friday", "entrants"),
+        ("event_over", "friday", "outcome"),
+        ("event_announced", "rained-off", "event"),
+        ("event_cancelled", "rained-off", "outcome"),
+    ]
+    assert (receiver.accepted[1]["bots"], receiver.accepted[2]["matches"]) == (2, 2)
+    assert receiver.accepted[-1]["reason"] == "rain"

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
 import trio
@@ -85,13 +85,18 @@ class Events:
         players: Players,
         fillers: Mapping[str, Sequence[HousePlayer]],
         ladder_ids: Mapping[str, str],
+        post: Callable[[str, Mapping[str, Any]], None],
     ) -> None:
-        """`fillers`: the house bots by ladder. `ladder_ids`: the ids of the current seasons, by the ladders' names."""
+        """`fillers`: the house bots by ladder. `ladder_ids`: the ids of the current seasons, by the ladders' names.
+
+        `post` sends messages to the webhook.
+        """
         self._config = config
         self._store = store
         self._players = players
         self._fillers = fillers
         self._ladder_ids = ladder_ids
+        self._post = post
         self._ladders = {ladder.name: ladder for ladder in config.ladders}
         self._held: dict[str, HeldEvent] = {}
         self._announce: Announce | None = None
@@ -140,6 +145,7 @@ class Events:
         seed = secrets.token_bytes(SEED_BYTES)
         await self._store.write(partial(contests.create, plan=plan, seed=seed, entrants=tuple(entrants), at=now_us()))
         decided.info("event announced", name=plan.name, ladder=plan.ladder, entrants=len(entrants))
+        await self._report("event_announced", plan.name, start=plan.start)
         self._hold(plan.name)
 
     async def enter(self, name: str, bot: str, invited: bool) -> None:
@@ -169,7 +175,13 @@ class Events:
         """Cancel an event that has not begun. Raises what `contests.cancel` raises."""
         await self._store.write(partial(contests.cancel, name=name, reason=reason, at=now_us()))
         decided.info("event cancelled", name=name, reason=reason)
+        await self._report("event_cancelled", name, reason=reason)
         self._wake(name)
+
+    async def _report(self, kind: str, name: str, **fields: Any) -> None:
+        """Send a message about an event, with its newest leaf, to the webhook."""
+        leaf = await self._stored(partial(contests.newest_leaf, name=name))
+        self._post(kind, {"event": name, **fields, "leaf": leaf})
 
     def _wake(self, name: str) -> None:
         if (held := self._held.get(name)) is not None:
@@ -236,6 +248,7 @@ class Events:
         job = partial(contests.start, name=plan.name, nonces=nonces, earlier=earlier, at=now_us())
         begun = await self._stored(job, writes=True)
         decided.info("event begun", name=plan.name, bots=len(nonces))
+        await self._report("event_begun", plan.name, bots=len(nonces))
         return begun
 
     async def _play(self, event: StoredEvent, held: HeldEvent, after_restart: bool) -> None:
@@ -267,6 +280,7 @@ class Events:
         result = race_document(course.race)
         await self._stored(partial(contests.finish, event=event, result=result, at=now_us()), writes=True)
         decided.info("event over", name=held.name, winner=result["winner"], matches=result["matches"])
+        await self._report("event_over", held.name, winner=result["winner"], matches=result["matches"])
 
     async def _roll(self, event: StoredEvent, course: EventCourse, patience: float) -> tuple[int, ...]:
         """Return the bots that are ready for a round; wait for others as long as docs/events.md says."""

@@ -312,6 +312,11 @@ def leaf_numbers(connection: Connection, name: str) -> tuple[int, ...]:
     return tuple(number for number, leaf in rows if json.loads(leaf)["event"] == name)
 
 
+def newest_leaf(connection: Connection, name: str) -> str:
+    """Return the text of the newest leaf about an event, without those of its matches."""
+    return log.leaf(connection, leaf_numbers(connection, name)[-1]).decode()
+
+
 def expected_leaves(connection: Connection) -> dict[tuple[str, str, int], dict[str, Any]]:
     """Return the fields of all leaves about events: by kind, event, and for rolls the number."""
     found: dict[tuple[str, str, int], dict[str, Any]] = {}

@@ -161,7 +161,7 @@ async def open_arena(
         matchmaker.open(lifecycle.announce)
         nursery.start_soon(timers.run)
         nursery.start_soon(live.run)
-        nursery.start_soon(events.run, lifecycle.announce)
+        await nursery.start(events.run, lifecycle.announce)
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
         nursery.start_soon(kept_paces.run)

@@ -32,10 +32,21 @@ VERBS = (
     ("ladder", "void", "1", "--reason", "a ring"),
     ("ladder", "void", "--bot", "Ada", "--since", "2026-01-31", "--reason", "a ring"),
     ("ladder", "reset", "nullern"),
+    ("event", "create", "friday", "--ladder", "nullern", "--start", "+1h", "--budget", "9"),
+    ("event", "enter", "friday", "Ada"),
+    ("event", "start", "friday"),
+    ("event", "cancel", "friday"),
     ("drain",),
 )
 """Every verb that sends a server the operator's token."""
-THERE = {"there is no bot 'Ada'", "there is no match 1", "nothing to change: eve is not banned", "no invitation 9"}
+THERE = {
+    "there is no bot 'Ada'",
+    "there is no match 1",
+    "nothing to change: eve is not banned",
+    "no invitation 9",
+    "there is no event 'friday'",
+    "the ladder nullern has no house bots",
+}
 """Errors of the directory's own server for missing things; the other server would refuse the token."""
 
 

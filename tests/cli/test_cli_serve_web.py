@@ -324,7 +324,8 @@ def test_a_ladder_of_the_server_is_listed_with_its_terms_before_its_first_match(
             "matches_per_hour": 0,
         }
         command = [*ARENA, "ladder", "list", "--server", server.address]
-        text = subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE).stdout.decode()
+        wide = {**os.environ, "COLUMNS": "200"}
+        text = subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE, env=wide).stdout.decode()
         rows = [line.strip("│ ").split() for line in text.splitlines()]
         assert ["class", "nullern", "1", "0", "0", "3,", "4", "2.5", "s", "60", "s", "invited"] in rows
         command = [*ARENA, "ladder", "--ladder", "class", "--json", "--server", server.address]

@@ -612,7 +612,7 @@ async def test_no_failure_of_a_fit_stops_a_match(
             await trio.sleep(publisher.RETRY)
     failed = [line for line in logs if line["event"].endswith("not fitted")]
     assert len(failed) == 1
-    assert failed[0]["ladder"] == GAME.name
+    assert failed[0]["game"] == GAME.name
     assert fit_client.asked[1][0] - fit_client.asked[0][0] <= publisher.RETRY
     assert arena.publisher.unfitted(GAME.name) is None, "it is fitted by now"
     assert store.now(partial(through, ladder_id=GAME.name)) > 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
-from arena.cli.data_source import takes_data
+from arena.cli.data_source import data_option, takes_data
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.cli.workbench.options import probed_sandbox
 from arena.queries.events import EventRow
@@ -38,6 +38,8 @@ NAMED: Final = 0.1
 """Probability of being the best from which an undecided event names a bot."""
 SPAN: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+_reads_data = data_option("The data directory; a server may work on it meanwhile.", required=True)
 
 
 @click.group(epilog="Example: arena event list --data ./arena-data")
@@ -182,9 +184,9 @@ def cancel(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
 
 
 @command.command("list", epilog="Example: arena event list --data ./arena-data")
-@takes_data
+@_reads_data
 @json_rows(EventRow)
-def list_events(place: DataPlace, as_json: bool) -> None:
+def list_events(data: Path, as_json: bool) -> None:
     """List all events, the newest first.
 
     \b
@@ -192,7 +194,7 @@ def list_events(place: DataPlace, as_json: bool) -> None:
     """
     from arena.queries.events import event_rows
 
-    with _reading(place) as connection:
+    with _reading(data) as connection:
         rows = event_rows(connection)
     if as_json:
         print_json({"events": rows})
@@ -207,9 +209,9 @@ def list_events(place: DataPlace, as_json: bool) -> None:
 
 @command.command(epilog="Example: arena event show friday --data ./arena-data")
 @click.argument("name")
-@takes_data
+@_reads_data
 @json_rows(EventRow)
-def show(name: str, place: DataPlace, as_json: bool) -> None:
+def show(name: str, data: Path, as_json: bool) -> None:
     """Show an event with its entrants, and its standings as of the last look.
 
     \b
@@ -219,7 +221,7 @@ def show(name: str, place: DataPlace, as_json: bool) -> None:
     """
     from arena.queries.events import event_document
 
-    with _reading(place) as connection:
+    with _reading(data) as connection:
         found = event_document(connection, name)
     if as_json:
         print_json(found)
@@ -234,9 +236,9 @@ def show(name: str, place: DataPlace, as_json: bool) -> None:
 
 @command.command(epilog="Example: arena event result friday --data ./arena-data")
 @click.argument("name")
-@takes_data
+@_reads_data
 @json_option
-def result(name: str, place: DataPlace, as_json: bool) -> None:
+def result(name: str, data: Path, as_json: bool) -> None:
     """Show the result of a finished event.
 
     Exit status: 0 decided, 4 undecided, 1 without a result.
@@ -246,7 +248,7 @@ def result(name: str, place: DataPlace, as_json: bool) -> None:
     """
     from arena.queries.events import event_document
 
-    with _reading(place) as connection:
+    with _reading(data) as connection:
         found = event_document(connection, name)
     if found["event"].state != "finished":
         raise click.ClickException(f"the event {name} is {found['event'].state} and has no result")
@@ -260,9 +262,9 @@ def result(name: str, place: DataPlace, as_json: bool) -> None:
 @command.command(epilog="Example: arena event export friday friday.bundle --data ./arena-data")
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@takes_data
+@_reads_data
 @json_option
-def export(name: str, file: Path, place: DataPlace, as_json: bool) -> None:
+def export(name: str, file: Path, data: Path, as_json: bool) -> None:
     """Write a finished event to a file that `arena event verify` computes again without the server.
 
     \b
@@ -270,7 +272,7 @@ def export(name: str, file: Path, place: DataPlace, as_json: bool) -> None:
     """
     from arena.queries.events import bundle
 
-    with _reading(place) as connection:
+    with _reading(data) as connection:
         lines = [*bundle(connection, name)]
         file.write_text("".join(lines), "utf-8")
     if as_json:
@@ -425,12 +427,11 @@ def _print_done(name: str, text: str, as_json: bool) -> None:
 
 
 @contextmanager
-def _reading(place: DataPlace) -> Iterator[Connection]:
+def _reading(data: Path) -> Iterator[Connection]:
     """Yield a connection to the data directory. Raises: ClickException."""
     from arena.store.opening import open_readonly
 
-    assert place.data is not None, "it is required"
-    with _errors(), open_readonly(place.data) as connection:
+    with _errors(), open_readonly(data) as connection:
         yield connection
 
 

@@ -103,13 +103,13 @@ class Events:
         self._nursery: trio.Nursery | None = None
         self._stopping = False
 
-    async def run(self, announce: Announce) -> None:
-        """Hold all events until cancelled. `announce` is called with each table."""
+    async def run(self, announce: Announce, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Hold all events until cancelled; it has started once they are read. `announce` is called with each table."""
         self._announce = announce
         async with trio.open_nursery() as self._nursery:
-            for event in await self._stored(contests.list_events):
-                if event.over:
-                    continue
+            unfinished = [event for event in await self._stored(contests.list_events) if not event.over]
+            task_status.started()
+            for event in unfinished:
                 if self._config.processes > 1:
                     log.error("event waits", name=event.plan.name, error="a server with several processes holds none")
                 else:

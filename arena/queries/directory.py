@@ -25,10 +25,12 @@ from engine.registry import GAMES
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
     from sqlalchemy import Connection
 
     from arena.log.head import LogEntry, LogState
+    from arena.queries.events import EventRow
     from arena.queries.live import RoundRow
     from arena.store.base.rows import (
         BotEventRow,
@@ -165,6 +167,16 @@ class Directory:
 
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
         return moderation.list_events(self._connection, limit, before)
+
+    def events(self) -> tuple[EventRow, ...]:
+        from arena.queries.events import event_rows
+
+        return event_rows(self._connection)
+
+    def event(self, name: str) -> dict[str, Any]:
+        from arena.queries.events import event_document
+
+        return event_document(self._connection, name)
 
     def replay(self, match_id: int) -> bytes:
         return matches.get_replay(self._connection, match_id)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from arena.store.matches.contests import StoredEvent
 
 FORMAT: Final = 1
+NAMED: Final = 0.1
+"""Probability of being the best from which an undecided event names a bot."""
 
 
 class BundleDiffersError(ValueError):
@@ -81,6 +83,8 @@ def event_document(connection: Connection, name: str) -> dict[str, Any]:
         "reason": event.result if event.state == contests.CANCELLED else "",
         "entrants": [{"bot": each.name, "checked_in": each.nonce is not None} for each in entrants],
         "rounds": len(contests.rolls(connection, event.id)),
+        "tables": _tables(connection, event),
+        "leaves": contests.leaf_numbers(connection, name),
         "result": None,
     }
     if event.state == contests.FINISHED:
@@ -88,6 +92,12 @@ def event_document(connection: Connection, name: str) -> dict[str, Any]:
     elif event.state == contests.PLAYING:
         found["result"] = race_document(contests.course(connection, event).race)
     return found
+
+
+def perhaps_best(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the standings of the bots between which a result is undecided, the most likely one first."""
+    likely = sorted((each for each in result["standings"] if each["still_in"]), key=lambda each: -float(each["best"]))
+    return [each for each in likely if each["best"] >= NAMED] or likely[:1] or result["standings"][:1]
 
 
 def bundle(connection: Connection, name: str) -> Iterator[str]:
@@ -247,6 +257,17 @@ def _object(at: int, line: bytes) -> dict[str, Any]:
 
 def _line(content: Mapping[str, Any]) -> str:
     return json.dumps(content) + "\n"
+
+
+def _tables(connection: Connection, event: StoredEvent) -> list[dict[str, Any]]:
+    """Return the match of each table. Its bots and points are empty without a result; house bots have no name."""
+    names = {each.bot_id: each.name for each in contests.entrants(connection, event.id)}
+    found = []
+    for number, match_id, state, played in contests.tables(connection, event.id):
+        bots = () if played is None else [names.get(bot, "") for bot in played.bots]
+        points = () if played is None else played.points
+        found.append({"number": number, "match": match_id, "state": state.value, "bots": bots, "points": points})
+    return found
 
 
 def _row(connection: Connection, event: StoredEvent) -> EventRow:

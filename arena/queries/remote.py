@@ -39,6 +39,7 @@ from google.rpc import status_pb2 as rpc_status_pb2
 
 from arena.log.head import LogEntry, LogHead, LogState
 from arena.protobuf.rows import UnknownValueError, unpack
+from arena.queries.events import EventRow
 from arena.queries.live import RoundRow, StatusRow, Watch, round_row
 from arena.store.base.errors import Refused, UnknownBot
 from arena.store.base.rows import (
@@ -70,6 +71,7 @@ another ladder in between.
 """
 FIT_TIMEOUT: Final = 120.0
 """Time limit, in seconds, of a call for which the server computes a ladder."""
+NO_EVENTS: Final = "a server answers nothing about events yet: the pages beside it and `arena web --data` show them"
 OPTIONS: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.max_receive_message_length", 64 << 20),
@@ -450,6 +452,12 @@ class Client:
         """Give a bot another name; `reason` is public."""
         request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
         self._moderate(self._operator.RenameBot, request, operator_token)
+
+    def events(self) -> tuple[EventRow, ...]:
+        raise Declined(NO_EVENTS)
+
+    def event(self, name: str) -> dict[str, Any]:
+        raise Declined(NO_EVENTS)
 
     def replay(self, match_id: int) -> bytes:
         with self._translated_errors():

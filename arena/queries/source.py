@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
+    from typing import Any
 
     from arena.log.head import LogEntry, LogState
+    from arena.queries.events import EventRow
     from arena.queries.live import RoundRow
     from arena.store.base.rows import (
         BotEventRow,
@@ -132,6 +134,12 @@ class DataSource(Protocol):
 
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
         """Return the operator's latest decisions, newest first, at most 1000; see `moderation.list_events`."""
+
+    def events(self) -> tuple[EventRow, ...]:
+        """Return all events, the newest first. Only a data directory has them."""
+
+    def event(self, name: str) -> dict[str, Any]:
+        """Return an event; see `arena.queries.events.event_document`. Only a data directory has it."""
 
     def replay(self, match_id: int) -> bytes:
         """Return the replay file of a finished match."""

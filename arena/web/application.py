@@ -21,7 +21,7 @@ from arena.web.api.endpoint import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
-from arena.web.pages import bots, elsewhere, feeds, ladders, match_tabs, matches
+from arena.web.pages import bots, elsewhere, events, feeds, ladders, match_tabs, matches
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.documentation import Documentation, documentation
@@ -58,6 +58,9 @@ ROUTES: Final = (
     Route("/bots/{name}/feed.atom", feeds.of_bot),
     Route("/ladder/{ladder}/feed.atom", feeds.of_ladder),
     Route("/decisions.atom", feeds.of_decisions),
+    Route("/events", events.events),
+    Route("/event/{name}", events.event),
+    Route("/event/{name}/certificate.svg", events.certificate),
     Route("/matches", matches.matches),
     Route("/matches/{number:whole}", matches.match),
     Route("/matches/{number:whole}/steps/{step:whole}", matches.step),

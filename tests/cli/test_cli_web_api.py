@@ -48,11 +48,14 @@ PATHS = {
 ROOT = Path(__file__).parents[2]
 EXAMPLES = [each.example or each.path for each in ENDPOINTS]
 NOT_HERE = {
+    ("data", "/events/friday"): "there is no event 'friday'",
+    ("server", "/events"): "a server answers nothing about events yet",
+    ("server", "/events/friday"): "a server answers nothing about events yet",
     ("data", "/status"): "These pages read a data directory only",
     ("data", "/live/matches/17"): "match 17 is not being played",
     ("server", "/live/matches/17"): "match 17 is not being played",
 }
-"""Statuses of the examples if there is no server, or if no match is running."""
+"""Problems of the examples if there is no server, no event, or no running match."""
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from arena.cli.authorization import AuthorizedChange, takes_authorization
 from arena.cli.data_source import data_option, takes_data
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.cli.workbench.options import probed_sandbox
-from arena.queries.events import EventRow
+from arena.queries.events import EventRow, perhaps_best
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,6 @@ MATCHES_OF_BOT: Final = 60
 UNDECIDED: Final = 4
 """Exit status of an event without a winner."""
 INTERRUPTED: Final = 130
-NAMED: Final = 0.1
-"""Probability of being the best from which an undecided event names a bot."""
 SPAN: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -216,8 +214,10 @@ def show(name: str, data: Path, as_json: bool) -> None:
 
     \b
     JSON: {"event": EventRow, "reason", "entrants": [{"bot", "checked_in"}],
-    "rounds", "result"}
-    "result" is as in `arena event verify`, and null before the start.
+    "rounds", "tables": [{"number", "match", "state", "bots", "points"}],
+    "leaves", "result"}
+    "result" is as in `arena event verify`, and null before the start. "leaves"
+    are the numbers of its leaves in the log, without those of its matches.
     """
     from arena.queries.events import event_document
 
@@ -413,9 +413,7 @@ def _verdict(found: dict[str, Any]) -> str:
     first = standings[0]["bot"]
     if found["decided"]:
         return f"{first} wins after {look['matches']} matches: {risk}."
-    likely = sorted((each for each in standings if each["still_in"]), key=lambda each: -float(each["best"]))
-    named = [each for each in likely if each["best"] >= NAMED] or likely[:1] or standings[:1]
-    words = " and ".join(f"{each['bot']} (P {each['best']:.2f})" for each in named)
+    words = " and ".join(f"{each['bot']} (P {each['best']:.2f})" for each in perhaps_best(found))
     return f"Undecided after {look['matches']} matches: the best is perhaps {words}. {first} leads; {risk}."
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from arena.queries.events import EventRow
 from arena.queries.game_rows import GameRow, game_row
 from arena.queries.log_rows import LogHeadRow, head_row
 from arena.queries.profile import BotProfile, gathered
@@ -22,7 +24,7 @@ from arena.store.ladder.opponents import LAST as LAST_SUMMED
 from arena.web.api.endpoint import Endpoint, Reply, Sources, limit
 from arena.web.api.match_endpoints import MATCH_ENDPOINTS
 from arena.web.api.parameters import BOT, LADDER, OF_GAME, OF_LADDER, SEASON, Asked, instant, number, words
-from arena.web.reading.reader import Missing
+from arena.web.reading.reader import Missing, event_found
 from engine.registry import GAMES
 
 PROFILED: Final = 500
@@ -107,6 +109,14 @@ async def _bot_events(sources: Sources, asked: Asked) -> Reply:
     return Reply({"events": rows}, {"before": rows[-1].number} if len(rows) == most else None)
 
 
+async def _events(sources: Sources, _: Asked) -> Reply:
+    return Reply({"events": await sources.fresh.read("events", lambda source: source.events())})
+
+
+async def _event(sources: Sources, asked: Asked) -> Reply:
+    return Reply(await event_found(sources.fresh, asked["name"]))
+
+
 async def _log_head(sources: Sources, _: Asked) -> Reply:
     return Reply(await sources.read(lambda source: head_row(source.log_state())))
 
@@ -126,6 +136,9 @@ def _no_bot(name: str) -> list[BotProfile]:
 BEFORE_EVENT: Final = number("before", "Only decisions older than the one of this number.", 1, LARGEST_MATCH)
 SEATS: Final = number("seats", "Only from results at tables of this size; fitted for who asks.", 1, 99)
 AT: Final = instant("at", "As it was last published until then; UTC unless it names another zone.")
+EVENT: Final = words("name", "The event's name.", where="path", required=True)
+EVENT_TABLE: Final = {"number": int, "match": int, "state": str, "bots": [str], "points": [int]}
+"""A table of an event, counted from 0; a house bot's name is empty."""
 NAMED: Final = {"game": str, "ladder?": str, "season?": int}
 """The fields that name a season; the last two are absent in the first season of the game's default ladder."""
 AFTER: Final = words("after", "Only names that come after this one.", default="")
@@ -215,6 +228,31 @@ ENDPOINTS: Final = (
         _bot_events,
         (limit("Decisions"), BEFORE_EVENT),
         example="/bot-events?limit=10",
+    ),
+    Endpoint(
+        "/events",
+        "events",
+        "The events, the newest first; 404 if only a server is read.",
+        {"events": [EventRow]},
+        _events,
+    ),
+    Endpoint(
+        "/events/{name}",
+        "event",
+        "An event with its entrants, tables, leaves of the log, and its standings as of the last look or its result.",
+        {
+            "event": EventRow,
+            "reason": str,
+            "entrants": [{"bot": str, "checked_in": bool}],
+            "rounds": int,
+            "tables": [EVENT_TABLE],
+            "leaves": [int],
+            "result": Mapping[str, Any] | None,
+        },
+        _event,
+        (EVENT,),
+        fresh=10,
+        example="/events/friday",
     ),
     *MATCH_ENDPOINTS,
     Endpoint("/log/head", "logHead", "The newest signed head of the log of results.", LogHeadRow, _log_head),

@@ -8,6 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.queries.events import EventRow
 from arena.queries.figures import FLAG_MEANING
 from arena.queries.source import DataSource, choose_ladders
 from arena.store.base.rows import LadderRows, MatchRow
@@ -16,7 +17,7 @@ from arena.web.drawing.five_pictures import five_pictures
 from arena.web.drawing.ratings import UNSETTLED, intervals
 from arena.web.pages.asked import AskedLadder, instant_asked, ladder_asked, ladders_listed, number_asked
 from arena.web.pages.live import on_tv
-from arena.web.reading.reader import Missing, just_ended, stopped
+from arena.web.reading.reader import Missing, just_ended, newest_events, stopped
 
 FIRST: Final = 5
 """Number of bots of each ladder on the first page."""
@@ -25,12 +26,14 @@ FIRST: Final = 5
 async def home(request: Request) -> Response:
     """Show the best bots of each default ladder, the list of ladders if there are more, and the newest matches."""
 
-    def query(source: DataSource) -> tuple[list[LadderRows], tuple[MatchRow, ...], dict[str, str]]:
+    def query(
+        source: DataSource,
+    ) -> tuple[list[LadderRows], tuple[MatchRow, ...], dict[str, str], tuple[EventRow, ...]]:
         defaults = choose_ladders(source.ladders())
         found = [source.ladder(each.game, ladder=each.ladder, season=each.season) for each in defaults]
-        return found, just_ended(source), stopped(source)
+        return found, just_ended(source), stopped(source), newest_events(source)
 
-    ladders, matches, kept_out = await request.app.state.fresh.read("first page", query)
+    ladders, matches, kept_out, events = await request.app.state.fresh.read("first page", query)
     drawn = [(ladder, ladder.standings[:FIRST], intervals(ladder.standings[:FIRST])) for ladder in ladders]
     listed = await ladders_listed(request)
     return page(
@@ -39,6 +42,7 @@ async def home(request: Request) -> Response:
         ladders=drawn,
         listed=listed if any(each.name != each.game for each in listed) else (),
         matches=matches,
+        events=events,
         live=request.app.state.live.has_server,
         stopped=kept_out,
         tv=await on_tv(request),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
 
+from arena.queries.events import EventRow
 from arena.queries.remote import NoAnswer
 from arena.queries.source import DataSource
 from arena.store.base.errors import Refused, StoreError
@@ -25,6 +26,8 @@ AT_ONCE: Final = 4
 SECONDS: Final = 1.0
 """Number of seconds for which a result is cached: few enough that the ladder shows a match within two seconds."""
 JUST_ENDED: Final = 5
+EVENT: Final = 10.0
+"""Seconds for which an event is cached, since all looks of a running one are computed for it."""
 TABLE_LADDER: Final = 60.0
 """Seconds for which a ladder of one table size is cached."""
 
@@ -80,6 +83,14 @@ def stopped(source: DataSource) -> dict[str, str]:
     return {row.name: "banned" if row.banned else "parked" for row in source.bots() if row.banned or row.parked}
 
 
+def newest_events(source: DataSource) -> tuple[EventRow, ...]:
+    """Return the events that began or were announced last; none if the data source has no events."""
+    try:
+        return source.events()[:JUST_ENDED]
+    except Refused:
+        return ()
+
+
 class FreshRows:
     """A short-lived cache of results that many pages need."""
 
@@ -90,6 +101,11 @@ class FreshRows:
     async def read(self, key: Hashable, query: Callable[[DataSource], Result], age: float = SECONDS) -> Result:
         """Return the result of a query, at most `age` seconds old; `key` identifies the query."""
         return await self._cache.get(key, partial(self._reader.read, query), age)
+
+
+async def event_found(fresh: FreshRows, name: str) -> dict[str, Any]:
+    """Return an event that is at most ten seconds old. Raises: Missing."""
+    return await fresh.read(("event", name), lambda source: source.event(name), EVENT)
 
 
 class TableLadders:

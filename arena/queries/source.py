@@ -32,7 +32,7 @@ LARGEST_PAGE: Final = 1000
 
 
 class ChosenLadder(NamedTuple):
-    """A season of a ladder that somebody chooses."""
+    """The ladder and season of a query."""
 
     game: str
     ladder: str

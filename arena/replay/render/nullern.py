@@ -113,7 +113,7 @@ def from_views(seen: Sequence[NullernView]) -> NullernPicture:
     """Return the round that these views of one position show."""
     first = seen[0]
     last = first.round == first.rounds - 1
-    # In the last round a view has no hand, because nobody may see it, not even its owner (N8).
+    # A view of the last round has no hand: in that round, no player may see any hand (N8).
     hands = {} if last else {view.seat: view.hand for view in seen}
     return NullernPicture(
         dealer=first.dealer,

@@ -206,7 +206,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         return () if card is None else CARDS[card].values
 
     def _aside(self, seen: SixthSensePicture) -> int:
-        # The prediction card: before it is shown, nobody may know which seats have chosen (S4).
+        # The prediction card. Until it is shown, the picture must not reveal which seats have chosen (S4).
         return 1 if seen.leaders else 0
 
     def _face(self, seen: SixthSensePicture, number: int, place: int) -> CardFace:

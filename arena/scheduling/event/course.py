@@ -73,11 +73,11 @@ class EventCourse:
         self._missed = [0] * len(self._ids)
         """By bot of the race, the number of rounds in a row without it."""
         self._open: dict[int, EventTable] = {}
-        """The tables of this round whose matches are not over, by number."""
+        """By number, the tables of this round that have no result yet."""
 
     @property
     def open_tables(self) -> Sequence[EventTable]:
-        """The tables of this round whose matches are not over."""
+        """The tables of this round that have no result yet."""
         return tuple(self._open.values())
 
     @property
@@ -99,7 +99,7 @@ class EventCourse:
         self.rounds += 1
 
     def record(self, number: int, played: PlayedTable) -> None:
-        """Record the match of an open table. A bot whose seat another got counts as vanished and absent."""
+        """Record the result of an open table. A bot counts as vanished and absent if another player has its seat."""
         table = self._open.pop(number)
         vanished = []
         for bot, bot_id, counts in zip(table.bots, played.bots, played.counts, strict=True):

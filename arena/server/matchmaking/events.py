@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 RETRY: Final = 2.0
 """Seconds after which the server tries again to store a step, or to seat a table that was called off."""
 POLL: Final = 0.1
-"""Seconds between two looks at who is ready for the next round."""
+"""Seconds between two checks of which bots are ready for the next round."""
 LONGEST_DECISIONS: Final = 60
 """Number of soft limits of a seat, beside its bank, for which a round waits for a bot that plays another match."""
 
@@ -145,8 +145,8 @@ class Events:
         seed = secrets.token_bytes(SEED_BYTES)
         await self._store.write(partial(contests.create, plan=plan, seed=seed, entrants=tuple(entrants), at=now_us()))
         decided.info("event announced", name=plan.name, ladder=plan.ladder, entrants=len(entrants))
+        self._hold(plan.name)  # before the report, at which a call can be cancelled
         await self._report("event_announced", plan.name, start=plan.start)
-        self._hold(plan.name)
 
     async def enter(self, name: str, bot: str, invited: bool) -> None:
         """Enter a bot; `invited`: the operator does. Raises what `contests.enter` raises."""
@@ -169,14 +169,13 @@ class Events:
     async def start(self, name: str) -> None:
         """Begin an event at once with the bots that are connected. Raises what `contests.start` raises."""
         await self._check_in(await self._store.read(partial(contests.find, name=name)))
-        self._wake(name)
 
     async def cancel(self, name: str, reason: str) -> None:
         """Cancel an event that has not begun. Raises what `contests.cancel` raises."""
         await self._store.write(partial(contests.cancel, name=name, reason=reason, at=now_us()))
         decided.info("event cancelled", name=name, reason=reason)
-        await self._report("event_cancelled", name, reason=reason)
         self._wake(name)
+        await self._report("event_cancelled", name, reason=reason)
 
     async def _report(self, kind: str, name: str, **fields: Any) -> None:
         """Send a message about an event, with its newest leaf, to the webhook."""
@@ -248,6 +247,7 @@ class Events:
         job = partial(contests.start, name=plan.name, nonces=nonces, earlier=earlier, at=now_us())
         begun = await self._stored(job, writes=True)
         decided.info("event begun", name=plan.name, bots=len(nonces))
+        self._wake(plan.name)
         await self._report("event_begun", plan.name, bots=len(nonces))
         return begun
 
@@ -334,7 +334,8 @@ class Events:
             ready = None if bot_id is None else self._ready(bot_id, ladder)
             players.append(next(house) if ready is None else ready)
         answer = ladder.answer_limits[0]
-        own = replace(ladder, answer_limits=(answer, answer, answer))  # a seat is offered to nobody else meanwhile
+        # Equal limits keep the ready check from offering a seat to another player before the bot's time is over.
+        own = replace(ladder, answer_limits=(answer, answer, answer))
         assert self._announce is not None, "`run` announces"
         ready_check = self._announce(own, players, MatchKind.EVENT, lambda check, at_once: next(house))
         ready_check.event = f"{event.plan.name}/{table.number}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 from contextlib import suppress
@@ -143,12 +144,14 @@ def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
 
 def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
     with (
-        small_disk(tmp_path, "1m") as disk,
+        small_disk(tmp_path, "64m") as disk,
         server(disk / "data", "--drain", "120", log=tmp_path / "log") as arena,
         Crowd(arena.address) as crowd,
     ):
         all_playing(crowd, 4)
         ann = crowd.bots[0]
+        room = shutil.disk_usage(disk).used + 256 * 1024
+        subprocess.run(["mount", "-o", f"remount,size={room}", str(disk)], check=True)
         until(lambda: "no room left on the disk" in arena.log, "the disk to be full")
         known = len(ann.reports)
         assert ann.end is None

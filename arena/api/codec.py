@@ -288,6 +288,7 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             )
             for ladder in welcome.ladders
         ],
+        events=welcome.events,
     )
 
 

@@ -292,7 +292,7 @@ class Arena:
         await self.accounts.require_entry(authorize, hello.ladders or tuple(game.name for game in games))
         bot, found = await past(self.store, self.players, authorize, hello.reports_after)
         if hello.events:
-            await self.events.greet(bot, hello.events)
+            await self.events.greet(bot, hello.events, hello.ladders or hello.games)
         if isinstance(link, RemoteCall) and link.over:
             raise trio.BrokenResourceError  # the bot has left, or the process with its connection has ended
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
@@ -349,6 +349,7 @@ class Arena:
             log_state,
             held(hello.features),
             named_ladders(hello, config.ladders),
+            tuple(name for name, _ in hello.events),
         )
 
     async def void(self, match_id: int, reason: str) -> None:

@@ -37,7 +37,7 @@ func mainStatus(bot Bot, description string, arguments []string) int {
 	program := filepath.Base(arguments[0])
 	var options Options
 	var server, onError string
-	var games, challengers, ladders several
+	var games, challengers, ladders, events several
 	var quiet bool
 	var giveUpAfter float64
 	flags := flag.NewFlagSet(program, flag.ContinueOnError)
@@ -47,6 +47,7 @@ func mainStatus(bot Bot, description string, arguments []string) int {
 	flags.StringVar(&options.Owner, "owner", "", "`who` owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)")
 	flags.Var(&games, "game", "play this `game` only; repeatable (default: the bot's own games)")
 	flags.Var(&ladders, "ladder", "play on the ladder of this `name` only; repeatable (default: ARENA_LADDERS, or the games' default ladders)")
+	flags.Var(&events, "event", "enter the event of this `name`; repeatable (default: ARENA_EVENTS)")
 	flags.StringVar(&bot.Version, "bot-version", bot.Version, "`which` version the bot is; each has a rating of its own (default: a digest of the program)")
 	flags.IntVar(&bot.Capacity, "capacity", capacityOf(&bot), "`how many` matches to play at once")
 	flags.IntVar(&options.Matches, "matches", 0, "stop after so `many` matches; 0 for no end")
@@ -89,6 +90,7 @@ func mainStatus(bot Bot, description string, arguments []string) int {
 		options.GiveUpAfter = max(1, time.Duration(giveUpAfter*float64(time.Second)))
 	}
 	options.PlayOn, options.Challengers, options.Ladders = onError == "continue", challengers, ladders
+	options.Events = events
 	if quiet {
 		slog.SetLogLoggerLevel(slog.LevelWarn)
 	}

@@ -49,6 +49,7 @@ type botSpec struct {
 	Batch       bool            `json:"batch"`
 	Gives       []any           `json:"gives"`
 	Ladders     []string        `json:"ladders"`
+	Events      []string        `json:"events"`
 }
 
 type conversation struct {
@@ -169,7 +170,7 @@ func (p *performance) options() Options {
 	options := Options{
 		TokenFile: p.tokenFile, Invitation: p.spec.Invitation, Owner: p.spec.Owner, Matches: p.spec.Matches, Casual: p.spec.Casual,
 		PlayOn: p.spec.OnError == "continue", GiveUpAfter: time.Duration(p.spec.GiveUpAfter * float64(time.Second)), NoReceipts: true,
-		Ladders: p.spec.Ladders,
+		Ladders: p.spec.Ladders, Events: p.spec.Events,
 	}
 	if p.spec.Token != nil {
 		options.Token = *p.spec.Token
@@ -417,6 +418,9 @@ func (p *performance) opens(wanted object) {
 	hello := p.call.said[0].Hello
 	p.check(strings.HasPrefix(hello.GetClient(), "arena-client-go "), "it is '%s'", hello.GetClient())
 	hello.Client = ""
+	for _, entry := range hello.Events {
+		p.takeNonce(&entry.Nonce)
+	}
 	p.same(hello, wanted["hello"])
 	p.check(proto.Equal(p.call.said[0], &arenav1.PlayRequest{Hello: hello}), "it says more than hello")
 	p.call.said = nil
@@ -428,12 +432,17 @@ func (p *performance) says(wanted []json.RawMessage) {
 	p.check(len(said) == len(wanted), "it says %v, not %s", said, wanted)
 	for at, each := range said {
 		for _, ready := range each.Ready {
-			p.check(len(ready.Nonce) == 16 && !p.nonces[string(ready.Nonce)], "its own chance are 16 other bytes each time, not %x", ready.Nonce)
-			p.nonces[string(ready.Nonce)] = true
-			ready.Nonce = nil
+			p.takeNonce(&ready.Nonce)
 		}
 		p.same(each, wanted[at])
 	}
+}
+
+// takeNonce checks the bot's own chance in a message and leaves it out.
+func (p *performance) takeNonce(nonce *[]byte) {
+	p.check(len(*nonce) == 16 && !p.nonces[string(*nonce)], "its own chance are 16 other bytes each time, not %x", *nonce)
+	p.nonces[string(*nonce)] = true
+	*nonce = nil
 }
 
 func (p *performance) stops(signal string) {

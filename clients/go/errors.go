@@ -21,7 +21,7 @@ const (
 	InvitationNeeded Kind = "INVITATION_NEEDED"
 	// NoGameInCommon: the server plays none of the bot's games.
 	NoGameInCommon Kind = "NO_GAME_IN_COMMON"
-	// ProtocolMismatch: the other side is not an Arena server, or is newer than this client, or too old for the bot's ladders.
+	// ProtocolMismatch: the other side is not an Arena server, or is newer than this client, or too old for the bot's ladders or events.
 	ProtocolMismatch Kind = "PROTOCOL_MISMATCH"
 	// TakenOver: the same bot connected from somewhere else; only the newest connection plays on.
 	TakenOver Kind = "TAKEN_OVER"

@@ -44,6 +44,8 @@ type Options struct {
 	// Ladders are the names of the ladders to play on. Nil: those in ARENA_LADDERS. None there either, or an empty
 	// list: the default ladders of the bot's games.
 	Ladders []string
+	// Events are the names of the events to enter. Nil: those in ARENA_EVENTS, or none.
+	Events []string
 }
 
 // DefaultAddress is the default address of a server.
@@ -60,7 +62,7 @@ const (
 // profile contains the data that a connection needs, from the bot, the options and the environment.
 type profile struct {
 	name, owner, version, address, token, tokenFile, invitation, tlsRoots string
-	games, features, ladders                                              []string
+	games, features, ladders, events                                      []string
 	capacity, matches                                                     int
 	giveUpAfter                                                           time.Duration
 	tls, casual, challenges                                               bool
@@ -121,14 +123,14 @@ func first(texts ...string) string {
 	return ""
 }
 
-// chosenLadders returns the ladders to play on: those given, or for nil those in ARENA_LADDERS. A program that starts
-// bots with ARENA_TOKEN decides alone.
-func chosenLadders(given []string) []string {
+// chosen returns the names given, or for nil those in a variable of the environment. A program that starts bots with
+// ARENA_TOKEN decides alone.
+func chosen(given []string, variable string) []string {
 	if given != nil && os.Getenv("ARENA_TOKEN") == "" {
 		return given
 	}
 	var names []string
-	for _, each := range strings.Split(os.Getenv("ARENA_LADDERS"), ",") {
+	for _, each := range strings.Split(os.Getenv(variable), ",") {
 		if name := strings.TrimSpace(each); name != "" {
 			names = append(names, name)
 		}
@@ -151,7 +153,7 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 		invitation: options.Invitation, tlsRoots: options.TLSRoots, tls: options.TLS || options.TLSRoots != "", games: bot.Games, features: bot.Features,
 		capacity: capacityOf(bot), matches: options.Matches, giveUpAfter: options.GiveUpAfter, casual: options.Casual,
 		challenges: options.Challenges || len(options.Challengers) > 0, keepsReceipts: !options.NoReceipts,
-		ladders: chosenLadders(options.Ladders),
+		ladders: chosen(options.Ladders, "ARENA_LADDERS"), events: chosen(options.Events, "ARENA_EVENTS"),
 	}
 	if made.token == "" {
 		made.tokenFile = first(made.tokenFile, os.Getenv("ARENA_TOKEN_FILE"))

@@ -103,11 +103,17 @@ type session struct {
 }
 
 // newSession returns the conversation after a welcome; NoGameInCommon if there is none, ProtocolMismatch
-// if the server does not confirm the bot's ladders.
+// if the server does not confirm the bot's ladders and events.
 func newSession(welcome *arenav1.Welcome, profile *profile, progress *progress, keep func(*arenav1.MatchReport, *seat)) (*session, error) {
 	for _, name := range profile.ladders {
 		if !slices.ContainsFunc(welcome.Ladders, func(ladder *arenav1.LadderTerms) bool { return ladder.Name == name }) {
 			text := fmt.Sprintf("the server does not confirm the ladder %s: it is older than ladders; name none", name)
+			return nil, &Error{Kind: ProtocolMismatch, Text: text}
+		}
+	}
+	for _, name := range profile.events {
+		if !slices.Contains(welcome.Events, name) {
+			text := fmt.Sprintf("the server does not confirm the event %s: it is older than events; name none", name)
 			return nil, &Error{Kind: ProtocolMismatch, Text: text}
 		}
 	}
@@ -165,8 +171,7 @@ func (s *session) invited(invitation *arenav1.Invitation, reply *arenav1.PlayReq
 	case invitation.Kind == arenav1.MatchKind_MATCH_KIND_CHALLENGE && !s.takes(invitation):
 		reply.Declined = append(reply.Declined, number)
 	case again || s.progress.more():
-		nonce := make([]byte, 16)
-		rand.Read(nonce) // never fails
+		nonce := ownChance()
 		s.progress.accepted[number] = acceptance{invitation.Commitment, nonce}
 		reply.Ready = append(reply.Ready, &arenav1.Ready{InvitationId: number, Nonce: nonce})
 	default:
@@ -225,10 +230,22 @@ func (s *session) end(report *arenav1.MatchReport) {
 
 // hello returns the first message of a stream.
 func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
+	var events []*arenav1.EventEntry
+	for _, event := range profile.events {
+		events = append(events, &arenav1.EventEntry{Event: event, Nonce: ownChance()})
+	}
 	return &arenav1.PlayRequest{Hello: &arenav1.Hello{
 		Games: profile.games, Capacity: uint32(p.room(profile.capacity)), Client: "arena-client-go " + Version, Version: profile.version,
 		Casual: profile.casual, Challenges: profile.challenges, Features: profile.features, ReportsAfter: p.reportsAfter, Ladders: profile.ladders,
+		Events: events,
 	}}
+}
+
+// ownChance returns random bytes of the bot for a deal or for the lots of an event.
+func ownChance() []byte {
+	nonce := make([]byte, 16)
+	rand.Read(nonce) // never fails
+	return nonce
 }
 
 // concernsBot reports whether a message contains a part for the bot itself.

@@ -103,7 +103,7 @@ async def test_a_bot_enters_by_its_hello_and_comes_back(rig: Rig) -> None:
     await created(rig)
     ann = rig.store.now(partial(bots.known, name="ann"))
     for _ in range(2):
-        await rig.arena.events.greet(ann, [("friday", bytes(16))])
+        await rig.arena.events.greet(ann, [("friday", bytes(16))], [GAME.name])
     assert entered(rig) == ["ann"]
     with pytest.raises(Closed, match=r"hello\.events: there is no event 'sunday'; `arena event list` shows all events"):
-        await rig.arena.events.greet(ann, [("sunday", b"")])
+        await rig.arena.events.greet(ann, [("sunday", b"")], [GAME.name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -41,18 +42,9 @@ def test_the_programs_of_the_document_play_in_a_match(tmp_path: Path, language: 
 def test_the_same_program_plays_on_a_ladder(tmp_path: Path) -> None:
     command = bot(tmp_path, "python").split()
     with serving(tmp_path / "data", "--patience", "0", "--seats", "2") as server:
-        words = [
-            *PIPE,
-            "--server",
-            server.server,
-            "--token-file",
-            str(tmp_path / "token"),
-            "--matches",
-            "1",
-            "--",
-            *command,
-        ]
-        subprocess.run(words, check=True, timeout=PATIENCE)
+        words = (*PIPE, "--token-file", str(tmp_path / "token"), "--matches", "1", "--", *command)
+        env = {**os.environ, "ARENA_SERVER": server.server}
+        subprocess.run(words, check=True, timeout=PATIENCE, env=env)
         assert "bot" in shown("replay", "list", "--server", server.server)
 
 

@@ -16,8 +16,9 @@ from sqlalchemy import Connection, select
 from arena.replay.header import MatchKind, OfferOutcome
 from arena.scheduling.event.course import race_document
 from arena.server.arena import Arena
+from arena.server.config import LadderTable
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.messages import Outgoing
+from arena.server.sessions.messages import Closed, Outgoing, Reason
 from arena.store import schema
 from arena.store.base.errors import BadEvent, EventRefused
 from arena.store.base.rows import MatchRow, MatchState
@@ -33,6 +34,7 @@ pytestmark = pytest.mark.virtual_clock
 T = TypeVar("T")
 HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
 SOON = 30 * 1_000_000
+SLOW = LadderTable(GAME, (2,), name="slow")
 NAMES = ("ann", "bob", "cleo", "dora", "emil")
 
 
@@ -272,6 +274,36 @@ async def test_bad_events_are_refused_by_name(hall: Hall, store: MemoryStore) ->
         with pytest.raises(EventRefused, match="is cancelled already"):
             await arena.events.start("rain")
         assert store.now(audit).faults == []
+
+
+async def test_a_hello_enters_events_and_the_welcome_confirms_them(hall: Hall, store: MemoryStore) -> None:
+    def names(bot: Guest, *entries: tuple[str, bytes]) -> Guest:
+        again = bot.again()
+        again.hello = bot.hello._replace(events=entries)
+        return again
+
+    [ann, bob, *_] = bots_of(store)
+    async with hall.open(house_bots=HOUSE, house=True, ladders=(SLOW,)) as arena:
+        await arena.events.create(plan(), ())
+        await arena.events.create(plan(name="finals", entry="invited"), ["bob"])
+        await arena.events.create(plan(name="sunday", ladder="slow"), ())
+        for event, words in (
+            ("rain", "hello.events: there is no event 'rain'"),
+            ("finals", "hello.events: the event finals is for invited bots: ask its operator"),
+            ("sunday", "the event sunday is on the ladder slow, and the bot plays on counting: name slow, too"),
+        ):
+            refused = names(ann, ("friday", b""), (event, b""))
+            hall.join(refused)
+            await refused.until(lambda: refused.end)  # noqa: B023
+            assert isinstance(refused.end, Closed)
+            assert (refused.end.reason, words in str(refused.end)) == (Reason.BAD_MESSAGE, True), refused.end
+        both = names(bob, ("friday", bytes(range(16))), ("finals", b""))
+        await here(hall, both, names(ann, ("friday", b"")))
+        assert both.welcome is not None
+        assert both.welcome.events == ("friday", "finals")
+        await arena.events.start("friday")
+        found = store.now(partial(contests.entrants, event_id=event_of(store).id))
+        assert {each.name: each.nonce for each in found} == {"ann": bytes(16), "bob": bytes(range(16))}
 
 
 async def test_a_ladder_without_house_bots_has_no_events(hall: Hall, store: MemoryStore) -> None:

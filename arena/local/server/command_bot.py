@@ -78,9 +78,9 @@ def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
 def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
     """Return the environment for a bot: address, token and, unless `boxed`, this process's environment.
 
-    A match here has no ladders, so the bot gets no names of any.
+    A match here has no ladders and no events, so the bot gets no names of any.
     """
-    own = {} if boxed else {**launch.environment(), "ARENA_LADDERS": ""}
+    own = {} if boxed else {**launch.environment(), "ARENA_LADDERS": "", "ARENA_EVENTS": ""}
     return {**own, "ARENA_SERVER": address, "ARENA_TOKEN": token}
 
 

@@ -152,14 +152,19 @@ class Events:
         """Enter a bot; `invited`: the operator does. Raises what `contests.enter` raises."""
         await self._store.write(partial(contests.enter, name=name, bot=bot, at=now_us(), invited=invited))
 
-    async def greet(self, bot: Bot, events: Sequence[tuple[str, bytes]]) -> None:
+    async def greet(self, bot: Bot, events: Sequence[tuple[str, bytes]], ladders: Sequence[str]) -> None:
         """Enter a bot that connects into the events that it names, except those that it has entered before.
 
-        Raises: Closed: It cannot enter one of them.
+        `ladders`: the names of those on which it plays. Raises: Closed: It cannot enter one of the events.
         """
         for name, _ in events:
             try:
                 event = await self._store.read(partial(contests.find, name=name))
+                ladder = event.plan.ladder
+                if not event.over and ladder not in ladders:
+                    played = ", ".join(ladders)
+                    text = f"the event {name} is on the ladder {ladder}, and the bot plays on {played}"
+                    raise Closed(Reason.BAD_MESSAGE, f"hello.events: {text}: name {ladder}, too")
                 entered = await self._store.read(partial(contests.entrants, event_id=event.id))
                 if bot.id not in {each.bot_id for each in entered}:
                     await self.enter(name, bot.name, invited=False)

@@ -147,6 +147,8 @@ class Welcome:
     """The features that both sides use on this stream."""
     ladders: tuple[LadderTerms, ...] = ()
     """The ladders that the bot named."""
+    events: tuple[str, ...] = ()
+    """The events that the bot named, all of which it has entered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ namespace v1 = arena::v1;
 
 constexpr double A_DAY = 86'400'000;
 const std::set<std::string> WORDS = {"games", "capacity", "version", "token", "owner", "invitation", "matches", "challenges",
-                                     "casual", "on_error", "give_up_after", "thinks_ms", "batch", "gives", "ladders"};
+                                     "casual", "on_error", "give_up_after", "thinks_ms", "batch", "gives", "ladders", "events"};
 
 std::string word(arena::ErrorKind kind) {
   switch (kind) {
@@ -282,6 +282,10 @@ class Play {
       options.ladders.emplace();
       for (const auto& name : fields.at("ladders").list_value().values()) options.ladders->push_back(name.string_value());
     }
+    if (fields.count("events")) {
+      options.events.emplace();
+      for (const auto& name : fields.at("events").list_value().values()) options.events->push_back(name.string_value());
+    }
     if (text_of(spec_, "on_error") == "continue") options.on_error = arena::OnError::proceed;
     run.caller = std::make_unique<arena::Caller>(*run.bot, options.on_error, [this] { return clock_.now(); });
     run.answering = std::make_unique<arena::Answering>(
@@ -356,15 +360,21 @@ class Play {
     for (auto& message : arriving) open().events.message(std::move(message));
   }
 
+  /// Check the bot's own chance in a message, and leave it out.
+  template <class Message>
+  void take_nonce(Message& message) {
+    demand(message.nonce().size() == 16, "its own chance are 16 bytes");
+    demand(nonces_.insert(message.nonce()).second, "each time others");
+    message.clear_nonce();
+  }
+
   void bot_says(const ListValue& wanted) {
     std::vector<v1::PlayRequest> said;
     said.swap(open().said);
     std::string found, expected;
     for (auto& request : said) {
       for (auto& ready : *request.mutable_ready()) {
-        demand(ready.nonce().size() == 16, "its own chance are 16 bytes");
-        demand(nonces_.insert(ready.nonce()).second, "each time others");
-        ready.clear_nonce();
+        take_nonce(ready);
       }
       found += json(request) + "\n";
     }
@@ -383,6 +393,7 @@ class Play {
     v1::PlayRequest first = said[0], expected;
     demand(first.hello().client().rfind("arena-client-cpp ", 0) == 0, "it names its client");
     first.mutable_hello()->clear_client();
+    for (auto& entry : *first.mutable_hello()->mutable_events()) take_nonce(entry);
     *expected.mutable_hello() = message_from<v1::Hello>(wanted.fields().at("hello"));
     demand(json(first) == json(expected), "it said " + json(first) + " and was to say " + json(expected));
   }

@@ -642,7 +642,7 @@ type Hello struct {
 	// default ladder of a game has the game's name. An older server ignores this field, and its welcome confirms no ladder.
 	Ladders []string `protobuf:"bytes,9,rep,name=ladders,proto3" json:"ladders,omitempty"`
 	// The events that the bot enters or has entered: at most 8. The server ends the stream with BAD_MESSAGE if it cannot enter one of them.
-	// An older server ignores this field.
+	// An older server ignores this field, and its welcome confirms no event.
 	Events        []*EventEntry `protobuf:"bytes,10,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1118,7 +1118,9 @@ type Welcome struct {
 	// The build that runs: "compiled" or "sources".
 	Build string `protobuf:"bytes,8,opt,name=build,proto3" json:"build,omitempty"`
 	// The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER.
-	Ladders       []*LadderTerms `protobuf:"bytes,9,rep,name=ladders,proto3" json:"ladders,omitempty"`
+	Ladders []*LadderTerms `protobuf:"bytes,9,rep,name=ladders,proto3" json:"ladders,omitempty"`
+	// The names of Hello.events, in the same order: all of them, or the server ends the stream with BAD_MESSAGE.
+	Events        []string `protobuf:"bytes,12,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1212,6 +1214,13 @@ func (x *Welcome) GetBuild() string {
 func (x *Welcome) GetLadders() []*LadderTerms {
 	if x != nil {
 		return x.Ladders
+	}
+	return nil
+}
+
+func (x *Welcome) GetEvents() []string {
+	if x != nil {
+		return x.Events
 	}
 	return nil
 }
@@ -2470,7 +2479,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x0eClosedDecision\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
-	"decisionId\"\xc6\x02\n" +
+	"decisionId\"\xde\x02\n" +
 	"\aWelcome\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12+\n" +
@@ -2480,7 +2489,8 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x03log\x18\x06 \x01(\v2\x12.arena.v1.LogStateR\x03log\x12\x1a\n" +
 	"\bfeatures\x18\a \x03(\tR\bfeatures\x12\x14\n" +
 	"\x05build\x18\b \x01(\tR\x05build\x12/\n" +
-	"\aladders\x18\t \x03(\v2\x15.arena.v1.LadderTermsR\aladders\"\xf2\x01\n" +
+	"\aladders\x18\t \x03(\v2\x15.arena.v1.LadderTermsR\aladders\x12\x16\n" +
+	"\x06events\x18\f \x03(\tR\x06events\"\xf2\x01\n" +
 	"\vLadderTerms\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12\x14\n" +

@@ -112,7 +112,10 @@ class Connection:
     """A bot's connection, with the arguments of `play` and `run`. It has at most one stream at a time."""
 
     def __init__(self, bot: Bot, address: str | None, **told: Unpack[Options]) -> None:
-        """Read omitted arguments from the environment: ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER, ARENA_LADDERS."""
+        """Read omitted arguments from the environment.
+
+        These are ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER, ARENA_LADDERS and ARENA_EVENTS.
+        """
         if address is None:
             address = set_in_environment("ARENA_SERVER") or DEFAULT_ADDRESS
         token, matches, receipts = told.get("token"), told.get("matches"), told.get("receipts", True)
@@ -337,6 +340,7 @@ class Connection:
                     self._receipts,
                     self._challengers,
                     self._ladders,
+                    self._events,
                 )
                 self._session, self._stream = session, stream
                 checking = asyncio.create_task(self._check_log(channel, message.welcome))

@@ -28,7 +28,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import Message
 
 from arena_client.bot import Bot
-from arena_client.command import add_options, run_with
+from arena_client.command import SERVER_HELP, add_options, run_with
 from arena_client.decision import GAMES, Decision
 from arena_client.descriptors import pool_of
 from arena_client.engine import MISSING, round_text
@@ -208,7 +208,7 @@ def main(arguments: Sequence[str]) -> None:
         "answers on its standard output, by the protobuf JSON mapping.",
         epilog="example: arena-bot pipe --server localhost:50051 --name my-bot --owner me -- node bot.js",
     )
-    parser.add_argument("--server", default="localhost:50051", metavar="HOST:PORT", help="default: %(default)s")
+    parser.add_argument("--server", metavar="HOST:PORT", help=SERVER_HELP)
     parser.add_argument(
         "--text",
         action="store_true",

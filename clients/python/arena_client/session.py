@@ -106,15 +106,16 @@ class Session:
         receipts: Receipts | None = None,
         challengers: Set[str] | None = None,
         ladders: Sequence[str] = (),
+        events: Sequence[str] = (),
     ) -> None:
         """Begin the conversation.
 
         `send`: function that sends the bot's messages, called in the bot's thread. `receipts`: store for the log's
         entries of its matches. `challengers`: lower-case names of the bots whose challenges it accepts; None for all.
-        `ladders`: the names in its hello.
+        `ladders` and `events`: the names in its hello.
 
         Raises:
-            ProtocolMismatchError: The welcome does not confirm its ladders.
+            ProtocolMismatchError: The welcome does not confirm its ladders or events.
             NoGameInCommonError: The welcome has none of the bot's games.
         """
         self.send = send
@@ -139,6 +140,9 @@ class Session:
         confirmed = {ladder.name for ladder in welcome.ladders}
         if unknown := [name for name in ladders if name not in confirmed]:
             text = f"the server does not confirm the ladder {unknown[0]}: it is older than ladders; name none"
+            raise ProtocolMismatchError(text)
+        if unknown := [name for name in events if name not in welcome.events]:
+            text = f"the server does not confirm the event {unknown[0]}: it is older than events; name none"
             raise ProtocolMismatchError(text)
         if not self.games.keys() & set(bot.games):
             raise NoGameInCommonError(

@@ -45,6 +45,7 @@ BOT: Final = {
     "batch": False,
     "gives": None,
     "ladders": None,
+    "events": None,
 }
 """The default bot of a conversation."""
 A_DAY: Final = 86400.0
@@ -257,7 +258,7 @@ class _Play:
     def _start(self) -> None:
         spec = self._spec
         told: dict[str, Any] = {name: spec[name] for name in ("token", "owner", "invitation", "matches", "on_error")}
-        told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after", "ladders")}
+        told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after", "ladders", "events")}
         bot = _Scripted(spec, self._loop, self._lines, self._arrive)
         self._caller = Caller(bot, spec["on_error"], self._loop.time)
         self._connection = connection.Connection(bot, "arena:1", token_file=self._token_file, receipts=False, **told)
@@ -322,6 +323,8 @@ class _Play:
         call.said.clear()
         assert first.hello.client, "it says which library it is"
         first.hello.client = ""
+        for entry in first.hello.events:
+            self._take_nonce(entry)
         assert first == ParseDict({"hello": wanted["hello"]}, play_pb2.PlayRequest())
 
     def _open_call(self) -> _Call:
@@ -351,11 +354,14 @@ class _Play:
         self._open_call().said.clear()
         for each in said:
             for ready in each.ready:
-                assert len(ready.nonce) == 16, "its own chance are 16 bytes"
-                assert ready.nonce not in self._nonces, "each time others"
-                self._nonces.add(ready.nonce)
-                ready.nonce = b""
+                self._take_nonce(ready)
         assert said == [ParseDict(dict(each), play_pb2.PlayRequest()) for each in wanted]
+
+    def _take_nonce(self, said: play_pb2.Ready | play_pb2.EventEntry) -> None:
+        assert len(said.nonce) == 16, "its own chance are 16 bytes"
+        assert said.nonce not in self._nonces, "each time others"
+        self._nonces.add(said.nonce)
+        said.nonce = b""
 
     async def _told(self, wanted: Sequence[str]) -> None:
         lines = self._lines[:]

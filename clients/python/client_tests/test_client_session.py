@@ -75,6 +75,14 @@ def test_a_server_that_confirms_no_ladders_is_too_old_for_a_bot_that_names_one()
     Session(First(), greeting, Progress(None), lambda _: None, ladders=["slow"])
 
 
+def test_a_server_that_confirms_no_events_is_too_old_for_a_bot_that_names_one() -> None:
+    greeting = welcome().welcome
+    with pytest.raises(ProtocolMismatchError, match="does not confirm the event friday: it is older than events"):
+        Session(First(), greeting, Progress(None), lambda _: None, events=["friday"])
+    greeting.events.append("friday")
+    Session(First(), greeting, Progress(None), lambda _: None, events=["friday"])
+
+
 @pytest.mark.parametrize(
     ("given", "token", "listed", "names"),
     [

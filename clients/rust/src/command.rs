@@ -17,6 +17,7 @@ options:
   --owner WHO            bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
   --game GAME            play this game only; repeatable (default: the bot's own games)
   --ladder NAME          play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)
+  --event NAME           enter this event; repeatable (default: ARENA_EVENTS)
   --bot-version WHICH    each has a rating of its own (default: a digest of the program)
   --capacity N           how many matches to play at once
   --matches N            stop after N matches; 0 for no end
@@ -97,6 +98,7 @@ impl Command {
             "--owner" => self.options.owner = Some(given()?),
             "--game" => self.games.push(given()?),
             "--ladder" => self.options.ladders.get_or_insert_with(Vec::new).push(given()?),
+            "--event" => self.options.events.get_or_insert_with(Vec::new).push(given()?),
             "--bot-version" => self.version = Some(given()?),
             "--capacity" => self.capacity = Some(number(name, &given()?, |&at_once| at_once > 0, "1 or more")?),
             "--matches" => self.options.matches = number(name, &given()?, |_| true, "0 or more")?,

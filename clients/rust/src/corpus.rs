@@ -66,6 +66,7 @@ struct Spec {
     batch: bool,
     gives: Option<Vec<Value>>,
     ladders: Option<Vec<String>>,
+    events: Option<Vec<String>>,
 }
 
 impl Default for Spec {
@@ -86,6 +87,7 @@ impl Default for Spec {
             batch: false,
             gives: None,
             ladders: None,
+            events: None,
         }
     }
 }
@@ -351,17 +353,25 @@ impl Performance {
         let mut hello = said[0].hello.clone().expect("it says hello");
         assert!(hello.client.starts_with("arena-client-rust "), "it is '{}'", hello.client);
         hello.client.clear();
+        for entry in &mut hello.events {
+            self.take_nonce(&mut entry.nonce);
+        }
         assert_eq!(hello, message::<Hello>("Hello", &wanted["hello"]));
         let first = PlayRequest { hello: said[0].hello.clone(), ..PlayRequest::default() };
         assert_eq!(said, [first], "it says more than hello");
     }
 
+    /// Checks the bot's own chance in a message and leaves it out.
+    fn take_nonce(&mut self, nonce: &mut Vec<u8>) {
+        let nonce = std::mem::take(nonce);
+        assert_eq!(nonce.len(), 16, "its own chance are 16 bytes");
+        assert!(self.nonces.insert(nonce), "its own chance is another each time");
+    }
+
     fn says(&mut self, wanted: &Value) {
         let mut said = std::mem::take(&mut self.call().said);
         for ready in said.iter_mut().flat_map(|each| &mut each.ready) {
-            let nonce = std::mem::take(&mut ready.nonce);
-            assert_eq!(nonce.len(), 16, "its own chance are 16 bytes");
-            assert!(self.nonces.insert(nonce), "its own chance is another each time");
+            self.take_nonce(&mut ready.nonce);
         }
         let wanted: Vec<PlayRequest> =
             wanted.as_array().unwrap().iter().map(|each| message("PlayRequest", each)).collect();
@@ -484,6 +494,7 @@ fn program(
         challenges: spec.challenges == true,
         challengers: challengers.unwrap_or_default(),
         ladders: spec.ladders.clone(),
+        events: spec.events.clone(),
         ..Options::default()
     };
     let settings = Settings::new(spec.profile(), "", &options).unwrap();

@@ -48,6 +48,8 @@ pub struct Options {
     /// Names of the ladders to play on; by default those in `ARENA_LADDERS`. None there either, or an
     /// empty list: the default ladders of the bot's games.
     pub ladders: Option<Vec<String>>,
+    /// Names of the events to enter; by default those in `ARENA_EVENTS`.
+    pub events: Option<Vec<String>>,
 }
 
 /// The default address of a server.
@@ -82,6 +84,7 @@ pub(crate) struct Settings {
     /// Lower-case names of the bots whose challenges the bot accepts; all without a list.
     pub challengers: Option<BTreeSet<String>>,
     pub ladders: Vec<String>,
+    pub events: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -143,10 +146,12 @@ impl Settings {
             }
         };
         // a program that starts bots with ARENA_TOKEN decides alone
-        let ladders = options.ladders.clone().filter(|_| variable("ARENA_TOKEN").is_none()).unwrap_or_else(|| {
-            let listed = variable("ARENA_LADDERS").unwrap_or_default();
-            listed.split(',').map(str::trim).filter(|name| !name.is_empty()).map(String::from).collect()
-        });
+        let chosen = |given: &Option<Vec<String>>, name: &str| {
+            given.clone().filter(|_| variable("ARENA_TOKEN").is_none()).unwrap_or_else(|| {
+                let listed = variable(name).unwrap_or_default();
+                listed.split(',').map(str::trim).filter(|name| !name.is_empty()).map(String::from).collect()
+            })
+        };
         let challengers: BTreeSet<_> = options.challengers.iter().map(|name| name.to_lowercase()).collect();
         Ok(Self {
             name: profile.name,
@@ -166,7 +171,8 @@ impl Settings {
             casual: options.casual,
             challenges: options.challenges || !challengers.is_empty(),
             challengers: (!challengers.is_empty()).then_some(challengers),
-            ladders,
+            ladders: chosen(&options.ladders, "ARENA_LADDERS"),
+            events: chosen(&options.events, "ARENA_EVENTS"),
         })
     }
 }

@@ -13,7 +13,8 @@ use crate::errors::{Error, Kind};
 use crate::open_decisions::OpenDecisions;
 use crate::options::Settings;
 use crate::v1::{
-    Hello, Invitation, MatchKind, MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Ready, Welcome,
+    EventEntry, Hello, Invitation, MatchKind, MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Ready,
+    Welcome,
 };
 
 /// A bot's knowledge of a match at its beginning.
@@ -99,6 +100,11 @@ impl Progress {
             challenges: settings.challenges,
             features: settings.features.clone(),
             ladders: settings.ladders.clone(),
+            events: settings
+                .events
+                .iter()
+                .map(|event| EventEntry { event: event.clone(), nonce: own_chance() })
+                .collect(),
             reports_after: self.reports_after,
             ..Hello::default()
         };
@@ -118,11 +124,15 @@ pub(crate) struct Session {
 
 impl Session {
     /// Returns the conversation after a welcome; `NoGameInCommon` if there is none, `ProtocolMismatch`
-    /// if the server does not confirm the bot's ladders.
+    /// if the server does not confirm the bot's ladders and events.
     pub fn new(welcome: &Welcome, settings: &Settings, progress: &Progress) -> Result<Self, Error> {
         let confirmed = |name: &String| welcome.ladders.iter().any(|ladder| ladder.name == *name);
         if let Some(name) = settings.ladders.iter().find(|name| !confirmed(name)) {
             let text = format!("the server does not confirm the ladder {name}: it is older than ladders; name none");
+            return Err(Error::new(Kind::ProtocolMismatch, text));
+        }
+        if let Some(name) = settings.events.iter().find(|name| !welcome.events.contains(name)) {
+            let text = format!("the server does not confirm the event {name}: it is older than events; name none");
             return Err(Error::new(Kind::ProtocolMismatch, text));
         }
         if !welcome.games.iter().any(|game| settings.games.contains(&game.name)) {
@@ -183,8 +193,7 @@ impl Session {
         if invitation.kind() == MatchKind::Challenge && !self.takes(invitation) {
             reply.declined.push(number);
         } else if progress.accepted.contains_key(&number) || progress.more() {
-            let mut nonce = vec![0; 16];
-            SystemRandom::new().fill(&mut nonce).expect("the operating system has chance");
+            let nonce = own_chance();
             progress.accepted.insert(number, nonce.clone());
             reply.ready.push(Ready { invitation_id: number, nonce });
         } else {
@@ -224,6 +233,13 @@ fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
         progress.finished += 1;
     }
     progress.seats.remove(&report.match_id)
+}
+
+/// Returns random bytes of the bot for a deal or for the lots of an event.
+fn own_chance() -> Vec<u8> {
+    let mut nonce = vec![0; 16];
+    SystemRandom::new().fill(&mut nonce).expect("the operating system has chance");
+    nonce
 }
 
 /// Returns true if a message contains a part for the bot itself.

@@ -11,7 +11,8 @@ import { run, told } from "./running.js";
 const text = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
 const OPTIONS = {
-  server: text, name: text, owner: text, game: { ...text, multiple: true }, ladder: { ...text, multiple: true }, "bot-version": text, capacity: text, matches: text,
+  server: text, name: text, owner: text, game: { ...text, multiple: true }, ladder: { ...text, multiple: true }, event: { ...text, multiple: true },
+  "bot-version": text, capacity: text, matches: text,
   token: text, "token-file": text, invitation: text, tls: flag, "tls-roots": text, "on-error": text, "give-up-after": text,
   "no-receipts": flag, casual: flag, challenges: flag, challenger: { ...text, multiple: true }, quiet: flag, help: { ...flag, short: "h" },
 } as const;
@@ -20,6 +21,7 @@ const HELP = `  --server HOST:PORT       default: ARENA_SERVER in the environmen
   --owner NAME             who owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
   --game GAME              play this game only; repeatable (default: the bot's own games)
   --ladder NAME            play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)
+  --event NAME             enter this event; repeatable (default: ARENA_EVENTS)
   --bot-version TEXT       which version the bot is; each has a rating of its own
   --capacity K             how many matches to play at once
   --matches N              stop after N matches (default: no end)
@@ -73,7 +75,7 @@ export async function main(bot: Bot, description: string): Promise<void> {
   const options: Options = {
     address: values.server, token: values.token, tokenFile: values["token-file"], invitation: values.invitation, owner: values.owner,
     tls: values["tls-roots"] ?? values.tls, matches, onError, giveUpAfter, receipts: !values["no-receipts"], casual: values.casual,
-    challenges: values.challenger ?? values.challenges, ladders: values.ladder,
+    challenges: values.challenger ?? values.challenges, ladders: values.ladder, events: values.event,
   };
   try {
     await run(bot, undefined, options);

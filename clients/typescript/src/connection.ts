@@ -2,6 +2,8 @@
 // invitations are answered here, and the rest goes into the bot's inbox; so it can run beside the thread in which a bot
 // computes. Clock, random numbers and gRPC are passed to it.
 
+import { randomBytes } from "node:crypto";
+
 import { create, fromBinary } from "@bufbuild/protobuf";
 
 import { ArenaError, DroppedError, ParkedError, TokenRefusedError, UnreachableError } from "./errors.js";
@@ -302,12 +304,12 @@ export class Connection {
   }
 
   #welcome(welcome: Session["welcome"]): Session {
-    const { address, games, capacity, challengers, ladders } = this.profile;
+    const { address, games, capacity, challengers, ladders, events } = this.profile;
     log.info(`${welcome.bot} is connected to ${address} (Arena ${welcome.server}${welcome.build && `, ${welcome.build}`})`);
     this.#name = welcome.bot;
     this.#progress.reconnect();
     if (welcome.log?.head !== undefined) this.#progress.welcomed(welcome.log.head.size);
-    const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers, ladders);
+    const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers, ladders, events);
     this.#welcomed = this.#reached = true;
     this.#session += 1;
     if (welcome.log !== undefined) this.#receipts?.recordLog(welcome.log);
@@ -315,11 +317,11 @@ export class Connection {
   }
 
   #hello() {
-    const { games, features, ladders, capacity: most, version, casual, challenges } = this.profile;
+    const { games, features, ladders, events, capacity: most, version, casual, challenges } = this.profile;
     const { reportsAfter } = this.#progress;
     const capacity = this.#progress.room(most);
     const client = `arena-client-typescript ${VERSION}`;
-    const lists = { games: [...games], features: [...features], ladders: [...ladders] };
+    const lists = { games: [...games], features: [...features], ladders: [...ladders], events: events.map((event) => ({ event, nonce: randomBytes(16) })) };
     return create(HelloSchema, { ...lists, capacity, client, version, casual, challenges, reportsAfter });
   }
 }

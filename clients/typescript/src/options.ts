@@ -39,6 +39,8 @@ export interface Options {
    * ladders of the bot's games.
    */
   ladders?: readonly string[] | undefined;
+  /** Names of the events to enter; by default those in ARENA_EVENTS. */
+  events?: readonly string[] | undefined;
 }
 
 /** Data that a connection needs: plain values, so that it can be sent to another thread. */
@@ -63,6 +65,7 @@ export interface Profile {
   /** Lower-case names of the bots whose challenges the bot accepts; undefined for all. */
   challengers: ReadonlySet<string> | undefined;
   ladders: readonly string[];
+  events: readonly string[];
 }
 
 export const DEFAULT_ADDRESS = "localhost:50051";
@@ -104,12 +107,12 @@ const checkedCount = (what: string, count: number) => {
 };
 
 /**
- * Return the ladders to play on: those given, or else those in ARENA_LADDERS. A program that starts bots with ARENA_TOKEN
+ * Return the names given, or else those in a variable of the environment. A program that starts bots with ARENA_TOKEN
  * decides alone.
  */
-function chosenLadders(given: readonly string[] | undefined): readonly string[] {
+function chosen(given: readonly string[] | undefined, variable: string): readonly string[] {
   if (given !== undefined && environment("ARENA_TOKEN") === undefined) return given;
-  const names = (environment("ARENA_LADDERS") ?? "").split(",").map((name) => name.trim());
+  const names = (environment(variable) ?? "").split(",").map((name) => name.trim());
   return names.filter((name) => name !== "");
 }
 
@@ -152,7 +155,8 @@ export function profileOf(bot: Bot, options: Options): Profile {
     receipts: options.receipts === false || (token !== undefined && tokenFile === undefined) ? undefined : `${file}.receipts`,
     casual: options.casual ?? false,
     challenges: typeof challenges === "boolean" ? challenges : challenges.length > 0,
-    ladders: chosenLadders(options.ladders),
+    ladders: chosen(options.ladders, "ARENA_LADDERS"),
+    events: chosen(options.events, "ARENA_EVENTS"),
     challengers: typeof challenges === "boolean" ? undefined : new Set(challenges.map((each) => each.toLowerCase())),
   };
 }

@@ -83,7 +83,7 @@ export class Session {
 
   /**
    * `challengers`: lower-case names of the bots whose challenges the bot accepts; undefined for all. Throws
-   * NoGameInCommonError, or ProtocolMismatchError if the server does not confirm the `ladders`.
+   * NoGameInCommonError, or ProtocolMismatchError if the server does not confirm the `ladders` and `events`.
    */
   constructor(
     readonly welcome: Welcome,
@@ -93,11 +93,16 @@ export class Session {
     private readonly receipts?: Receipts,
     private readonly challengers?: ReadonlySet<string>,
     ladders: readonly string[] = [],
+    events: readonly string[] = [],
   ) {
     this.#room = progress.room(capacity);
     const unknown = ladders.find((name) => !welcome.ladders.some((ladder) => ladder.name === name));
     if (unknown !== undefined) {
       throw new ProtocolMismatchError(`the server does not confirm the ladder ${unknown}: it is older than ladders; name none`);
+    }
+    const unconfirmed = events.find((name) => !welcome.events.includes(name));
+    if (unconfirmed !== undefined) {
+      throw new ProtocolMismatchError(`the server does not confirm the event ${unconfirmed}: it is older than events; name none`);
     }
     if (!welcome.games.some(({ name }) => games.includes(name))) {
       throw new NoGameInCommonError(`the server plays none of the bot's games (${games.join(", ") || "it names none"})`);

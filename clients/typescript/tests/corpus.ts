@@ -37,6 +37,7 @@ const BOT = {
   invitation: undefined as string | undefined, matches: undefined as number | undefined, challenges: false as boolean | string[],
   casual: false, on_error: "raise" as "raise" | "continue", give_up_after: undefined as number | undefined, thinks_ms: 0,
   batch: false, gives: undefined as number[] | undefined, ladders: undefined as string[] | undefined,
+  events: undefined as string[] | undefined,
 };
 
 function read(name: string): unknown {
@@ -260,13 +261,22 @@ class Play {
     assert.equal(this.#tries.length, 0, "it tries nothing more");
   }
 
+  /** Check the bot's own chance in a message, and leave it out. */
+  #takeNonce(said: { nonce: Uint8Array }): void {
+    assert.equal(said.nonce.length, 16, "its own chance are 16 bytes");
+    const digits = Buffer.from(said.nonce).toString("hex");
+    assert.ok(!this.#nonces.has(digits), "each time others");
+    this.#nonces.add(digits);
+    said.nonce = new Uint8Array();
+  }
+
   #start(): void {
-    const { owner, invitation, matches, challenges, casual, ladders, on_error: onError, give_up_after: giveUpAfter } = this.#spec;
+    const { owner, invitation, matches, challenges, casual, ladders, events, on_error: onError, give_up_after: giveUpAfter } = this.#spec;
     const bot = new ScriptedBot(this.#spec, this.#clock, this.#told, () => {
       for (const message of this.#meanwhile.splice(0)) this.#open().events.message(message);
     });
     const token = this.#spec.token ?? undefined;
-    const options = { address: "arena:1", token, tokenFile: this.tokenFile, owner, invitation, matches, challenges, casual, giveUpAfter, ladders };
+    const options = { address: "arena:1", token, tokenFile: this.tokenFile, owner, invitation, matches, challenges, casual, giveUpAfter, ladders, events };
     const caller = new Caller(bot, onError, () => this.#clock.now());
     const answering = new Answering(caller, (session, request) => connection.say(session, request));
     const profile = profileOf(bot, { ...options, receipts: false });
@@ -339,6 +349,7 @@ class Play {
       const hello = first.hello!;
       assert.match(hello.client, /^arena-client-typescript /);
       hello.client = "";
+      hello.events.forEach((entry) => this.#takeNonce(entry));
       assert.deepEqual(toJson(HelloSchema, hello), toJson(HelloSchema, fromJson(HelloSchema, wanted)));
       hello.client = "-";
       assert.equal(Object.keys(toJson(PlayRequestSchema, first)!).length, 1);
@@ -348,13 +359,7 @@ class Play {
     bytes: (encoded: string) => this.#open().events.message(Buffer.from(encoded, "base64")),
     says: (wanted: JsonValue[]) => {
       const said = this.#open().said.splice(0);
-      for (const ready of said.flatMap((each) => each.ready)) {
-        assert.equal(ready.nonce.length, 16, "its own chance are 16 bytes");
-        const digits = Buffer.from(ready.nonce).toString("hex");
-        assert.ok(!this.#nonces.has(digits), "each time others");
-        this.#nonces.add(digits);
-        ready.nonce = new Uint8Array();
-      }
+      said.flatMap((each) => each.ready).forEach((ready) => this.#takeNonce(ready));
       const json = (each: PlayRequest) => toJson(PlayRequestSchema, each);
       assert.deepEqual(said.map(json), wanted.map((each) => json(fromJson(PlayRequestSchema, each))));
     },

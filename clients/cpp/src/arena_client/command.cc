@@ -16,6 +16,7 @@ const char HELP[] = R"(  --server HOST:PORT       default: ARENA_SERVER in the e
   --owner NAME             who owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
   --game GAME              play this game only; repeatable (default: the bot's own games)
   --ladder NAME            play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)
+  --event NAME             enter this event; repeatable (default: ARENA_EVENTS)
   --bot-version TEXT       which version the bot is; each has a rating of its own
   --capacity K             how many matches to play at once
   --matches N              stop after so many matches (default: no end)
@@ -105,6 +106,11 @@ int main(Bot& bot, int count, char** arguments, const std::string& description) 
                [&](auto& text) {
                  if (!options.ladders) options.ladders.emplace();
                  options.ladders->push_back(text);
+               }},
+              {"--event",
+               [&](auto& text) {
+                 if (!options.events) options.events.emplace();
+                 options.events->push_back(text);
                }},
               {"--bot-version", [&](auto& text) { bot.version = text; }},
               {"--capacity", [&](auto& text) { bot.capacity = whole("--capacity", text); }},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "arena_client/chance.h"
 #include "arena_client/log.h"
 #include "arena_client/tokens.h"
 
@@ -176,6 +177,11 @@ void Connection::welcome(const v1::Welcome& welcome) {
     throw ArenaError(ErrorKind::protocol_mismatch,
                      "the server does not confirm the ladder " + name + ": it is older than ladders; name none");
   }
+  for (const std::string& name : profile_.events) {
+    if (std::find(welcome.events().begin(), welcome.events().end(), name) != welcome.events().end()) continue;
+    throw ArenaError(ErrorKind::protocol_mismatch,
+                     "the server does not confirm the event " + name + ": it is older than events; name none");
+  }
   session_.emplace(welcome, profile_.games, profile_.capacity, progress_, profile_.challengers, std::move(keep));
   welcomed_ = reached_ = true;
   number_++;
@@ -257,6 +263,11 @@ v1::PlayRequest Connection::hello() const {
   hello->set_version(profile_.version);
   for (const std::string& feature : profile_.features) hello->add_features(feature);
   for (const std::string& ladder : profile_.ladders) hello->add_ladders(ladder);
+  for (const std::string& event : profile_.events) {
+    auto* entry = hello->add_events();
+    entry->set_event(event);
+    entry->set_nonce(random_bytes(16));
+  }
   hello->set_casual(profile_.casual);
   hello->set_challenges(profile_.challenges);
   if (progress_.reports_after) hello->set_reports_after(*progress_.reports_after);

@@ -16,7 +16,7 @@ enum class ErrorKind {
   name_not_allowed,   ///< the server does not accept the name of the bot or of its owner
   invitation_needed,  ///< the server registers new bots by invitation only, or does not accept this one
   no_game_in_common,  ///< the server plays none of the bot's games
-  protocol_mismatch,  ///< no Arena server, newer than this client, or too old for the bot's ladders
+  protocol_mismatch,  ///< no Arena server, newer than this client, or too old for the bot's ladders or events
   taken_over,         ///< the same bot connected from somewhere else; only the newest connection plays on
   refused,            ///< the server ended the connection for a permanent reason
   parked,             ///< the bot gets no seats until it is un-parked

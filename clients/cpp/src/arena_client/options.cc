@@ -61,12 +61,12 @@ void check_version(const std::string& version) {
   wrong("the bot's version is '" + version + "': it takes at most 40 printable characters");
 }
 
-/// Return the ladders to play on: those given, or else those in ARENA_LADDERS. A program that starts bots with
-/// ARENA_TOKEN decides alone.
-std::vector<std::string> chosen_ladders(const Options& options) {
-  if (options.ladders && !environment("ARENA_TOKEN")) return *options.ladders;
+/// Return the names given, or else those in a variable of the environment. A program that starts bots with ARENA_TOKEN
+/// decides alone.
+std::vector<std::string> chosen(const std::optional<std::vector<std::string>>& given, const char* variable) {
+  if (given && !environment("ARENA_TOKEN")) return *given;
   std::vector<std::string> names;
-  std::istringstream listed(environment("ARENA_LADDERS").value_or(""));
+  std::istringstream listed(environment(variable).value_or(""));
   for (std::string name; std::getline(listed, name, ',');) {
     const auto first = name.find_first_not_of(" \t");
     if (first != std::string::npos) names.push_back(name.substr(first, name.find_last_not_of(" \t") - first + 1));
@@ -138,7 +138,8 @@ Profile profile_of(const Bot& bot, const Options& options) {
   profile.owner = !options.owner.empty() ? options.owner : !bot.owner.empty() ? bot.owner : environment("ARENA_OWNER").value_or("");
   profile.games = bot.games;
   profile.features = bot.features;
-  profile.ladders = chosen_ladders(options);
+  profile.ladders = chosen(options.ladders, "ARENA_LADDERS");
+  profile.events = chosen(options.events, "ARENA_EVENTS");
   profile.capacity = bot.capacity;
   profile.token_file = token_file ? *token_file : default_token_file(profile.address, bot.name);
   if (options.receipts && (token_file || !profile.token)) profile.receipts = profile.token_file + ".receipts";

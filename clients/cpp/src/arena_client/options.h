@@ -51,12 +51,14 @@ struct Options {
   /// Names of the ladders to play on; by default those in ARENA_LADDERS. None there either, or an empty list: the
   /// default ladders of the bot's games.
   std::optional<std::vector<std::string>> ladders;
+  /// Names of the events to enter; by default those in ARENA_EVENTS.
+  std::optional<std::vector<std::string>> events;
 };
 
 /// Data that a connection needs.
 struct Profile {
   std::string name, owner, version, address, token_file, invitation, tls_roots;
-  std::vector<std::string> games, features, ladders;
+  std::vector<std::string> games, features, ladders, events;
   int capacity = 0;
   std::optional<std::string> token;
   bool tls = false, casual = false, challenges = false;

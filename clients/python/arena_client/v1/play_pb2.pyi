@@ -516,7 +516,7 @@ class Hello(google.protobuf.message.Message):
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___EventEntry]:
         """The events that the bot enters or has entered: at most 8. The server ends the stream with BAD_MESSAGE if it cannot enter one of them.
-        An older server ignores this field.
+        An older server ignores this field, and its welcome confirms no event.
         """
 
     def __init__(
@@ -718,6 +718,7 @@ class Welcome(google.protobuf.message.Message):
     FEATURES_FIELD_NUMBER: builtins.int
     BUILD_FIELD_NUMBER: builtins.int
     LADDERS_FIELD_NUMBER: builtins.int
+    EVENTS_FIELD_NUMBER: builtins.int
     server: builtins.str
     """The server's version, such as "0.1.0"."""
     bot: builtins.str
@@ -750,6 +751,10 @@ class Welcome(google.protobuf.message.Message):
     def ladders(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LadderTerms]:
         """The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER."""
 
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The names of Hello.events, in the same order: all of them, or the server ends the stream with BAD_MESSAGE."""
+
     def __init__(
         self,
         *,
@@ -762,9 +767,10 @@ class Welcome(google.protobuf.message.Message):
         features: collections.abc.Iterable[builtins.str] | None = ...,
         build: builtins.str = ...,
         ladders: collections.abc.Iterable[global___LadderTerms] | None = ...,
+        events: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["conduct", b"conduct", "limits", b"limits", "log", b"log"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bot", b"bot", "build", b"build", "conduct", b"conduct", "features", b"features", "games", b"games", "ladders", b"ladders", "limits", b"limits", "log", b"log", "server", b"server"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "build", b"build", "conduct", b"conduct", "events", b"events", "features", b"features", "games", b"games", "ladders", b"ladders", "limits", b"limits", "log", b"log", "server", b"server"]) -> None: ...
 
 global___Welcome = Welcome
 

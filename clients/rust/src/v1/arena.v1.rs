@@ -753,7 +753,7 @@ pub struct Hello {
     #[prost(string, repeated, tag = "9")]
     pub ladders: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The events that the bot enters or has entered: at most 8. The server ends the stream with BAD_MESSAGE if it cannot enter one of them.
-    /// An older server ignores this field.
+    /// An older server ignores this field, and its welcome confirms no event.
     #[prost(message, repeated, tag = "10")]
     pub events: ::prost::alloc::vec::Vec<EventEntry>,
 }
@@ -864,6 +864,9 @@ pub struct Welcome {
     /// The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER.
     #[prost(message, repeated, tag = "9")]
     pub ladders: ::prost::alloc::vec::Vec<LadderTerms>,
+    /// The names of Hello.events, in the same order: all of them, or the server ends the stream with BAD_MESSAGE.
+    #[prost(string, repeated, tag = "12")]
+    pub events: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// A ladder on which the bot plays.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -27,6 +27,7 @@ final class Command {
               --owner WHO           who owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
               --game NAME           play this game only; repeatable (default: the bot's own games)
               --ladder NAME         play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)
+              --event NAME          enter this event; repeatable (default: ARENA_EVENTS)
               --bot-version WHICH   each version has a rating of its own (default: a digest of the program)
               --capacity N          how many matches to play at once
               --matches N           stop after N matches
@@ -54,6 +55,7 @@ final class Command {
     private final List<String> games = new ArrayList<>();
     private final List<String> challengers = new ArrayList<>();
     private final List<String> ladders = new ArrayList<>();
+    private final List<String> events = new ArrayList<>();
     private final Deque<String> words;
     private String server = "";
     private boolean help;
@@ -66,6 +68,9 @@ final class Command {
         options.games(games).challengers(challengers);
         if (!ladders.isEmpty()) {
             options.ladders(ladders);
+        }
+        if (!events.isEmpty()) {
+            options.events(events);
         }
     }
 
@@ -116,6 +121,7 @@ final class Command {
             case "--owner" -> options.owner(value(name));
             case "--game" -> games.add(value(name));
             case "--ladder" -> ladders.add(value(name));
+            case "--event" -> events.add(value(name));
             case "--bot-version" -> options.version(value(name));
             case "--capacity" -> options.capacity((int) number(name, 1, Integer.MAX_VALUE));
             case "--matches" -> options.matches((int) number(name, 0, Integer.MAX_VALUE));

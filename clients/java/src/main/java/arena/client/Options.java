@@ -25,6 +25,7 @@ public final class Options {
     List<String> challengers = List.of();
     /** Null for those in ARENA_LADDERS. */
     List<String> ladders;
+    List<String> events;
 
     /** Overrides the bot's own name. */
     public Options name(String value) {
@@ -140,6 +141,12 @@ public final class Options {
      */
     public Options ladders(List<String> names) {
         ladders = List.copyOf(names);
+        return this;
+    }
+
+    /** The names of the events to enter; by default those in ARENA_EVENTS. */
+    public Options events(List<String> names) {
+        events = List.copyOf(names);
         return this;
     }
 

@@ -51,6 +51,7 @@ final class Profile {
     /** Lower-case names of the bots whose challenges the bot accepts; empty for all. */
     final Set<String> challengers;
     final List<String> ladders;
+    final List<String> events;
 
     Profile(Bot bot, String address, Options options, Map<String, String> environment) {
         name = first(options.name, bot.name());
@@ -69,12 +70,8 @@ final class Profile {
         challengers = options.challengers.stream().map(each -> each.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
         String server = environment.getOrDefault("ARENA_SERVER", "");
         String startedFor = environment.getOrDefault("ARENA_TOKEN", "");
-        if (startedFor.isEmpty() && options.ladders != null) {
-            ladders = options.ladders;
-        } else { // a program that starts bots with ARENA_TOKEN decides alone
-            String listed = environment.getOrDefault("ARENA_LADDERS", "");
-            ladders = Stream.of(listed.split(",")).map(String::strip).filter(name -> !name.isEmpty()).toList();
-        }
+        ladders = chosen(options.ladders, "ARENA_LADDERS", environment);
+        events = chosen(options.events, "ARENA_EVENTS", environment);
         if (startedFor.isEmpty()) {
             this.address = first(address, server, DEFAULT_ADDRESS);
             token = options.token;
@@ -108,6 +105,15 @@ final class Profile {
         }
         Path beside = startedFor.isEmpty() && options.tokenFile != null ? options.tokenFile : tokenFile;
         receipts = !options.noReceipts && beside != null ? beside.resolveSibling(beside.getFileName() + ".receipts") : null;
+    }
+
+    /** The names given, or for null those in a variable. A program that starts bots with ARENA_TOKEN decides alone. */
+    private static List<String> chosen(List<String> given, String variable, Map<String, String> environment) {
+        if (given != null && environment.getOrDefault("ARENA_TOKEN", "").isEmpty()) {
+            return given;
+        }
+        String listed = environment.getOrDefault(variable, "");
+        return Stream.of(listed.split(",")).map(String::strip).filter(name -> !name.isEmpty()).toList();
     }
 
     private static long nanos(Duration time) {

@@ -1,9 +1,11 @@
 package arena.client;
 
+import arena.v1.EventEntry;
 import arena.v1.Hello;
 import arena.v1.LogState;
 import arena.v1.PlayRequest;
 import com.google.protobuf.ByteString;
+import java.security.SecureRandom;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -11,6 +13,8 @@ import java.util.TreeSet;
 
 /** State that outlives a stream: the number of matches to play, and the matches in progress. */
 final class Progress {
+    private static final SecureRandom CHANCE = new SecureRandom();
+
     /** The number of matches to play; 0 for no limit. */
     private final int wanted;
 
@@ -74,6 +78,13 @@ final class Progress {
         }
     }
 
+    /** Returns random bytes of the bot for a deal or for the lots of an event. */
+    static ByteString ownChance() {
+        byte[] nonce = new byte[16];
+        CHANCE.nextBytes(nonce);
+        return ByteString.copyFrom(nonce);
+    }
+
     /** The first message of a stream. */
     PlayRequest hello(Profile profile) {
         Hello.Builder hello = Hello.newBuilder()
@@ -85,6 +96,9 @@ final class Progress {
                 .addAllLadders(profile.ladders)
                 .setCasual(profile.casual)
                 .setChallenges(profile.challenges);
+        for (String event : profile.events) {
+            hello.addEvents(EventEntry.newBuilder().setEvent(event).setNonce(ownChance()));
+        }
         if (reportsAfter != null) {
             hello.setReportsAfter(reportsAfter);
         }

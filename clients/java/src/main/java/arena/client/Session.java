@@ -11,7 +11,6 @@ import arena.v1.PlayResponse;
 import arena.v1.Ready;
 import arena.v1.Welcome;
 import com.google.protobuf.ByteString;
-import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.Locale;
 import java.util.Map;
@@ -30,7 +29,6 @@ import java.util.stream.Collectors;
 final class Session {
     private record Key(long match, int decision) {}
 
-    private static final SecureRandom CHANCE = new SecureRandom();
     /**
      * Maximum number of ended matches to remember, because their messages may still wait for the
      * bot.
@@ -54,7 +52,7 @@ final class Session {
 
     /**
      * Begins the conversation; throws NO_GAME_IN_COMMON if the welcome shows none of the bot's games,
-     * PROTOCOL_MISMATCH if it does not confirm the bot's ladders.
+     * PROTOCOL_MISMATCH if it does not confirm the bot's ladders and events.
      *
      * @param receipts records the reports that have an entry of the log; null to record nothing
      */
@@ -64,6 +62,13 @@ final class Session {
                 throw new ArenaException(
                         ArenaException.Kind.PROTOCOL_MISMATCH,
                         "the server does not confirm the ladder " + name + ": it is older than ladders; name none");
+            }
+        }
+        for (String name : profile.events) {
+            if (!welcome.getEventsList().contains(name)) {
+                throw new ArenaException(
+                        ArenaException.Kind.PROTOCOL_MISMATCH,
+                        "the server does not confirm the event " + name + ": it is older than events; name none");
             }
         }
         if (welcome.getGamesList().stream().noneMatch(game -> profile.games.contains(game.getName()))) {
@@ -138,9 +143,7 @@ final class Session {
         if (invitation.getKind() == MatchKind.MATCH_KIND_CHALLENGE && !takes(invitation)) {
             reply.addDeclined(number);
         } else if (progress.accepted.containsKey(number) || progress.more()) {
-            byte[] chance = new byte[16];
-            CHANCE.nextBytes(chance);
-            ByteString nonce = ByteString.copyFrom(chance);
+            ByteString nonce = Progress.ownChance();
             progress.accepted.put(number, nonce);
             reply.addReady(Ready.newBuilder().setInvitationId(number).setNonce(nonce));
         } else {

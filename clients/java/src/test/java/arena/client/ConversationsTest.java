@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import arena.v1.EventEntry;
 import arena.v1.Hello;
 import arena.v1.PlayRequest;
 import arena.v1.PlayResponse;
@@ -301,7 +302,12 @@ class ConversationsTest {
             assertEquals(1, call.said.size(), "what it says at first");
             Hello hello = call.said.get(0).getHello();
             assertTrue(hello.getClient().startsWith("arena-client-java "), hello.getClient());
-            PlayRequest said = call.said.get(0).toBuilder().setHello(hello.toBuilder().clearClient()).build();
+            Hello.Builder bare = hello.toBuilder().clearClient();
+            for (EventEntry.Builder entry : bare.getEventsBuilderList()) {
+                check(entry.getNonce());
+                entry.clearNonce();
+            }
+            PlayRequest said = call.said.get(0).toBuilder().setHello(bare).build();
             Hello expected = Corpus.message(wanted.get("hello"), Hello.newBuilder());
             assertEquals(PlayRequest.newBuilder().setHello(expected).build(), said);
             call.said.clear();
@@ -339,13 +345,18 @@ class ConversationsTest {
             }
         }
 
+        /** Checks the bot's own chance in a message. */
+        private void check(ByteString nonce) {
+            assertEquals(16, nonce.size(), "bytes of its own chance");
+            assertTrue(nonces.add(nonce), "its own chance is another each time");
+        }
+
         private void says(JsonArray wanted) {
             List<PlayRequest> said = new ArrayList<>();
             for (PlayRequest each : open().said) {
                 PlayRequest.Builder bare = each.toBuilder();
                 for (Ready.Builder ready : bare.getReadyBuilderList()) {
-                    assertEquals(16, ready.getNonce().size(), "bytes of its own chance");
-                    assertTrue(nonces.add(ready.getNonce()), "its own chance is another each time");
+                    check(ready.getNonce());
                     ready.clearNonce();
                 }
                 said.add(bare.build());

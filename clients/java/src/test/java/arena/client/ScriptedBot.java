@@ -20,7 +20,7 @@ import java.util.Set;
 final class ScriptedBot extends Bot {
     private static final Set<String> WORDS = Set.of(
             "games", "capacity", "version", "token", "owner", "invitation", "matches", "challenges", "casual", "on_error",
-            "give_up_after", "thinks_ms", "batch", "gives", "ladders");
+            "give_up_after", "thinks_ms", "batch", "gives", "ladders", "events");
 
     /** Calls to the bot's code. */
     final List<String> told = new ArrayList<>();
@@ -75,6 +75,9 @@ final class ScriptedBot extends Bot {
         }
         if (spec.has("ladders")) {
             options.ladders(texts(spec.get("ladders")));
+        }
+        if (spec.has("events")) {
+            options.events(texts(spec.get("events")));
         }
         return options;
     }

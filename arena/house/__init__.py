@@ -6,7 +6,7 @@ A decision depends only on the view and the random bytes given.
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -41,6 +41,11 @@ class HouseBot(Protocol):
 def title(bot: HouseBot) -> str:
     """Return a bot's name and version as text. Together they determine the bot's choices."""
     return f"{bot.name} {bot.version}"
+
+
+def titles(bots: Iterable[HouseBot]) -> str:
+    """Return the names and versions of several bots as text."""
+    return ", ".join(map(title, bots))
 
 
 HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
@@ -111,6 +116,12 @@ THINKERS: Final[tuple[HouseBot, ...]] = tuple(
 
 They replay deals for the luck column. Messages to workers name a bot by its index in this tuple.
 """
+
+
+def replayers(game: str) -> tuple[HouseBot, ...]:
+    """Return the house bots that replay the deals of a game."""
+    return tuple(bot for bot in THINKERS if bot.game == game)
+
 
 CHOOSERS: Final[tuple[HouseBot, ...]] = (*THINKERS, *SEARCH_BOTS.values())
 """House bots for which worker processes choose, by index: `THINKERS` first."""

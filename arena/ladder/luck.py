@@ -11,7 +11,7 @@ exact. They are integers if points are integers, which is ten times as fast as f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isfinite
 from typing import Final, NamedTuple, TypeAlias
@@ -100,6 +100,14 @@ class Luck:
             if not isfinite(value):
                 raise ValueError(f"{what} must be finite numbers, not {value}")
         return [value if isinstance(value, int) else Fraction(value) for value in values]
+
+
+def fitted(seats: int, matches: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Coefficients:
+    """Fit coefficients to matches, each with the scores and the baselines by seat."""
+    sums = _Sums(seats)
+    for scores, baselines in matches:
+        sums.add(scores, baselines)
+    return sums.fit()
 
 
 def adjusted_places(adjusted: Sequence[float], vanished: Sequence[bool]) -> tuple[int, ...]:

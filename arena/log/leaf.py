@@ -82,7 +82,7 @@ FIELDS: Final[dict[int, dict[LeafKind, tuple[str, ...]]]] = {
         LeafKind.EVENT: ("event", "ladder", "seats", "format", "matches", "seconds", "start", "commitment"),
         LeafKind.ENTRANTS: ("event", "ladder", "bots", "names", "nonces", "earlier"),
         LeafKind.ROLL: ("event", "ladder", "round", "present", "used"),
-        LeafKind.OUTCOME: ("event", "ladder", "seed", "state", "winner", "tables", "result"),
+        LeafKind.OUTCOME: ("event", "ladder", "seed", "state", "winner", "tables", "baselines", "result"),
     },
 }
 """By version, the fields of each kind, in their order, after `log` (the version), `number` (from 1), `kind` and `at`

@@ -1,7 +1,7 @@
 """Events in a data directory: their rows, and the bundle from which anybody recomputes a finished one.
 
 A bundle has a JSON object on each line: the log's keys and head; all leaves about the event and its matches, each with
-its inclusion proof; and the replays.
+its inclusion proof; and the replays. The last leaf has the baselines of the matches.
 """
 
 from __future__ import annotations
@@ -23,16 +23,25 @@ from arena.replay.header import MatchKind
 from arena.replay.read import read
 from arena.replay.replay import ReplayError
 from arena.replay.verify import verify
-from arena.scheduling.event.course import Contestant, EventCourse, EventTerms, PlayedTable, race_document
+from arena.scheduling.event.course import (
+    Contestant,
+    EarlierMatches,
+    EventCourse,
+    EventTerms,
+    PlayedTable,
+    race_document,
+)
 from arena.scheduling.event.race import EventError
 from arena.store.base import leaves as log
 from arena.store.base.errors import EventRefused
 from arena.store.base.rows import instant
 from arena.store.matches import contests, matches
+from engine.deal import match_key
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from arena.replay.header import Header
     from arena.replay.replay import Replay
     from arena.store.matches.contests import StoredEvent
 
@@ -82,6 +91,7 @@ def event_document(connection: Connection, name: str) -> dict[str, Any]:
         "event": _row(connection, event),
         "reason": event.result if event.state == contests.CANCELLED else "",
         "entrants": [{"bot": each.name, "checked_in": each.nonce is not None} for each in entrants],
+        "earlier": event.earlier.document,
         "rounds": len(contests.rolls(connection, event.id)),
         "tables": _tables(connection, event),
         "leaves": contests.leaf_numbers(connection, name),
@@ -180,7 +190,10 @@ def _recomputed(name: str, leaves: Sequence[Mapping[str, Any]], replays: Mapping
         for bot, bot_name, nonce in zip(entrants["bots"], entrants["names"], entrants["nonces"], strict=True)
     )
     everyone = event["format"] == "all"
-    terms = EventTerms(seed, contestants, event["seats"], event["matches"], everyone, tuple(entrants["earlier"]))
+    earlier = EarlierMatches.of(entrants["earlier"])
+    terms = EventTerms(seed, contestants, event["seats"], event["matches"], everyone, earlier)
+    if len(outcome["baselines"]) != (len(outcome["tables"]) if earlier.house else 0):
+        raise BundleDiffersError(f"leaf {outcome['number']} has the baselines of {len(outcome['baselines'])} matches")
     try:
         course = EventCourse(terms)
         for at, roll in enumerate(rolls):
@@ -195,7 +208,9 @@ def _recomputed(name: str, leaves: Sequence[Mapping[str, Any]], replays: Mapping
                 match_id = outcome["tables"][table.number]
                 result = results[match_id]
                 _check_table(f"{name}/{table.number}", result, replays[match_id], (roll["number"], until))
-                played = PlayedTable(tuple(result["bots"]), tuple(result["points"]), tuple(result["counts"]))
+                house = tuple(outcome["baselines"][table.number]) if earlier.house else ()
+                check_baselines(replays[match_id].header, earlier.house, house)
+                played = PlayedTable(tuple(result["bots"]), tuple(result["points"]), tuple(result["counts"]), house)
                 course.record(table.number, played)
     except (EventError, IndexError, KeyError) as error:
         raise BundleDiffersError(f"the rounds are not those of the event ({error})") from error
@@ -216,6 +231,23 @@ def _check_table(event: str, leaf: Mapping[str, Any], replay: Replay, between: t
         raise BundleDiffersError(f"match {match_id} is of {header.event or header.kind.value}, not of {event}")
     if not between[0] < leaf["number"] < between[1]:
         raise BundleDiffersError(f"match {match_id} was not played in the round of {event}")
+
+
+def check_baselines(header: Header, house: str, given: tuple[int, ...]) -> None:
+    """Replay the deals of a match, if this program has the house bots that did so.
+
+    `house`: these bots with their versions. `given`: the baselines by seat, or nothing. Raises: BundleDiffersError.
+    """
+    from arena.house import replayers, titles  # later, since they load all games
+    from arena.house.selfplay import baseline
+
+    bots = replayers(header.game.name)
+    if not given or titles(bots) != house:
+        return
+    key = match_key(header.seed, header.nonces)
+    each = [baseline(header.game, len(header.bots), header.options, key, None, 1, bot) for bot in bots]
+    if given != (expected := tuple(int(sum(points)) for points in zip(*each, strict=True))):
+        raise BundleDiffersError(f"match {header.match_id} has the baselines {given}; its deals give {expected}")
 
 
 def _leaf(line: Mapping[str, Any], under: LogHead, keys: LogKeys) -> Mapping[str, Any]:
@@ -263,7 +295,7 @@ def _tables(connection: Connection, event: StoredEvent) -> list[dict[str, Any]]:
     """Return the match of each table. Its bots and points are empty without a result; house bots have no name."""
     names = {each.bot_id: each.name for each in contests.entrants(connection, event.id)}
     found = []
-    for number, match_id, state, played in contests.tables(connection, event.id):
+    for number, match_id, state, played, _ in contests.tables(connection, event.id):
         bots = () if played is None else [names.get(bot, "") for bot in played.bots]
         points = () if played is None else played.points
         found.append({"number": number, "match": match_id, "state": state.value, "bots": bots, "points": points})

@@ -103,7 +103,7 @@ async def open_arena(
             baselines.finished(header)
 
         figures = MatchFigures()
-        events = Events(config, store, players, house.fillers, ladder_ids, post)
+        events = Events(config, store, players, house.fillers, ladder_ids, baselines, post)
 
         def played(driver: SeatedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange]) -> None:
             figures.ended(driver)

@@ -263,7 +263,7 @@ events = Table(
         Text,
         nullable=False,
         server_default="[]",
-        comment="JSON: number of earlier matches and the sums of their points by seat, as of the start",
+        comment="JSON: sums over earlier matches, as of the start",
     ),
     Column("result", Text, nullable=False, server_default="", comment="JSON; the reason if it was cancelled"),
 )

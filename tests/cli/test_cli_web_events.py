@@ -19,7 +19,7 @@ from arena.log.leaf import decode_leaf
 from arena.queries.remote import connect
 from arena.queries.source import DataSource
 from arena.replay.header import MatchKind
-from arena.scheduling.event.course import EventCourse, PlayedTable, race_document
+from arena.scheduling.event.course import EarlierMatches, EventCourse, PlayedTable, race_document
 from arena.store.base import leaves
 from arena.store.bots.bots import BotId
 from arena.store.matches import contests, matches
@@ -50,7 +50,7 @@ STATES = {
 def play(connection: Connection, name: str, rounds: int, now: int, loses: int = 5) -> None:
     """Begin an event of ann and bob, and play some rounds of it, or all; ann loses each match of a number."""
     ann, bob = (each.bot_id for each in contests.entrants(connection, contests.find(connection, name).id))
-    event = contests.start(connection, name, {ann: b"a" * 16, bob: b"b" * 16}, (), now)
+    event = contests.start(connection, name, {ann: b"a" * 16, bob: b"b" * 16}, EarlierMatches(), now)
     course = EventCourse(contests.terms(connection, event))
     for number in range(rounds):
         course.end_round(0)

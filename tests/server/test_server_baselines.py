@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+from base64 import b64decode
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,21 +20,26 @@ from structlog.testing import capture_logs
 
 from arena.house import HOUSE_BOTS, THINKERS
 from arena.house.selfplay import baseline
+from arena.queries.events import BundleDiffersError, bundle, check_baselines, verify_bundle
 from arena.replay.read import read
 from arena.server.arena import Arena, open_arena
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.turns import Turns
+from arena.server.runtime.wall_clock import now_us
 from arena.server.workers import baselines as server_baselines
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import ReplayFailed, WorkerPool
 from arena.store import schema
-from arena.store.base.errors import StoreError
+from arena.store.base.errors import NameTaken, StoreError
 from arena.store.bots import bots
 from arena.store.ladder import baselines, events
 from arena.store.ladder.publishing import as_published
 from arena.store.ladder.rebuild import verify
 from arena.store.ladder.standings import standings
-from arena.store.matches import matches
+from arena.store.log.audit import audit
+from arena.store.matches import contests, matches
+from arena.store.matches.contests import EventPlan
+from arena.store.opening import open_readonly
 from arena.store.store import Store, open_store
 from engine.deal import match_key
 from engine.registry import GAMES
@@ -226,3 +233,67 @@ async def test_a_store_in_trouble_and_a_damaged_replay_cost_no_more_than_they_mu
         "baseline not stored yet",
     ]
     assert {*told} <= {NULLERN}
+
+
+@asynccontextmanager
+async def playing(store: Store, arena: Arena) -> AsyncIterator[None]:
+    """Let three bots play for the block."""
+    async with trio.open_nursery() as nursery:
+        for name in ("ann", "bob", "cleo"):
+            with suppress(NameTaken):
+                await store.write(partial(bots.register, name=name, owner="", at=1))
+            bot = Bot(await store.read(partial(bots.known, name=name)), games=(NULLERN,))
+            nursery.start_soon(bot.attend, arena)
+            await bot.until(lambda bot=bot: bot.welcome)  # type: ignore[misc]
+        yield
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.long
+async def test_an_event_waits_for_baselines_that_anybody_computes_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contests, "BASELINES_FROM", 2)
+    monkeypatch.setattr(server_baselines, "RETRY", 0.01)
+    data, reached, failed = tmp_path / "data", trio.Event(), [b""]
+    own = WorkerPool.baseline
+
+    async def forever(*_: Any) -> tuple[int, ...]:
+        reached.set()
+        await trio.sleep_forever()
+        return ()
+
+    async def failing(pool: WorkerPool, game: Any, seats: int, options: Any, key: bytes, *rest: Any) -> Any:
+        failed[0] = failed[0] or key
+        if key == failed[0]:
+            raise ReplayFailed("a worker ended over it")
+        return await own(pool, game, seats, options, key, *rest)
+
+    async with real(data, house=True) as (store, arena), playing(store, arena):
+        await until(store, lambda connection: len(replayed(connection)) >= 3)
+        monkeypatch.setattr(Baselines, "of_event", forever)
+        plan = EventPlan("friday", NULLERN, 3, "race", 3, None, "open", now_us() + 3_600_000_000)
+        await arena.events.create(plan, ("ann", "bob", "cleo"))
+        await arena.events.start("friday")
+        with trio.fail_after(PATIENCE):
+            await reached.wait()
+    monkeypatch.undo()
+    monkeypatch.setattr(WorkerPool, "baseline", failing)
+    async with real(data, house=True) as (store, arena), playing(store, arena):
+        await until(store, lambda connection: contests.find(connection, "friday").over)
+        event = await store.read(partial(contests.find, name="friday"))
+        tables = await store.read(partial(contests.tables, event_id=event.id))
+    with open_readonly(data) as connection:
+        assert audit(connection).faults == []
+        lines = [*bundle(connection, "friday")]
+    assert event.earlier.house.startswith("house-careful ")
+    assert event.earlier.replayed >= 3
+    assert [bool(table.played and table.played.baselines) for table in tables] == [False, True, True]
+    file = tmp_path / "friday.bundle"
+    file.write_text("".join(lines), "utf-8")
+    assert verify_bundle(file)[2] == json.loads(event.result)
+    house = tables[1].played.baselines if tables[1].played else ()
+    header = read(b64decode(json.loads(lines[-2])["content"])).header
+    with pytest.raises(BundleDiffersError, match=f"match {tables[1].match_id} has the baselines .*; its deals give"):
+        check_baselines(header, event.earlier.house, tuple(points + 1 for points in house))
+    check_baselines(header, "house-careful of another version", tuple(points + 1 for points in house))

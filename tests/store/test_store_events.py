@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
 
+from arena.ladder.luck import fitted
 from arena.log.leaf import decode_leaf
 from arena.replay.header import MatchKind
-from arena.scheduling.event.course import Contestant, EventCourse, EventTerms, PlayedTable, race_document
+from arena.scheduling.event.course import (
+    Contestant,
+    EarlierMatches,
+    EventCourse,
+    EventTerms,
+    PlayedTable,
+    race_document,
+)
+from arena.scheduling.event.scores import adjusted_scores
 from arena.store.base import leaves as log
 from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, UnknownBot
 from arena.store.base.rows import MatchState
 from arena.store.bots import bots
+from arena.store.ladder import baselines
 from arena.store.log.audit import audit
 from arena.store.matches import contests, matches
 from arena.store.matches.contests import EventPlan, EventRoll
@@ -55,7 +66,7 @@ async def test_an_event_goes_from_its_announcement_to_its_result(data: Path) -> 
         contests.create(connection, PLAN, SEED, ["Cleo"], NOW)
         contests.enter(connection, "friday", "ann", NOW + 1)
         contests.enter(connection, "friday", "bob", NOW + 2)
-        event = contests.start(connection, "friday", {bob: b"b" * 16, ann: b""}, (), NOW + 100)
+        event = contests.start(connection, "friday", {bob: b"b" * 16, ann: b""}, EarlierMatches(), NOW + 100)
         assert [each.nonce for each in contests.entrants(connection, event.id)] == [None, bytes(16), b"b" * 16]
         course = EventCourse(contests.terms(connection, event))
         roll = EventRoll(0, (ann, bob), 0)
@@ -65,10 +76,10 @@ async def test_an_event_goes_from_its_announcement_to_its_result(data: Path) -> 
         [table] = course.open_tables
         players = [each or 0 for each in course.seated(table)]
         gone = play(connection, "friday/0", players, interrupted=True)
-        assert contests.tables(connection, event.id) == ((0, gone, MatchState.INTERRUPTED, None),)
+        assert contests.tables(connection, event.id) == ((0, gone, MatchState.INTERRUPTED, None, False),)
         again = play(connection, "friday/0", players)
         played = PlayedTable(tuple(players), (7, 3), (True, False))
-        assert contests.tables(connection, event.id) == ((0, again, MatchState.FINISHED, played),)
+        assert contests.tables(connection, event.id) == ((0, again, MatchState.FINISHED, played, False),)
         assert contests.tables(connection, event.id, first=1) == ()
         course.record(0, played)
         assert matches.get_match(connection, again).kind is MatchKind.EVENT
@@ -100,7 +111,7 @@ async def test_a_change_behind_the_servers_back_is_found(data: Path, change: str
     with open_to_amend(data) as connection:
         ann, bob = add_bots(connection, "ann", "bob")
         contests.create(connection, PLAN, SEED, ["ann", "bob"], NOW)
-        event = contests.start(connection, "friday", {ann: b"a" * 16, bob: b"b" * 16}, (), NOW + 1)
+        event = contests.start(connection, "friday", {ann: b"a" * 16, bob: b"b" * 16}, EarlierMatches(), NOW + 1)
         contests.call_roll(connection, event, EventRoll(0, (ann, bob), 0), NOW + 2)
     with open_to_amend(data) as connection:
         connection.execute(text(change))
@@ -131,13 +142,13 @@ async def test_bad_input_gets_a_named_error_and_changes_nothing(data: Path) -> N
         with pytest.raises(NoSuchEvent, match="no event 'sunday'; `arena event list`"):
             contests.enter(connection, "sunday", "ann", NOW)
         with pytest.raises(EventRefused, match="two bots or more, and eve checked in: connect the bots"):
-            contests.start(connection, "friday", {2: b""}, (), NOW)
+            contests.start(connection, "friday", {2: b""}, EarlierMatches(), NOW)
         assert leaves(connection) == before
         contests.create(connection, PLAN._replace(name="closed", entry="invited"), SEED, (), NOW)
         with pytest.raises(EventRefused, match="for invited bots: ask its operator to enter ann"):
             contests.enter(connection, "closed", "ann", NOW)
         contests.enter(connection, "friday", "ann", NOW)
-        contests.start(connection, "friday", {ann: b"", 2: b""}, (), NOW)
+        contests.start(connection, "friday", {ann: b"", 2: b""}, EarlierMatches(), NOW)
         with pytest.raises(EventRefused, match="is in round 0: it ends by its budget"):
             contests.cancel(connection, "friday", "", NOW)
         with pytest.raises(EventRefused, match="is playing: bots enter before its start"):
@@ -147,14 +158,84 @@ async def test_bad_input_gets_a_named_error_and_changes_nothing(data: Path) -> N
 async def test_earlier_points_are_those_of_rated_matches_of_the_same_kind(data: Path) -> None:
     with open_to_amend(data) as connection:
         ann, bob = add_bots(connection, "ann", "bob")
-        assert contests.earlier_points(connection, GAME, 2, {"rounds": 3}) == ()
+        assert contests.earlier_matches(connection, GAME, 2, {"rounds": 3}) == EarlierMatches()
         for places in ((1, 2), (2, 1), (1, 2)):
             finish(connection, begin(connection, [ann, bob]), places)
         contests.create(connection, PLAN, SEED, [], NOW)
         play(connection, "friday/0", [ann, bob])
-        assert contests.earlier_points(connection, GAME, 2, {"rounds": 3}) == (3, 26, 25)
-        assert contests.earlier_points(connection, GAME, 2, {}) == ()
-        assert contests.earlier_points(connection, GAME, 3, {"rounds": 3}) == ()
+        assert contests.earlier_matches(connection, GAME, 2, {"rounds": 3}) == EarlierMatches(3, (26, 25))
+        assert contests.earlier_matches(connection, GAME, 2, {}) == EarlierMatches()
+        assert contests.earlier_matches(connection, GAME, 3, {"rounds": 3}) == EarlierMatches()
+
+
+async def test_baselines_count_from_two_hundred_of_the_same_house_bots(data: Path) -> None:
+    chance, rows = Random(1), []
+    with open_to_amend(data) as connection:
+        ann, bob = add_bots(connection, "ann", "bob")
+        for number in range(contests.BASELINES_FROM + 1):
+            match_id = begin(connection, [ann, bob])
+            finish(connection, match_id, chance.choice([(1, 2), (2, 1)]))
+            scores = (chance.randrange(9), chance.randrange(9))
+            baselines.add(connection, GAME, match_id, "careful 1" if number else "careful 0", scores)
+            rows.append((matches.get_match(connection, match_id), scores))
+            if number == 0:
+                points = contests.earlier_matches(connection, GAME, 2, {"rounds": 3})
+                assert contests.earlier_matches(connection, GAME, 2, {"rounds": 3}, "careful 0") == points
+        found = contests.earlier_matches(connection, GAME, 2, {"rounds": 3}, "careful 1")
+    share, table = fitted(2, [(tuple(seat.score or 0 for seat in row.seats), scores) for row, scores in rows[1:]])
+    assert (found.house, found.replayed, found.matches) == ("careful 1", len(rows) - 1, len(rows))
+    assert found.baselines == tuple(sum(scores[seat] for _, scores in rows[1:]) for seat in range(2))
+    assert (found.share, found.table) == (round(share * 1_000_000), round(table * 1_000_000))
+    assert EarlierMatches.of(found.document) == found
+    frozen = found.frozen(2)
+    assert frozen.means == tuple(total / found.matches for total in found.points)
+    assert frozen.baselines == tuple(total / found.replayed for total in found.baselines)
+    assert (frozen.share, frozen.table) == (found.share / 1_000_000, found.table / 1_000_000)
+
+
+async def test_a_table_counts_only_with_its_baselines_which_are_in_the_last_leaf(data: Path) -> None:
+    earlier = EarlierMatches(300, (1500, 1400), "careful 1", 250, (1000, 900), 400_000, 100_000)
+    with open_to_amend(data) as connection:
+        ann, bob = add_bots(connection, "ann", "bob")
+        contests.create(connection, PLAN._replace(matches=2), SEED, ["ann", "bob"], NOW)
+        event = contests.start(connection, "friday", {ann: b"", bob: b""}, earlier, NOW + 1)
+        assert event.earlier == earlier
+        for number, scores in enumerate(((6, 2), ())):
+            course = contests.course(connection, event)
+            course.end_round(0)
+            contests.call_roll(connection, event, EventRoll(number, (ann, bob), 0), NOW + 2)
+            course.begin_round((ann, bob), 0)
+            [table] = course.open_tables
+            match_id = play(connection, f"friday/{number}", [each or 0 for each in course.seated(table)])
+            assert len(contests.course(connection, event).open_tables) == 1
+            contests.replayed(connection, "friday", match_id, "careful 1", scores)
+            course = contests.course(connection, event)
+            assert course.open_tables == ()
+        course.end_round(0)
+        [first, second] = contests.tables(connection, event.id)
+        assert [each.played.baselines for each in (first, second) if each.played] == [(6, 2), ()]
+        contests.finish(connection, event, race_document(course.race), NOW + 3)
+        assert leaves(connection)[-1]["baselines"] == [[6, 2], []]
+        assert baselines.newest(connection, GAME) == 0
+    with open_readonly(data) as connection:
+        assert audit(connection).faults == []
+    adjusted = (7 - 5 - 0.4 * ((6 - 4) - (4 - 3.8)) - 0.1 * (4 - 3.8), 3 - 1400 / 300)
+    assert adjusted_scores((7, 3), (6, 2), (False, False), earlier.frozen(2))[0] == pytest.approx(adjusted[0])
+
+
+async def test_a_bot_that_comes_back_writes_nothing(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        add_bots(connection, "ann")
+        bots.register(connection, "eve", "Eve", NOW)
+        bots.register(connection, "eve-2", "eve", NOW)
+        contests.create(connection, PLAN, SEED, ["ann", "eve"], NOW)
+        contests.create(connection, PLAN._replace(name="sunday"), SEED, [], NOW)
+        assert contests.to_enter(connection, "ann", ["friday"] * 8, [GAME]) == ()
+        assert contests.to_enter(connection, "ann", ["friday", "sunday", "sunday"], [GAME]) == ("sunday",)
+        with pytest.raises(EventRefused, match="eve has entered eve already: an event takes one bot of an owner"):
+            contests.to_enter(connection, "eve-2", ["sunday", "friday"], [GAME])
+        with pytest.raises(NoSuchEvent):
+            contests.to_enter(connection, "ann", ["monday"], [GAME])
 
 
 def test_a_result_is_plain_json() -> None:

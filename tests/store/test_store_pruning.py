@@ -13,7 +13,7 @@ from arena.store.base.errors import ReplayPruned
 from arena.store.bots.bots import BotId
 from arena.store.ladder.events import read
 from arena.store.log.audit import audit
-from arena.store.matches import matches
+from arena.store.matches import contests, matches
 from arena.store.matches.matches import MatchId
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.replays import replays
@@ -52,6 +52,17 @@ def played(data: Path) -> Path:
                 finish(connection, match_id, [1, 2])
         matches.interrupt(connection, [MatchId(6)], "gone", NOW)
     return data
+
+
+def test_replays_of_events_always_stay(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        plan = contests.EventPlan("friday", GAME, 2, "race", 3, None, "open", NOW + 9)
+        contests.create(connection, plan, bytes(32), (), NOW)
+        contests.seat(connection, "friday/0", 2)
+        assert prune(connection, 0, NOW, limit=2) == (1, 3)
+        assert prune(connection, 0, NOW, after=3) == (5, 7)
+        assert pruned(connection) == [1, 3, 5, 7]
+        assert audit(connection).faults == []
 
 
 def test_the_newest_are_kept_and_the_others_lose_nothing_but_their_content(played: Path) -> None:

@@ -19,7 +19,7 @@ from arena.cli.workbench.options import probed_sandbox
 from arena.queries.events import EventRow, perhaps_best
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Connection
 
@@ -214,10 +214,13 @@ def show(name: str, data: Path, as_json: bool) -> None:
 
     \b
     JSON: {"event": EventRow, "reason", "entrants": [{"bot", "checked_in"}],
-    "rounds", "tables": [{"number", "match", "state", "bots", "points"}],
+    "earlier": {"matches", "points", "house", "replayed", "baselines", "share",
+    "table"}, "rounds", "tables": [{"number", "match", "state", "bots", "points"}],
     "leaves", "result"}
     "result" is as in `arena event verify`, and null before the start. "leaves"
     are the numbers of its leaves in the log, without those of its matches.
+    "earlier" fixes the scores: matches before the event, with sums by seat of
+    their points and baselines; "share" and "table" are β and δ in millionths.
     """
     from arena.queries.events import event_document
 
@@ -228,6 +231,8 @@ def show(name: str, data: Path, as_json: bool) -> None:
         return
     event, result = found["event"], found["result"]
     click.echo(f"{event.name}: {event.state} {found['reason']}".rstrip())
+    if earlier := _scores(found["earlier"]):
+        click.echo(earlier)
     if result is None:
         click.echo(f"Entrants: {', '.join(each['bot'] for each in found['entrants']) or 'none yet'}")
     else:
@@ -320,6 +325,18 @@ def verify(file: Path, as_json: bool) -> None:
         return
     click.echo(f"Lots, games, scores and decision of {len(event.race.tables)} matches agree.")
     click.echo(_verdict(event.document()))
+
+
+def _scores(earlier: Mapping[str, Any]) -> str:
+    """Return how scores are computed; nothing if they are points."""
+    if not earlier["matches"]:
+        return ""
+    means = ", ".join(f"{total / earlier['matches']:.2f}" for total in earlier["points"])
+    text = f"Scores: points minus {means} by seat, from {earlier['matches']} earlier matches"
+    if earlier["house"]:
+        factors = f"β {earlier['share'] / 1e6:.3f}, δ {earlier['table'] / 1e6:.3f}"
+        text += f"; {factors}, from {earlier['replayed']} with baselines of {earlier['house']}"
+    return text
 
 
 def play_event(

@@ -7,16 +7,17 @@ anybody can compute it again. The rules of absence are in docs/events.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from math import inf
 from typing import Any, Final, NamedTuple
 
 from arena.scheduling.event.race import WHOLE, EventEntrant, EventResult, EventTable, Race
-from arena.scheduling.event.scores import HOUSE, no_adjustment
+from arena.scheduling.event.scores import HOUSE, FrozenAdjustment, no_adjustment
 
 GONE: Final = 2
 """Number of rounds in a row without a bot after which it is out."""
+MILLIONTHS: Final = 1_000_000
 
 
 class Contestant(NamedTuple):
@@ -25,6 +26,46 @@ class Contestant(NamedTuple):
     bot_id: int
     name: str
     nonce: bytes
+
+
+class EarlierMatches(NamedTuple):
+    """Whole numbers from the matches before an event, which fix how its scores are computed."""
+
+    matches: int = 0
+    points: tuple[int, ...] = ()
+    """Sums of their points, by seat."""
+    house: str = ""
+    """The bots that replay each deal, with versions; empty if scores use no baselines."""
+    replayed: int = 0
+    """Number of earlier matches with baselines of these bots."""
+    baselines: tuple[int, ...] = ()
+    """Sums of these, by seat."""
+    share: int = 0
+    """β of a score, in millionths."""
+    table: int = 0
+    """δ of a score, in millionths."""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> EarlierMatches:
+        """Return them from JSON. Raises TypeError: a field is missing or unknown."""
+        values: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in document.items()}
+        return cls(**values)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same as JSON."""
+        found: dict[str, Any] = json.loads(json.dumps(self._asdict()))  # lists for tuples, as in a leaf
+        return found
+
+    def frozen(self, seats: int) -> FrozenAdjustment:
+        """Return the constants of the scores."""
+        found = no_adjustment(seats)
+        if self.matches:
+            found = found._replace(means=tuple(total / self.matches for total in self.points))
+        if not self.replayed:
+            return found
+        usual = tuple(total / self.replayed for total in self.baselines)
+        return found._replace(baselines=usual, share=self.share / MILLIONTHS, table=self.table / MILLIONTHS)
 
 
 class EventTerms(NamedTuple):
@@ -38,8 +79,7 @@ class EventTerms(NamedTuple):
     """In matches; None for a budget of time."""
     everyone: bool
     """True if all play the same number of matches."""
-    earlier: tuple[int, ...] = ()
-    """The number of earlier matches, and the sums of their points by seat; empty without any."""
+    earlier: EarlierMatches = EarlierMatches()
 
 
 class PlayedTable(NamedTuple):
@@ -50,6 +90,8 @@ class PlayedTable(NamedTuple):
     points: tuple[int, ...]
     counts: tuple[bool, ...]
     """False for bots that vanished."""
+    baselines: tuple[int, ...] = ()
+    """Points of the house bots that replayed the deals, as sums; empty without a replay."""
 
 
 class EventCourse:
@@ -59,10 +101,7 @@ class EventCourse:
         """Raises EventError: there are fewer than two bots."""
         ids = {each.name: each.bot_id for each in terms.contestants}
         entrants = [EventEntrant(each.name, each.name, each.nonce) for each in terms.contestants]
-        frozen = no_adjustment(terms.seats)
-        if terms.earlier:
-            matches, *points = terms.earlier
-            frozen = frozen._replace(means=tuple(total / matches for total in points))
+        frozen = terms.earlier.frozen(terms.seats)
         self.race = Race(terms.seed, entrants, terms.seats, terms.budget, frozen, terms.everyone)
         self.rounds = 0
         """Number of rounds that have begun."""
@@ -107,7 +146,8 @@ class EventCourse:
             if replaced:
                 self._present -= {bot}
             vanished.append(replaced or not counts)
-        self.race.record(number, EventResult(tuple(map(float, played.points)), None, tuple(vanished)))
+        baselines = tuple(map(float, played.baselines)) or None
+        self.race.record(number, EventResult(tuple(map(float, played.points)), baselines, tuple(vanished)))
 
     def end_round(self, used: int) -> None:
         """Take out the bots that are gone, and take the look if one is due. All tables have their matches."""

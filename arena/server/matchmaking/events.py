@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from arena.server.matches.ready_check import ReadyCheck, Replacement
     from arena.server.sessions.player import HousePlayer, Player
     from arena.server.sessions.players import Players
+    from arena.server.workers.baselines import Baselines
     from arena.store.bots.bots import Bot
-    from arena.store.matches.contests import EventPlan, StoredEvent
+    from arena.store.matches.contests import EventPlan, StoredEvent, TableMatch
     from arena.store.store import Store
 
     Announce = Callable[[LadderSettings, Sequence[Player], MatchKind, Replacement], ReadyCheck]
@@ -69,6 +70,8 @@ class HeldEvent:
         """Numbers of the tables that wait for their bots to be ready."""
         self.reserving: set[int] = set()
         """Numbers of the bots that reserve a place for their next match of the event."""
+        self.replaying: set[int] = set()
+        """Numbers of the matches whose deals this server replays, or has replayed."""
 
     def change(self) -> None:
         """Wake the event's task."""
@@ -85,6 +88,7 @@ class Events:
         players: Players,
         fillers: Mapping[str, Sequence[HousePlayer]],
         ladder_ids: Mapping[str, str],
+        baselines: Baselines,
         post: Callable[[str, Mapping[str, Any]], None],
     ) -> None:
         """`fillers`: the house bots by ladder. `ladder_ids`: the ids of the current seasons, by the ladders' names.
@@ -96,6 +100,7 @@ class Events:
         self._players = players
         self._fillers = fillers
         self._ladder_ids = ladder_ids
+        self._baselines = baselines
         self._post = post
         self._ladders = {ladder.name: ladder for ladder in config.ladders}
         self._held: dict[str, HeldEvent] = {}
@@ -157,19 +162,12 @@ class Events:
 
         `ladders`: the names of those on which it plays. Raises: Closed: It cannot enter one of the events.
         """
-        for name, _ in events:
-            try:
-                event = await self._store.read(partial(contests.find, name=name))
-                ladder = event.plan.ladder
-                if not event.over and ladder not in ladders:
-                    played = ", ".join(ladders)
-                    text = f"the event {name} is on the ladder {ladder}, and the bot plays on {played}"
-                    raise Closed(Reason.BAD_MESSAGE, f"hello.events: {text}: name {ladder}, too")
-                entered = await self._store.read(partial(contests.entrants, event_id=event.id))
-                if bot.id not in {each.bot_id for each in entered}:
-                    await self.enter(name, bot.name, invited=False)
-            except Refused as error:
-                raise Closed(Reason.BAD_MESSAGE, f"hello.events: {error}") from error
+        job = partial(contests.to_enter, bot=bot.name, names=[name for name, _ in events], ladders=ladders)
+        try:
+            for name in await self._store.read(job):
+                await self.enter(name, bot.name, invited=False)
+        except Refused as error:
+            raise Closed(Reason.BAD_MESSAGE, f"hello.events: {error}") from error
 
     async def start(self, name: str) -> None:
         """Begin an event at once with the bots that are connected. Raises what `contests.start` raises."""
@@ -243,10 +241,11 @@ class Events:
             if player is not None and player.session is not None and _plays(player, ladder):
                 nonces[entrant.bot_id] = dict(player.session.hello.events).get(plan.name, b"")
         counted = partial(
-            contests.earlier_points,
+            contests.earlier_matches,
             ladder_id=self._ladder_ids[plan.ladder],
             seats=plan.seats,
             options=dict(ladder.options),
+            house=self._baselines.house(ladder.game.name),
         )
         earlier = await self._store.read(counted)
         job = partial(contests.start, name=plan.name, nonces=nonces, earlier=earlier, at=now_us())
@@ -308,12 +307,11 @@ class Events:
             first = min(table.number for table in course.open_tables)
             found = await self._stored(partial(contests.tables, event_id=event.id, first=first))
             playing = {each.number for each in found if each.state is MatchState.PLAYING}
-            open_tables = {table.number: table for table in course.open_tables}
-            for each in found:
-                if each.number in open_tables and each.played is not None:
-                    course.record(each.number, each.played)
-                    self._back(course, held, open_tables[each.number])
+            over = {each.number: each for each in found if each.played is not None}
+            self._record(event, course, held, over)
             for table in course.open_tables:
+                if table.number in over:
+                    continue
                 if table.number in playing:
                     for bot_id in course.seated(table):
                         if bot_id is not None and (player := self._players.get(bot_id)) is not None:
@@ -324,6 +322,27 @@ class Events:
                     self._nursery.start_soon(self._seat, event, course, held, table)
             if course.open_tables:
                 await held.changed.wait()
+
+    def _record(self, event: StoredEvent, course: EventCourse, held: HeldEvent, over: Mapping[int, TableMatch]) -> None:
+        """Record the results of tables that are over, or let their deals be replayed first."""
+        assert self._nursery is not None, "`run` holds the events"
+        for table in course.open_tables:
+            if (found := over.get(table.number)) is None or found.played is None:
+                continue
+            self._back(course, held, table)
+            if found.counts(event.earlier):
+                course.record(table.number, found.played)
+            elif found.match_id not in held.replaying:
+                held.replaying.add(found.match_id)
+                self._nursery.start_soon(self._replay, event, held, found.match_id)
+
+    async def _replay(self, event: StoredEvent, held: HeldEvent, match_id: int) -> None:
+        """Replay the deals of a match and store the baselines, for which its round waits."""
+        house = event.earlier.house
+        scores = await self._baselines.of_event(match_id, house)
+        job = partial(contests.replayed, name=event.plan.name, match_id=match_id, house=house, scores=scores)
+        await self._stored(job, writes=True)
+        held.change()
 
     async def _seat(self, event: StoredEvent, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
         """Announce the match of a table once its bots are ready; after a while, the house plays for the others."""

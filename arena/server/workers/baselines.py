@@ -1,9 +1,9 @@
-"""Baselines for the luck column: while workers are idle, house bots replay the deals of rated matches, in the order of
-the results.
+"""Baselines: while workers are idle, house bots replay the deals of rated matches, in the order of the results, and
+before these the deals of events.
 
-The queue is limited. Matches that end while it is full get no baseline, and neither do matches whose replay fails. A
-server that stops or is killed leaves the queued matches to the next server. The server's own thread replays nothing, so
-there are no baselines without workers.
+The queue of rated matches is limited. Matches that end while it is full get no baseline, and neither do matches whose
+replay fails. A server that stops or is killed leaves the queued matches to the next server. The server's own thread
+replays nothing, so there are no baselines without workers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 import trio
 
-from arena.house import THINKERS, title
+from arena.house import replayers, titles
 from arena.replay.read import read
 from arena.replay.replay import ReplayError
 from arena.server.workers.pool import ReplayFailed
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 MOST_WAITING: Final = 256
 """Maximum number of matches that wait for a baseline. A starting server looks for at most as many."""
 RETRY: Final = 2.0
-"""Seconds between attempts to store."""
+"""Seconds between attempts to store, and to replay a match of an event."""
+ATTEMPTS: Final = 2
+"""Number of attempts to replay a match of an event."""
 
 log = structlog.get_logger(__name__)
 
@@ -65,7 +67,7 @@ class Baselines:
     def __init__(self, config: Config, store: Store, pool: WorkerPool, replayed: Callable[[str], None]) -> None:
         """`replayed` is called with the ladder id of every stored baseline."""
         games = [game.name for game in config.games if game.name in config.luck]
-        self._house = {game: tuple(bot for bot in THINKERS if bot.game == game) for game in games}
+        self._house = {game: replayers(game) for game in games}
         if not config.house_workers:
             self._house = {}
         self._ladders = [ladder.name for ladder in config.ladders if ladder.game.name in self._house]
@@ -74,6 +76,37 @@ class Baselines:
         self._pool = pool
         self._replayed = replayed
         self._put, self._waiting = trio.open_memory_channel[Deals](MOST_WAITING)
+        self._of_events = 0
+        """Number of matches of events that are being replayed."""
+        self._quiet = trio.Event()
+        """Set when no match of an event is being replayed."""
+
+    def house(self, game: str) -> str:
+        """Return the bots that replay the deals of a game, as text; empty if none do."""
+        return titles(self._house.get(game, ()))
+
+    async def of_event(self, match_id: int, house: str) -> tuple[int, ...]:
+        """Replay a match of an event before all rated ones; return the sums of the points by seat.
+
+        The result is empty if it fails twice, or if other bots than `house` would replay.
+        """
+        self._of_events += 1
+        try:
+            for attempt in range(ATTEMPTS):
+                if attempt:
+                    await trio.sleep(RETRY)
+                deals = await self._stored(match_id)
+                if deals is not None and self.house(deals.game.name) != house:
+                    log.error("other house bots replay than at the event's start", match_id=match_id, were=house)
+                    return ()
+                if deals is not None and (totals := await self._totals(deals)):
+                    return totals
+            return ()
+        finally:
+            self._of_events -= 1
+            if self._of_events == 0:
+                self._quiet.set()
+                self._quiet = trio.Event()
 
     def finished(self, header: Header) -> None:
         """Queue a rated match."""
@@ -118,22 +151,30 @@ class Baselines:
             log.error("deals not replayed", match_id=number, error=str(error))
             return None
 
-    async def _replay(self, deals: Deals) -> None:
-        bots = self._house[deals.game.name]
+    async def _totals(self, deals: Deals) -> tuple[int, ...]:
+        """Replay the deals of a match; return the sums of the points by seat, or nothing if that fails."""
         totals = [0.0] * deals.seats
         try:
-            for bot in bots:
+            for bot in self._house[deals.game.name]:
                 once = await self._pool.baseline(deals.game, deals.seats, deals.options, deals.key, None, 1, bot)
                 totals = [total + score for total, score in zip(totals, once, strict=True)]
         except ReplayFailed as error:
             log.error("deals not replayed", match_id=deals.match_id, error=str(error))
+            return ()
+        return tuple(map(int, totals))  # whole numbers, since each bot replays once
+
+    async def _replay(self, deals: Deals) -> None:
+        while self._of_events:
+            await self._quiet.wait()
+        scores = await self._totals(deals)
+        if not scores:
             return
         job = partial(
             baselines.add,
             ladder_id=deals.ladder_id,
             match_id=deals.match_id,
-            house=", ".join(map(title, bots)),
-            scores=[int(total) for total in totals],  # whole numbers, since each bot replays once
+            house=self.house(deals.game.name),
+            scores=scores,
         )
         while True:
             try:

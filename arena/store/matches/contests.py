@@ -7,31 +7,48 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Select, func, insert, select, update
 
+from arena.ladder.luck import fitted
+from arena.ladder.luck_columns import DealKind
 from arena.log.leaf import LeafKind
 from arena.replay.header import MatchKind
-from arena.scheduling.event.course import Contestant, EventCourse, EventTerms, PlayedTable
+from arena.scheduling.event.course import (
+    MILLIONTHS,
+    Contestant,
+    EarlierMatches,
+    EventCourse,
+    EventTerms,
+    PlayedTable,
+)
 from arena.store import schema
 from arena.store.base import leaves as log
 from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent
 from arena.store.base.rows import MatchState
 from arena.store.bots.bots import Bot, known
+from arena.store.ladder import baselines
 from engine.deal import NONCE_BYTES
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+PREFIX: Final = "event/"
+"""Start of the name under which the baselines of an event are stored, which no ladder has."""
 MEANS_OF: Final = 10_000
 """Number of a ladder's newest matches whose points by seat an event uses."""
+BASELINES_OF: Final = 2_000
+"""Number of a ladder's newest baselines that an event uses."""
+BASELINES_FROM: Final = 200
+"""Number of comparable baselines from which an event uses them."""
 _EVENTS: Final = schema.events.c
 _ENTRANTS: Final = schema.event_entrants.c
 _ROLLS: Final = schema.event_rolls.c
 _OF_EVENT: Final = schema.event_matches.c
 _MATCHES: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
+_BASELINES: Final = schema.baselines.c
 
 ANNOUNCED: Final = "announced"
 PLAYING: Final = "playing"
@@ -66,8 +83,7 @@ class StoredEvent(NamedTuple):
     state: str
     seed: bytes
     """Secret until the event is over."""
-    earlier: tuple[int, ...]
-    """As in `EventTerms`."""
+    earlier: EarlierMatches
     result: str
     """JSON; the reason if it was cancelled; empty before its end."""
 
@@ -112,6 +128,12 @@ class TableMatch(NamedTuple):
     state: MatchState
     played: PlayedTable | None
     """None before its end, and for an interrupted match."""
+    replayed: bool
+    """True if its baselines are stored, or it is stored that it has none."""
+
+    def counts(self, earlier: EarlierMatches) -> bool:
+        """Return whether the table's result can be recorded."""
+        return self.played is not None and (self.replayed or not earlier.house)
 
 
 def create(connection: Connection, plan: EventPlan, seed: bytes, entrants: Sequence[str], at: int) -> None:
@@ -138,6 +160,37 @@ def enter(connection: Connection, name: str, bot: str, at: int, invited: bool = 
     Raises: NoSuchEvent, UnknownBot, EventRefused.
     """
     event, row = find(connection, name), known(connection, bot)
+    _check_entry(connection, event, row, invited)
+    connection.execute(insert(schema.event_entrants).values(event_id=event.id, bot_id=row.id, entered=at))
+    return row
+
+
+def to_enter(connection: Connection, bot: str, names: Iterable[str], ladders: Collection[str]) -> tuple[str, ...]:
+    """Return those of the named events that a bot on these ladders has not entered yet, if it can enter all of these.
+
+    Raises: NoSuchEvent, UnknownBot, EventRefused.
+    """
+    row, wanted = known(connection, bot), dict.fromkeys(names)
+    query = select(_EVENTS.name).join_from(schema.event_entrants, schema.events)
+    entered = connection.scalars(query.where(_ENTRANTS.bot_id == row.id, _EVENTS.name.in_(wanted))).all()
+    found = {
+        event.plan.name: event for event in _read(connection, select(schema.events).where(_EVENTS.name.in_(wanted)))
+    }
+    for name in wanted:
+        if (event := found.get(name)) is None:
+            raise NoSuchEvent(name)
+        ladder = event.plan.ladder
+        if not event.over and ladder not in ladders:
+            played = ", ".join(ladders)
+            text = f"the event {name} is on the ladder {ladder}, and the bot plays on {played}"
+            raise EventRefused(f"{text}: name {ladder}, too")
+        if name not in entered:
+            _check_entry(connection, event, row, invited=False)
+    return tuple(name for name in wanted if name not in entered)
+
+
+def _check_entry(connection: Connection, event: StoredEvent, row: Bot, invited: bool) -> None:
+    name = event.plan.name
     if event.state != ANNOUNCED:
         raise EventRefused(f"the event {name} is {event.state}: bots enter before its start")
     if row.house or row.deleted:
@@ -149,8 +202,6 @@ def enter(connection: Connection, name: str, bot: str, at: int, invited: bool = 
             raise EventRefused(f"{row.name} has entered the event {name} already")
         if row.owner and other.owner.lower() == row.owner.lower():
             raise EventRefused(f"{row.owner} has entered {other.name} already: an event takes one bot of an owner")
-    connection.execute(insert(schema.event_entrants).values(event_id=event.id, bot_id=row.id, entered=at))
-    return row
 
 
 def find(connection: Connection, name: str) -> StoredEvent:
@@ -179,7 +230,7 @@ def entrants(connection: Connection, event_id: int) -> tuple[StoredEntrant, ...]
 
 
 def start(
-    connection: Connection, name: str, nonces: Mapping[int, bytes], earlier: Sequence[int], at: int
+    connection: Connection, name: str, nonces: Mapping[int, bytes], earlier: EarlierMatches, at: int
 ) -> StoredEvent:
     """Close the check-in and begin an event. `nonces`: by number, those of the bots that checked in.
 
@@ -199,7 +250,7 @@ def start(
         nonce = nonces[each.bot_id] or bytes(NONCE_BYTES)
         connection.execute(update(schema.event_entrants).where(chosen).values(name=each.name, nonce=nonce))
     change = update(schema.events).where(_EVENTS.id == event.id)
-    connection.execute(change.values(state=PLAYING, start=at, earlier=json.dumps([*earlier])))
+    connection.execute(change.values(state=PLAYING, start=at, earlier=json.dumps(earlier.document)))
     event = find(connection, name)
     log.append(connection, LeafKind.ENTRANTS, at, **_field(connection, event))
     return event
@@ -247,7 +298,7 @@ def terms(connection: Connection, event: StoredEvent) -> EventTerms:
 def course(connection: Connection, event: StoredEvent) -> EventCourse:
     """Compute an event that has begun from its rows."""
     found = EventCourse(terms(connection, event))
-    played = {each.number: each.played for each in tables(connection, event.id)}
+    played = {each.number: each.played for each in tables(connection, event.id) if each.counts(event.earlier)}
     for roll in rolls(connection, event.id):
         found.end_round(roll.used)
         if not found.race.over:
@@ -263,18 +314,19 @@ def tables(connection: Connection, event_id: int, first: int = 0) -> tuple[Table
     or without any the last one.
     """
     query = (
-        select(_OF_EVENT.number, _MATCHES.id, _MATCHES.state)
+        select(_OF_EVENT.number, _MATCHES.id, _MATCHES.state, _BASELINES.scores)
         .join_from(schema.event_matches, schema.matches)
+        .outerjoin(schema.baselines, _BASELINES.match_id == _MATCHES.id)
         .where(_OF_EVENT.event_id == event_id, _OF_EVENT.number >= first)
         .order_by(_OF_EVENT.number, _MATCHES.id)
     )
-    found: dict[int, tuple[int, MatchState]] = {}
-    for number, match_id, state in connection.execute(query).all():
+    found: dict[int, tuple[int, MatchState, str | None]] = {}
+    for number, match_id, state, scores in connection.execute(query).all():
         if number not in found or found[number][1] is not MatchState.FINISHED:
-            found[number] = match_id, MatchState(state)
+            found[number] = match_id, MatchState(state), scores
     return tuple(
-        TableMatch(number, match_id, state, _played(connection, match_id, state))
-        for number, (match_id, state) in found.items()
+        TableMatch(number, match_id, state, _played(connection, match_id, state, scores or ""), scores is not None)
+        for number, (match_id, state, scores) in found.items()
     )
 
 
@@ -285,11 +337,37 @@ def seat(connection: Connection, event: str, match_id: int) -> None:
     connection.execute(insert(schema.event_matches).values(row))
 
 
-def earlier_points(connection: Connection, ladder_id: str, seats: int, options: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the number of a ladder's newest rated matches with these options, and the sums of their points by seat.
+def replayed(connection: Connection, name: str, match_id: int, house: str, scores: Sequence[int]) -> None:
+    """Store the baselines of an event's match; no scores if its replay failed."""
+    baselines.add(connection, f"{PREFIX}{name}", match_id, house, scores)
 
-    The result is empty without any.
+
+def earlier_matches(
+    connection: Connection, ladder_id: str, seats: int, options: Mapping[str, Any], house: str = ""
+) -> EarlierMatches:
+    """Return the sums over a ladder's newest rated matches with these options, and over their baselines.
+
+    `house`: the bots whose baselines count. With too few of them there are none.
     """
+    found = _earlier_points(connection, ladder_id, seats, options)
+    if not house:
+        return found
+    kind = DealKind(seats, json.dumps(options, sort_keys=True), house)
+    after = max(0, baselines.newest(connection, ladder_id) - BASELINES_OF)
+    newest = [each for each in baselines.read(connection, ladder_id, after) if each.kind == kind]
+    if len(newest) < BASELINES_FROM:
+        return found
+    share, table = fitted(seats, ((each.scores, each.baselines) for each in newest))
+    return found._replace(
+        house=house,
+        replayed=len(newest),
+        baselines=tuple(map(sum, zip(*(each.baselines for each in newest), strict=True))),
+        share=round(share * MILLIONTHS),
+        table=round(table * MILLIONTHS),
+    )
+
+
+def _earlier_points(connection: Connection, ladder_id: str, seats: int, options: Mapping[str, Any]) -> EarlierMatches:
     newest = (
         select(_MATCHES.id)
         .where(_MATCHES.ladder == ladder_id, _MATCHES.seats == seats)
@@ -300,7 +378,7 @@ def earlier_points(connection: Connection, ladder_id: str, seats: int, options: 
     )
     query = select(func.sum(_SEATS.score), func.count()).where(_SEATS.match_id.in_(newest)).group_by(_SEATS.seat)
     rows = connection.execute(query.order_by(_SEATS.seat)).all()
-    return (rows[0][1], *(int(total) for total, _ in rows)) if rows else ()
+    return EarlierMatches(rows[0][1], tuple(int(total) for total, _ in rows)) if rows else EarlierMatches()
 
 
 def leaf_numbers(connection: Connection, name: str) -> tuple[int, ...]:
@@ -336,16 +414,19 @@ def expected_leaves(connection: Connection) -> dict[tuple[str, str, int], dict[s
 def _read(connection: Connection, query: Select[Any]) -> Iterator[StoredEvent]:
     for row in connection.execute(query):
         plan = EventPlan(*(getattr(row, field) for field in EventPlan._fields))
-        yield StoredEvent(row.id, plan, row.state, row.seed, tuple(json.loads(row.earlier)), row.result)
+        yield StoredEvent(
+            row.id, plan, row.state, row.seed, EarlierMatches.of(dict(json.loads(row.earlier))), row.result
+        )
 
 
-def _played(connection: Connection, match_id: int, state: MatchState) -> PlayedTable | None:
+def _played(connection: Connection, match_id: int, state: MatchState, scores: str) -> PlayedTable | None:
     if state is not MatchState.FINISHED:
         return None
     leaf = json.loads(
         log.leaf(connection, connection.scalar(select(_SEATS.leaf).where(_SEATS.match_id == match_id)) or 0)
     )
-    return PlayedTable(tuple(leaf["bots"]), tuple(leaf["points"]), tuple(leaf["counts"]))
+    house = tuple(map(int, scores.split(","))) if scores else ()
+    return PlayedTable(tuple(leaf["bots"]), tuple(leaf["points"]), tuple(leaf["counts"]), house)
 
 
 def _end(connection: Connection, event: StoredEvent, state: str, result: str, at: int) -> None:
@@ -369,7 +450,7 @@ def _field(connection: Connection, event: StoredEvent) -> dict[str, Any]:
         "bots": [each.bot_id for each in field],
         "names": [each.name for each in field],
         "nonces": [each.nonce.hex() for each in field],
-        "earlier": [*event.earlier],
+        "earlier": event.earlier.document,
     }
 
 
@@ -378,11 +459,13 @@ def _roll(event: StoredEvent, roll: EventRoll) -> dict[str, Any]:
 
 
 def _outcome(connection: Connection, event: StoredEvent) -> dict[str, Any]:
-    finished = event.state == FINISHED
+    finished, found = event.state == FINISHED, tables(connection, event.id)
+    house = [[*each.played.baselines] for each in found if each.played] if event.earlier.house else []
     return _head(event) | {
         "seed": event.seed.hex(),
         "state": event.state,
         "winner": json.loads(event.result)["winner"] if finished else None,
-        "tables": [each.match_id for each in tables(connection, event.id)],
+        "tables": [each.match_id for each in found],
+        "baselines": house,
         "result": sha256(event.result.encode()).hexdigest() if finished else event.result,
     }

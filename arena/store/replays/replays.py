@@ -151,8 +151,9 @@ def prune(
     """Prune up to `limit` replays, oldest first, of matches above `after` that are not among the newest `keep`.
 
     `at`: now, in microseconds since 1970. `through`: the last match whose replay may go; by default any. Return the
-    matches whose replays were pruned. A segment is deleted when none of its replays is left. Replays are pruned nearly
-    in the order in which they were added, so no segment needs to be rewritten.
+    matches whose replays were pruned. Replays of events always stay, since they prove the results. A segment is
+    deleted when none of its replays is left. Replays are pruned nearly in the order in which they were added, so no
+    segment needs to be rewritten.
     """
     finished = select(_MATCHES.id).where(_MATCHES.state == "finished").order_by(_MATCHES.id.desc())
     newest = connection.scalar(finished.offset(keep).limit(1))
@@ -161,6 +162,7 @@ def prune(
     if through is not None:
         newest = min(newest, through)
     whole = (_REPLAYS.match_id > after) & (_REPLAYS.match_id <= newest) & _REPLAYS.segment.is_not(None)
+    whole &= _REPLAYS.match_id.not_in(select(schema.event_matches.c.match_id))
     size = case((_REPLAYS.segment == IN_ROW, func.length(_REPLAYS.content)), else_=_REPLAYS.length)
     oldest = select(_REPLAYS.match_id, _REPLAYS.segment, _MATCHES.game, size).where(whole)
     oldest = oldest.join_from(schema.replays, schema.matches).order_by(_REPLAYS.match_id).limit(limit)

@@ -244,6 +244,7 @@ ENDPOINTS: Final = (
             "event": EventRow,
             "reason": str,
             "entrants": [{"bot": str, "checked_in": bool}],
+            "earlier": Mapping[str, Any],
             "rounds": int,
             "tables": [EVENT_TABLE],
             "leaves": [int],

@@ -1,6 +1,6 @@
-"""Messages of fuzzing bots, serialized: well-formed ones with wrong contents, damaged copies, and random bytes.
+"""Serialized messages of fuzzing bots: well-formed messages with wrong contents, damaged copies, and random bytes.
 
-All randomness is that of a `Random` with a seed, so that a failure can be reproduced.
+All randomness comes from a seeded `Random`, so that failures can be reproduced.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from google.protobuf.message_factory import GetMessageClass
 from engine.registry import GAMES
 
 EDGES = (0, 1, 2, 3, 127, 128, 255, 256, 65535, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
-"""Numbers that every number field can hold."""
+"""Numbers that fit into every number field."""
 LARGE = (1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
-"""Numbers that only 64-bit fields can hold."""
+"""Numbers that fit only into 64-bit fields."""
 TEXTS = ("", *GAMES, "chess", "\0", "ä" * 300, "../../etc/passwd", "'; DROP TABLE bots; --", "%s%n")
 
 
 class Frames:
-    """Generator of one bot's messages, from the matches, decisions and legal actions that the server has sent it."""
+    """Generator of one bot's messages, based on the matches, decisions and legal actions that it has received."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -33,12 +33,12 @@ class Frames:
         self._polite_for = 0
 
     def hear(self, message: pb.PlayResponse) -> None:
-        """Store the matches and decisions of a message from the server."""
+        """Remember the matches and decisions in a message from the server."""
         self._heard.extend(message.decisions)
         self._invited.extend(invitation.invitation_id for invitation in message.invitations)
 
     def hello(self) -> bytes:
-        """Return a first message, usually a valid one; the messages after it are well-formed, so that matches begin."""
+        """Return a first message, usually a valid one. Well-formed messages follow it, so that matches begin."""
         rng = self._rng
         self._polite_for = rng.choice((0, 5, 300, 600))
         if rng.random() < 0.15:
@@ -80,7 +80,7 @@ class Frames:
         return frame
 
     def prying(self) -> bytes:
-        """Return answers to anything except the last question."""
+        """Return answers to every decision except the last one."""
         rng = self._rng
         request = pb.PlayRequest()
         match, own = (self._heard[-1].match_id, self._heard[-1].decision_id) if self._heard else (0, 0)
@@ -94,7 +94,7 @@ class Frames:
         return request.SerializeToString()
 
     def _sensible(self) -> pb.PlayRequest:
-        """Return the message of a bot that confuses matches, decisions and actions."""
+        """Return the message of a bot that mixes up matches, decisions and actions."""
         rng = self._rng
         request = pb.PlayRequest()
         for _ in range(rng.choice((0, 1, 1, 1, 2, 5))):

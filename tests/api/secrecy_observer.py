@@ -1,4 +1,4 @@
-"""Observers of all messages to bots, which fail if one contains something that only another seat may know."""
+"""Observers of all messages to bots. They fail if a message contains something that only another seat may know."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from arena_client.v1 import play_pb2 as pb
 
 
 class ObservedMatch:
-    """The players of a match, and the cards that they have been seen to hold."""
+    """The players of a match, and the cards that they have held as far as messages show them."""
 
     def __init__(self) -> None:
         self.bots: tuple[str, ...] = ()
-        """Bots by seat, from the messages that started the match."""
+        """Bots by seat, from the messages about the start of the match."""
         self.hands: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
-        """By round and seat, from the views of their holders."""
+        """Cards by round and seat, from the views of the seats that held them."""
 
 
 class SecrecyObserver:
-    """An observer of all bots of a server."""
+    """An observer of all bots on a server."""
 
     def __init__(self) -> None:
         self.matches: defaultdict[int, ObservedMatch] = defaultdict(ObservedMatch)
         self.decisions = self.notices = self.reports = 0
         """Match and decision numbers in the messages to all bots."""
         self.invited: dict[int | bytes, str] = {}
-        """By the unique parts of an invitation, the bot that received it."""
+        """The bot that received an invitation, by the unique parts of the invitation."""
 
     def of_bot(self, bot: str) -> BotObserver:
-        """Return an observer of one bot's messages."""
+        """Return an observer for the messages of one bot."""
         return BotObserver(self, bot)
 
 
@@ -44,13 +44,14 @@ class BotObserver:
         self._welcomed = False
 
     def new_stream(self) -> None:
-        """Expect a welcome again: the bot opens a new stream."""
+        """Expect a Welcome message again, because the bot opens a new stream."""
         self._welcomed = False
 
     def see(self, message: pb.PlayResponse) -> None:
         """Check a message.
 
-        Raises AssertionError if it contains anything that this bot must not know.
+        Raises:
+            AssertionError: it contains something that this bot must not know.
         """
         assert message.HasField("welcome") is not self._welcomed, "the first message has the welcome, and only that"
         self._welcomed = True
@@ -73,14 +74,14 @@ class BotObserver:
             self._observer.reports += 1
 
     def check_seats(self) -> None:
-        """Check that all matches and seats were the bot's own. Call it last, as players may become known late."""
+        """Check that all matches and seats were the bot's own. Call it last, because players may become known late."""
         for match, seat in self._seats.items():
             assert self._observer.matches[match].bots[seat] == self._bot, "another's seat"
         for match in self._concerned:
             assert self._bot in self._observer.matches[match].bots, "a match of others"
 
     def _check_seat(self, match: int, seat: int) -> None:
-        """Check that a match's seat never changes. If the start was missed, the seat is taken from a decision."""
+        """Check that a match's seat never changes. If the bot missed the start, a decision shows the seat."""
         assert self._seats.setdefault(match, seat) == seat, "another's seat"
 
     def _decision(self, decision: pb.Decision) -> None:

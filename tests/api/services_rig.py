@@ -1,4 +1,4 @@
-"""Calls in memory of the services for queries and registration."""
+"""Calls of the query and registration services in memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GAME = GAMES["sixth_sense"]
 
 
 class UnaryCall:
-    """A call with the given header "authorization", if any. It records whether the service trusted it."""
+    """A call with an optional header "authorization". It records whether the service trusted the caller."""
 
     peer = "ipv4:127.0.0.1:4711"
 

@@ -1,4 +1,4 @@
-"""Answers are decoded without the protocol's parser if they are written as libraries usually write them."""
+"""The server decodes answers without the protocol's parser if they are encoded as libraries usually do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBERS = [0, 1, 127, 128, 300, 16_383, 16_384, 2_097_151, 2_097_152, LARGEST]
 
 
 def message(*answers: Answer) -> bytes:
-    """Return the message of a bot that answers."""
+    """Return the message of a bot that sends an answer."""
     written = [pb.Answer(match_id=each.match_id, decision_id=each.decision, action=each.action) for each in answers]
     return pb.PlayRequest(answers=written).SerializeToString()
 

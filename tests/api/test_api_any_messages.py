@@ -1,4 +1,4 @@
-"""Messages in an `Any`: encoded as protobuf does, and described for readers that lack their code."""
+"""Messages in an `Any`: encoded as protobuf does, and described for readers without their code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Deals that no player can influence or foresee: all messages of a match between two bots and a house bot.
+"""Deals that no player can influence or predict, shown by all messages of a match between two bots and a house bot.
 
-The server commits to its seed before it accepts a nonce. A bot's first nonce counts, and a house bot's nonce is zero.
-Seed, nonces and keys are secret until the match is over; then the replay contains them all.
+The server commits to its seed before it accepts a nonce. Only a bot's first nonce counts, and a house bot's nonce is
+zero. Seed, nonces and keys are secret until the match is over. Then the replay contains them all.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ ZERO = bytes(16)
 
 @dataclass
 class Guest:
-    """A bot that stores every byte that it received."""
+    """A bot that stores every byte that it receives."""
 
     name: str
     nonce: bytes
     sent: list[bytes] = field(default_factory=list)
-    """All messages up to the report of the match."""
+    """All messages up to the match's report."""
     invitations: list[pb.Invitation] = field(default_factory=list)
     starts: list[pb.MatchStart] = field(default_factory=list)
     readied: int | None = None
-    """Number of messages that it had received when it sent its nonce."""
+    """Number of messages that the bot had received when it sent its nonce."""
     hands: dict[int, bytes] = field(default_factory=dict)
-    """By round, the cards that its first view of the round showed."""
+    """By round, the cards in the bot's first view of the round."""
     replays: list[type[Exception]] = field(default_factory=list)
-    """Answers of the store to requests for the replay, one before every answer of the bot."""
+    """The store's answers to requests for the replay, one before each answer of the bot."""
 
     async def play(self, arena: Arena, store: MemoryStore, game: Game, token: str) -> None:
         peer: MemoryPeer[bytes, bytes] = MemoryPeer({"authorization": f"Bearer {token}"})
@@ -85,12 +85,13 @@ class Guest:
             except (NoReplay, UnknownMatch) as error:
                 self.replays.append(type(error))
             answer = pb.Answer(match_id=decision.match_id, decision_id=decision.decision_id, action=decision.legal[0])
-            again = pb.Ready(invitation_id=self.invitations[0].invitation_id, nonce=self.nonce[::-1])  # no new nonce
+            # without a second nonce
+            again = pb.Ready(invitation_id=self.invitations[0].invitation_id, nonce=self.nonce[::-1])
             peer.send(pb.PlayRequest(ready=[again], answers=[answer]).SerializeToString())
 
 
 async def played(game: Game) -> tuple[Mapping[str, Guest], Header]:
-    """Play a match of three; return it with the contents of its replay."""
+    """Play a match of three bots. Return the match and the contents of its replay."""
     store = MemoryStore()
     guests = {name: Guest(name, nonce) for name, nonce in NONCES.items()}
     house = {game.name: (RandomBot(game.name),)}
@@ -100,7 +101,7 @@ async def played(game: Game) -> tuple[Mapping[str, Guest], Header]:
             async with trio.open_nursery() as nursery:
                 for name, guest in guests.items():
                     registered = store.now(partial(bots.register, name=name, owner="", at=0))
-                    # a bot with an unknown pace first plays house bots
+                    # a bot with an unknown pace plays house bots first
                     arena.players.pace(registered.bot.id).played(trio.current_time(), 0.005)
                     nursery.start_soon(guest.play, arena, store, game, registered.token)
     return guests, read(store.now(partial(matches.get_replay, match_id=1))).header
@@ -145,7 +146,7 @@ async def test_bot_can_deal_its_own_hands_again_once_the_match_is_over(game: Gam
     decks = SeededDecks(match_key(header.seed, header.nonces))
     for name, guest in guests.items():
         seat = next(seat for seat, bot in enumerate(header.bots) if bot.name == name)
-        blind = 19  # in this round of Nullern no seat sees its cards before it plays them
+        blind = 19  # in the blind round of Nullern no seat sees its cards before it plays them
         seen = {number: hand for number, hand in guest.hands.items() if (game, number) != (NULLERN, blind)}
         assert len(seen) >= 6
         for number, hand in seen.items():

@@ -57,7 +57,7 @@ DECKS = SeededDecks(bytes(32))
 
 
 def sent(**parts: object) -> pb.PlayResponse:
-    """Return a message as a bot decodes it from bytes."""
+    """Encode a message and return it as a bot decodes it."""
     message = Outgoing()
     for name, part in parts.items():
         setattr(message, name, part)
@@ -188,14 +188,14 @@ def test_more_than_anybody_can_owe_in_one_message_is_nonsense(many: dict[str, li
     assert decode(pb.PlayRequest(answers=[pb.Answer()] * MOST_AT_ONCE).SerializeToString(), 0.0).answers
 
 
-# --- from the bot, in one answer and no more ---
+# --- from the bot, in a message with a single answer ---
 
 OTHERWISE = b"\xc0\x3e\x00"
-"""A field that no version defines. A message that begins with it is not a lone answer, but has the same meaning."""
+"""A field that no version defines. A message that begins with it takes the parser's slow path, but means the same."""
 
 
 def outcome(message: bytes, *, parsed: bool) -> BotMessage | tuple[Reason, str]:
-    """Return the decoded message, or the reason for which it ends the stream; `parsed`: with the protocol's parser."""
+    """Return the decoded message, or the reason why it ends the stream. With `parsed`, use the protocol's parser."""
     try:
         said = decode(OTHERWISE + message if parsed else message, 1.0)
     except Closed as closed:
@@ -210,7 +210,7 @@ FIELDS = st.one_of(
     st.builds(lambda value: b"\x1a" + varint(len(value)) + value, st.binary(max_size=4)),
     st.binary(max_size=3),
 )
-"""Fields that an answer has, unknown fields, and impossible ones."""
+"""The fields of an answer, unknown fields, and impossible fields."""
 INSIDE = st.lists(FIELDS, max_size=6).map(b"".join)
 ERRORS = st.sampled_from((0, 0, 0, -1, 1, 3))
 ANSWERS = st.builds(lambda inside, error: b"\x1a" + varint(max(0, len(inside) + error)) + inside, INSIDE, ERRORS)
@@ -352,8 +352,8 @@ MESSAGES: dict[type, Any] = {
 
 
 def values(field: FieldDescriptor, *, optional: bool) -> st.SearchStrategy[Any]:
-    """A strategy for the values of a view's fields."""
-    if field.message_type is not None:  # a map by seat, which the engine stores as a list of numbers plus one
+    """A strategy for values of a view's fields."""
+    if field.message_type is not None:  # a map by seat; the engine stores it as a list of numbers plus one
         return st.lists(SMALL, max_size=8).map(bytes)
     if field.type == FieldDescriptor.TYPE_BOOL:
         return st.lists(st.integers(0, 1), max_size=127).map(bytes) if field.is_repeated else st.booleans()
@@ -365,7 +365,7 @@ def values(field: FieldDescriptor, *, optional: bool) -> st.SearchStrategy[Any]:
 
 
 def views(kind: Any) -> st.SearchStrategy[Any]:
-    """A strategy for views of any game, real or not."""
+    """A strategy for views of any game, including made-up games."""
     fields, types = MESSAGES[kind].DESCRIPTOR.fields_by_name, get_type_hints(kind)
     return st.builds(
         kind,
@@ -517,7 +517,7 @@ REASONS = {
     "a process of the server died and left no journal of the match": pb.INTERRUPTION_JOURNAL_LOST,
     "the server could not record the result": pb.INTERRUPTION_NOT_RECORDED,
 }
-"""Reasons that data directories of earlier servers may contain."""
+"""Reasons that data directories of older servers may contain."""
 
 
 @pytest.mark.parametrize("reason", REASONS)

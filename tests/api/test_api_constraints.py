@@ -1,4 +1,4 @@
-"""The limits named in the protocol's comments equal the server's constants."""
+"""The limits in the protocol's comments equal the server's constants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SECOND: Final = 1_000_000
 
 
 def comments() -> dict[str, str]:
-    """Return the comments by name, such as "Hello", "Hello.games" and "PlayService.Play"."""
+    """Return the protocol's comments by name, such as "Hello", "Hello.games" and "PlayService.Play"."""
     found: dict[str, str] = {}
     for file in PROTOS.glob("*.proto"):
         scope, lines = [""], list[str]()
@@ -47,7 +47,7 @@ def comments() -> dict[str, str]:
                 name = f"{scope[-1]}.{named[1] or named[2]}".lstrip(".")
                 found[name] = " ".join(lines)
                 if line.endswith("{"):
-                    # the fields of a oneof belong to the message around it
+                    # the fields of a oneof belong to the enclosing message
                     scope.append(scope[-1] if line.startswith("oneof") else name)
             elif line == "}":
                 scope.pop()
@@ -118,7 +118,7 @@ NUMBERS: Final[dict[str, tuple[str, ...]]] = {
     "MatchStart.salt": (f"{SALT_BYTES} bytes",),
     "Invitation.invitation_id": (f"below 2^{INVITATION_BITS}",),
 }
-"""Phrases of comments, each with the constant that it names."""
+"""Phrases in comments, each with the constant that it states."""
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -128,7 +128,7 @@ def test_a_comment_names_the_servers_own_limit(name: str) -> None:
 
 
 def test_every_limit_that_a_comment_names_is_compared() -> None:
-    """Every comment with "at most", "1 to" or "bytes" and a number is covered by this file."""
+    """This file covers every comment with "at most", "1 to" or "bytes" and a number."""
     number = r"(?:at most|at least|over|below|more than|1 to|newest) [\d^,]*\d"
     number += r"|\d[\d,]* (?:bytes|printable|where absent|at most)"
     named = {name for name, text in COMMENTS.items() if re.search(number, text)}
@@ -236,7 +236,7 @@ BEHAVIOUR: Final = {
     "PlayRequest": (items, "at most 10,000 items"),
     "LadderService.GetPastLadder": (ladders, "one an hour for a month"),
 }
-"""Claims of comments, each with the server's behaviour."""
+"""Claims in comments, each with the server's behaviour."""
 
 
 @pytest.mark.parametrize("name", BEHAVIOUR)

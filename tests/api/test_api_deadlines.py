@@ -1,4 +1,4 @@
-"""The server does not wait for peers that send or read nothing, and ends the calls of a revoked token."""
+"""The server does not wait for peers that neither send nor read. It ends the calls of a revoked token."""
 
 from __future__ import annotations
 

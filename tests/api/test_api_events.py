@@ -1,4 +1,4 @@
-"""Calls about events, with every status, and bots that enter when they connect. In memory."""
+"""Calls about events with every status, and bots that enter events as they connect. In memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """No message of a bot breaks the server, disturbs another bot, or makes the server reveal a secret.
 
-The server is complete except for its sockets, which `tests/end_to_end` adds. A virtual clock makes hours pass at once.
+The server is complete except for sockets, which `tests/end_to_end` adds. With a virtual clock hours pass at once.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from trio_grpc.grpc.server import Service
 
 Peer = MemoryPeer[bytes, bytes]
 LOOKED_UP = 300
-"""Queries of each kind."""
+"""Queries of every kind."""
 FRAMES = 2_000
-"""Frames for each seed in the ordinary run."""
+"""Number of frames per seed in the ordinary run."""
 BURST = 12
 """Maximum number of frames that a bot sends without reading."""
 
 
 @asynccontextmanager
 async def serving(store: MemoryStore, rng: Random, **changes: Any) -> AsyncIterator[Arena]:
-    """Serve every game with seeded randomness. The server must log no error."""
+    """Serve every game with seeded randomness. The server must not log an error."""
     settings = config(games=tuple(GAMES.values()), seats=(3,), **{"heartbeat": 10.0} | changes)
     with structlog.testing.capture_logs() as log:
         async with open_arena(settings, cast("Any", store)) as arena:
@@ -62,7 +62,7 @@ def store() -> MemoryStore:
 
 
 def ours(monkeypatch: pytest.MonkeyPatch, rng: Random) -> None:
-    """Take all randomness from `rng`, for the deals as well as for trio's scheduler."""
+    """Use `rng` for all randomness, for the deals as well as for trio's scheduler."""
     monkeypatch.setattr("arena.server.matches.lifecycle.secrets.token_bytes", rng.randbytes)
     monkeypatch.setattr("arena.server.matches.ready_check.secrets.randbits", rng.getrandbits)
     monkeypatch.setattr("arena.server.matchmaking.matchmaker.secrets.SystemRandom", lambda: rng)
@@ -79,7 +79,7 @@ def chance(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> R
 
 
 class Bot:
-    """A bot on a stream of bytes, whose messages are checked for secrets."""
+    """A bot on a byte stream. All messages to it are checked for secrets."""
 
     def __init__(self, arena: Arena, store: MemoryStore, name: str, observer: SecrecyObserver) -> None:
         self.token = store.now(partial(bots.register, name=name, owner=name, at=0)).token
@@ -94,7 +94,7 @@ class Bot:
         async def play(stream: MemoryStream[bytes, bytes]) -> None:
             try:
                 await PlayService(self.arena).Play(stream)
-            except* CallRefused:  # the exception may be in a group, as the server finds it
+            except* CallRefused:  # the exception may be in a group, as for the server
                 pass
 
         nursery.start_soon(self.peer.converse, play)
@@ -180,7 +180,7 @@ class FuzzingBot(Bot):
             await self.listen(frames)
 
     async def listen(self, frames: int) -> None:
-        """Read the messages that have arrived."""
+        """Read the messages that have arrived so far."""
         while True:
             await wait_all_tasks_blocked()
             if not self.peer.stream.outgoing:
@@ -209,7 +209,7 @@ async def fuzz(store: MemoryStore, rng: Random, frames: int) -> SecrecyObserver:
         others = [HonestBot(arena, store, name, observer) for name in ("ann", "bob")]
         for other in others:
             nursery.start_soon(other.play)
-        with trio.fail_after(10_000):  # seconds of the virtual clock, which stands still while bots play
+        with trio.fail_after(10_000):  # seconds of the virtual clock, which does not advance while bots play
             for other in (honest, *others):
                 await other.done.wait()
         assert not [text for bot in (honest, *others) for text in bot.blamed]
@@ -258,7 +258,7 @@ class QuietBot(HonestBot):
 
 
 class EagerBot(QuietBot):
-    """A bot that also makes the first choice that it is asked for."""
+    """A bot that also makes the first choice that it owes."""
 
     choices = 1
 
@@ -267,7 +267,7 @@ class World(NamedTuple):
     """The hidden state of a table that a spy watches."""
 
     swap: tuple[int, int]
-    """Two cards of the first round that are exchanged."""
+    """Two cards of the first round that the two worlds exchange."""
     others: type[QuietBot]
 
     def decks(self, key: bytes) -> Decks:
@@ -282,7 +282,9 @@ class World(NamedTuple):
 
 
 async def overheard(world: World, seed: str, frames: int, monkeypatch: pytest.MonkeyPatch) -> pb.PlayResponse:
-    """Return all parts of messages to a spy, except its own first choice, while the choices of others are open."""
+    """Return all message parts sent to a spy while the choices of others are open, except those about its own first
+    choice.
+    """
     rng = Random(seed)
     store, observer, heard = MemoryStore(), SecrecyObserver(), pb.PlayResponse()
     with monkeypatch.context() as patched:
@@ -315,7 +317,9 @@ async def overheard(world: World, seed: str, frames: int, monkeypatch: pytest.Mo
 async def test_what_a_bot_hears_does_not_depend_on_what_it_cannot_know(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Other seats' cards or choices differ. Until the first round is under way, the spy receives the same messages."""
+    """The worlds differ in other seats' cards or choices. Up to the middle of the first round, the spy receives the
+    same messages.
+    """
     rng = Random(seed)
     here = await overheard(World((0, 0), QuietBot), f"{seed}", 300, monkeypatch)
     view = here.decisions[0].sixth_sense
@@ -330,11 +334,11 @@ async def test_what_a_bot_hears_does_not_depend_on_what_it_cannot_know(
     assert await overheard(World(own, QuietBot), f"{seed}", 300, monkeypatch) != here, "its own cards it does see"
 
 
-# --- the services that look things up ---
+# --- the query services ---
 
 
 class LoneCall:
-    """A call with one or several answers."""
+    """A call with one answer or several."""
 
     peer = "ipv4:127.0.0.1:4711"
 
@@ -382,7 +386,7 @@ async def test_whatever_is_looked_up_is_found_or_refused(
             scheme, token = rng.choice(("", "Bearer", "Basic")), rng.choice((*TEXTS, store.operator_token))
             call = LoneCall({"authorization": f"{scheme} {token}"} if scheme else {})
             try:
-                with trio.move_on_after(1.0) as watched:  # a watching call never ends
+                with trio.move_on_after(1.0) as watched:  # a call that watches matches never ends
                     await answer(request, call)
                 ended["WATCHED" if watched.cancelled_caught else "OK"] += 1
             except CallRefused as refused:

@@ -41,7 +41,7 @@ def operator(rig: Rig) -> OperatorService:
 
 
 async def created(rig: Rig, **request: Any) -> list[tuple[str, str]]:
-    """The owners and codes of new invitations."""
+    """The owners and codes of created invitations."""
     wanted = operator_pb2.CreateInvitationsRequest(**request)
     answer = await OperatorService(rig.arena).CreateInvitations(wanted, rig.operator)
     return [(each.owner, each.invitation) for each in answer.invitations]

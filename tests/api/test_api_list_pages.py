@@ -1,4 +1,6 @@
-"""Lists in pages: complete across pages; tokens of other queries are refused. All in memory."""
+"""Paged lists: pages together contain every row once, and the server refuses page tokens of other queries. All in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ NAMES: Final = ("ann", "Bob", "cleo", "dan")
 
 @dataclass(frozen=True)
 class Paged:
-    """A list: its call, two different queries of it, and a function that names a row."""
+    """A list: its call, two different queries of it, and a function that identifies a row."""
 
     call: Callable[[Rig], Callable[[Any, Any], Awaitable[Any]]]
     query: Callable[..., Any]
@@ -113,7 +115,7 @@ PLACES: Final = (
     | st.integers().map(str)
     | st.from_regex(r"[0-9a-f]{16} [0-9]{1,12}|[0-9]{1,20} [0-9]{1,12}", fullmatch=True)
 )
-"""Page positions of other lists, or invalid ones."""
+"""Page positions from other lists, and invalid ones."""
 
 every_list = pytest.mark.parametrize("name", LISTS)
 
@@ -149,7 +151,7 @@ async def ask(rig: Rig, name: str, **fields: Any) -> Any:
 
 
 async def walk(rig: Rig, name: str, limit: int) -> list[list[Any]]:
-    """Return the rows of all pages, by their names."""
+    """Return the identified rows of all pages."""
     pages, token = [], ""
     while True:
         answer = await ask(rig, name, limit=limit, page_token=token)
@@ -177,7 +179,7 @@ async def test_the_pages_are_the_list(rig: Rig, name: str, autojump_clock: MockC
     assert len(whole) == len(set(whole)) >= 3
     for limit in range(1, len(whole) + 1):
         pages = await walk(rig, name, limit)
-        if name == "GetHistory":  # each page is in the order of the results, and the newest page comes first
+        if name == "GetHistory":  # within a page, rows are in the order of the results; the newest page comes first
             pages.reverse()
         assert [row for page in pages for row in page] == whole
         assert len(pages) == -(-len(whole) // limit), "no page is empty"
@@ -221,7 +223,7 @@ async def test_a_token_that_no_server_made_is_refused(rig: Rig, name: str, autoj
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=PLACES)
 def test_a_token_that_was_computed_with_another_place_never_fails(name: str, place: str) -> None:
-    """A caller that knows how tokens are made gets only a page or a refusal."""
+    """A caller that knows how page tokens are built gets a page or a refusal, nothing else."""
 
     async def tried() -> set[grpc.StatusCode]:
         async with services() as rig:

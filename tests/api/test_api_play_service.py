@@ -1,4 +1,4 @@
-"""A bot's stream from its token to its last message, over a stream in memory with a virtual clock."""
+"""A bot's stream from its token to its last message, over an in-memory stream with a virtual clock."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 async def ended(peer: Peer) -> CallRefused | None:
-    """Return how the call ended, ignoring the messages before."""
+    """Return how the call ended. Skip the messages before the end."""
     with trio.fail_after(1000):
         while await peer.receive() is not None:
             pass
@@ -219,7 +219,7 @@ async def test_a_bot_that_vanishes_ends_its_call_and_nothing_else(
         peer.send(HELLO.SerializeToString())
         if reads:
             await until(peer, lambda message: message.HasField("welcome"))
-        await trio.sleep(5)  # heartbeats are waiting for the bot that does not read
+        await trio.sleep(5)  # heartbeats wait for the bot, which does not read
         peer.vanish()
         assert await ended(peer) is None
         assert len(arena.players) == 0

@@ -1,4 +1,4 @@
-"""Statements of the protocol's comments about the two games, checked against the games."""
+"""Statements about the two games in the protocol's comments, checked against the games."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELD = re.compile(r"((?: *//[^\n]*\n)+) *(?:optional |repeated )?\w+ (\w+) = \d
 
 
 def examples(message: str) -> list[tuple[str, str]]:
-    """Return the quoted examples of a message of game.proto, with the names of their fields."""
+    """Return the examples that a message of game.proto quotes, with the names of their fields."""
     body = re.search(rf"\nmessage {message} \{{(.*?)\n\}}", (PROTO / "game.proto").read_text(), re.DOTALL)
     assert body is not None
     return [

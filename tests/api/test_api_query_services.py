@@ -1,4 +1,4 @@
-"""The services for queries and registration, with every status with which they can end. In memory."""
+"""The query and registration services with every status that they can return. In memory."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ async def test_a_match_without_a_replay_says_why(rig: Rig, autojump_clock: MockC
 def test_every_refusal_of_the_store_that_a_peer_can_cause_has_a_status() -> None:
     here = {refusal for refusal in vars(errors).values() if isinstance(refusal, type)}
     refusals = {refusal for refusal in here if issubclass(refusal, errors.Refused) and refusal is not errors.Refused}
-    # A token is looked up before any service is asked; a match is finished by the server alone.
+    # A token is checked before any service handles the call. Only the server itself finishes a match.
     assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying}
 
 
@@ -406,7 +406,7 @@ async def test_opponents_come_in_pages_those_met_most_often_first(rig: Rig, auto
     ann, bob, eve, ida = rig.bots("ann", "bob", "eve", "ida")
     for table, scores in (([ann, bob], [5, 3]), ([ann, bob, eve], [1, 1, 2]), ([ann, ida], [0, 4])):
         rig.finish(rig.begin(table), scores)
-    rig.begin([ann, eve])  # it has no result
+    rig.begin([ann, eve])  # the match has no result
     ask = partial(ladder_pb2.GetOpponentsRequest, game=GAME.name)
     found = (await rig.query_services.GetOpponents(ask(bot="ANN"), CALL)).opponents
     assert [(each.opponent, each.matches, each.score) for each in found] == [

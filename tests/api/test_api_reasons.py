@@ -1,4 +1,4 @@
-"""The reasons with which the server ends streams and refuses calls are all in the protocol, with one status each."""
+"""The reasons with which the server ends streams and refuses calls. The protocol lists each of them with one status."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ CODES = {code.name for code in grpc.StatusCode}
 
 
 def documented() -> dict[str, str]:
-    """Return the status of each reason, which the reason's comment in the protocol begins with."""
+    """Return the status of each reason. The reason's comment in the protocol begins with the status."""
     proto = (ROOT / "proto/arena/v1/play.proto").read_text()
     return {reason: status for status, reason in re.findall(r"// ([A-Z_]+): [^\n]+\n  REASON_([A-Z_]+) = ", proto)}
 
 
 def written() -> dict[str, str]:
-    """Return the reasons and statuses that the sources use for refusals."""
+    """Return the reasons and statuses of all refusals in the sources."""
     found: dict[str, str] = {}
     for source in [*(ROOT / "arena").rglob("*.py"), *(ROOT / "trio_grpc").rglob("*.py")]:
         for call in ast.walk(ast.parse(source.read_text())):

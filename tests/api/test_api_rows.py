@@ -1,4 +1,4 @@
-"""Rows and messages have the same fields; a decoded row is complete."""
+"""Rows and messages have the same fields, and a decoded row has all of them."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ MESSAGES: Final[dict[type, type[Message]]] = {
     InvitationRow: operator_pb2.InvitationEntry,
 }
 LIVE: Final = {(BotRow, "connected"), (BotRow, "playing")}
-"""Fields that a server always knows. They are None only without a server."""
+"""Fields that a server always fills. They are None only if the data comes from a directory."""
 BESIDE: Final[dict[type, dict[str, st.SearchStrategy[Any]]]] = {LadderRows: {"seats": st.integers(0, 99)}}
-"""Fields that the request has, and that the answer therefore omits."""
+"""Fields of the request that the response therefore omits."""
 PAGED: Final[dict[type, set[str]]] = {LadderRows: {"next_page_token"}, PastLadder: {"next_page_token"}}
-"""Fields of the answer that describe its page, not a row."""
+"""Fields of the response that describe the page and not a row."""
 DERIVED: Final[dict[type, set[str]]] = {
     row: {name for name, value in vars(row).items() if isinstance(value, property)} for row in MESSAGES
 }
-"""Fields that a row derives from others, and that the message contains for programs."""
+"""Fields that a row derives from other fields, and that the message contains for programs."""
 PLAIN: Final[dict[int, st.SearchStrategy[Any]]] = {
     FieldDescriptor.CPPTYPE_BOOL: st.booleans(),
     FieldDescriptor.CPPTYPE_DOUBLE: st.floats(allow_nan=False),
@@ -77,8 +77,7 @@ PLAIN: Final[dict[int, st.SearchStrategy[Any]]] = {
     FieldDescriptor.CPPTYPE_INT32: st.integers(-(1 << 31), (1 << 31) - 1),
     FieldDescriptor.CPPTYPE_STRING: st.text(st.characters(exclude_categories=["Cs"])),
 }
-"""Values by kind of field. NaN is left out because it equals nothing, and half a surrogate pair because it is no text.
-"""
+"""Values by type of field. NaN is excluded because it equals nothing, and lone surrogates because they are no text."""
 
 every_row = pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row.__name__)
 
@@ -95,7 +94,7 @@ def optional(row: type) -> set[str]:
 
 @cache
 def rows_of(row: type) -> st.SearchStrategy[Any]:
-    """A strategy for rows that a server may send, with all values that their fields can have."""
+    """A strategy for rows that a server may send, with every possible value of their fields."""
     hints, values = get_type_hints(row), {}
     for name, field in descriptors(row).items():
         kind = next(each for each in get_args(hints[name]) or (hints[name],) if each is not NoneType)

@@ -1,4 +1,4 @@
-"""All services on one port, with health and reflection. Over a real socket."""
+"""All services on one port, including health and reflection, over a real socket."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REFLECTION = ("v1", "v1alpha")
 
 @asynccontextmanager
 async def serving() -> AsyncIterator[tuple[Arena, grpc.Channel]]:
-    """Serve, and yield a connection to the server."""
+    """Run a server and yield a connection to it."""
     async with running(MemoryStore(), games=tuple(GAMES.values())) as arena, trio.open_nursery() as nursery:
         port = await nursery.start(partial(serve_arena, arena, "127.0.0.1:0"))
         with grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.use_local_subchannel_pool", 1)]) as channel:
@@ -88,7 +88,7 @@ async def test_who_watches_hears_of_the_stop() -> None:
 
 
 async def in_thread(answers: Iterator[Any]) -> Any:
-    """Return the next answer; None after the last."""
+    """Return the next answer, or None after the last."""
     return await trio.to_thread.run_sync(next, answers, None)
 
 
@@ -106,13 +106,13 @@ async def test_reflection_lists_every_service(version: str) -> None:
 
 @pytest.mark.parametrize("version", REFLECTION)
 async def test_who_knows_nothing_but_reflection_can_call_every_service(version: str) -> None:
-    """A client like grpcurl: descriptors come from the server, and messages are built from them."""
+    """A client like grpcurl: it gets descriptors from the server and builds messages from them."""
     async with serving() as (_, channel):
         pool = DescriptorPool()
         for name in ("arena.v1.GameService", "grpc.reflection.v1.ServerReflection"):
             answer = await reflected(channel, version, file_containing_symbol=name)
             for file in answer.file_descriptor_response.file_descriptor_proto:
-                pool.AddSerializedFile(file)  # the files that a file imports come with it, before it
+                pool.AddSerializedFile(file)  # the response contains a file's imports, each before the file
         method = pool.FindServiceByName("arena.v1.GameService").FindMethodByName("ListGames")
         request, response = map(GetMessageClass, (method.input_type, method.output_type))
         call = channel.unary_unary(
@@ -133,7 +133,9 @@ async def test_who_knows_nothing_but_reflection_can_call_every_service(version: 
 
 
 async def reflected(channel: grpc.Channel, version: str, **request: str) -> Any:
-    """Return the answer of one version of the reflection service; the messages of both versions are the same bytes."""
+    """Return the answer of one version of the reflection service. Both versions encode their messages in the same
+    way.
+    """
     call = channel.stream_stream(
         f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
         request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
@@ -151,7 +153,7 @@ async def test_the_catalogues_are_there_for_the_asking() -> None:
 
 @pytest.mark.parametrize("size", [1, 50_000, 70_000])
 async def test_a_replay_of_any_size_comes_to_its_end(size: int) -> None:
-    """A replay of a single piece is tried, too: its end arrives while the piece is still in transit."""
+    """Also try a replay that fits into one piece: its end arrives while the piece is still in transit."""
     stored = pack_replay(['{"noise":"' + Random(size).randbytes(size).hex() + '"}'])
     async with serving() as (arena, channel):
         store = arena.store

@@ -1,8 +1,7 @@
-"""The messages to a bot depend only on what its seat may know: worlds that look alike give equal bytes.
+"""The messages to a bot depend only on what its seat may know: worlds that look alike lead to equal bytes.
 
-A game is played at random up to some point. Then two cards that the seat has not seen are exchanged in the deal of the
-round, and the same choices are made again. The seat cannot tell the worlds apart, so all bytes sent to it must be
-equal.
+The test plays a random game up to some point. Then it swaps two cards in the deal of the round that the seat has not
+seen, and makes the same choices again. The seat cannot distinguish the worlds, so all bytes sent to it must be equal.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from engine.sixth_sense import SIXTH_SENSE, SixthSenseView
 from tests.engine.decks import Arranged
 
 Choice = tuple[int, int]
-"""A seat and its action."""
+"""A seat and the action that it chose."""
 OPTIONS: list[dict[str, Option]] = [{"novice": True}, {"late_trump": True}, {"target": 20}]
 BLIND_ROUND = 19
-"""The blind round of Nullern (N1)."""
+"""The number of Nullern's blind round (N1)."""
 
 
 def sent(state: State[SeatView, RoundReport], seat: int) -> bytes:
@@ -42,7 +41,7 @@ def played(game: Game, seats: int, options: Mapping[str, Option], decks: Decks, 
     choices = []
     while state.player != OVER:
         seat = rng.choice(state.waiting())
-        # blocks, splits and peeks are rare at random, and secrets are most at risk there
+        # blocks, splits and peeks are rare in random play, but put secrets most at risk
         legal = state.legal(seat)
         special = [action for action in legal if actions[action].kind != "play" and actions[action].value != 0]
         blocks = [action for action in legal if actions[action].kind == "block"]
@@ -53,7 +52,7 @@ def played(game: Game, seats: int, options: Mapping[str, Option], decks: Decks, 
 
 
 def swapped(decks: Decks, in_round: int, one: int, other: int) -> Decks:
-    """Return the same decks, with two cards of one round exchanged."""
+    """Return the same decks with two cards of one round swapped."""
 
     def shuffled(number: int, size: int, count: int) -> Sequence[int]:
         deck = decks(number, size, count)
@@ -65,7 +64,7 @@ def swapped(decks: Decks, in_round: int, one: int, other: int) -> Decks:
 
 
 def translated(actions: Sequence[Action], action: int, one: int, other: int) -> int:
-    """Translate the choice of the seat that now holds the other card. No other seat sees the card of a prediction or
+    """Translate a choice for the seat that now holds the other card. No other seat sees the card of a prediction or
     block.
     """
     chosen = actions[action]
@@ -79,7 +78,7 @@ def translated(actions: Sequence[Action], action: int, one: int, other: int) -> 
 
 
 def seen(view: SeatView) -> set[int]:
-    """Return the cards whose positions a seat knows."""
+    """Return the cards whose holders a seat knows."""
     match view:
         case NullernView():
             return {view.turned, *view.hand, *view.plays}
@@ -99,7 +98,7 @@ def seen(view: SeatView) -> set[int]:
 
 
 class World:
-    """A game up to some point, with the messages that one seat received in its last round."""
+    """A game up to some point, with the messages that one seat received in the last round."""
 
     def __init__(self, game: Game, seats: int, options: Mapping[str, Option], decks: Decks, seat: int) -> None:
         self.state = game.new(seats, decks, **options)
@@ -108,7 +107,9 @@ class World:
         self.shown: list[bytes] = []
 
     def go_on(self, choices: Sequence[Choice], from_round: int, cards: tuple[int, int] | None = None) -> bool:
-        """Make the choices. Return False if one is impossible, because then the seat can tell the worlds apart."""
+        """Make the choices again. Return False if one is impossible, because the seat can then distinguish the
+        worlds.
+        """
         for chooser, action in choices:
             if self.state.round == from_round:
                 self.shown.append(sent(self.state, self.seat))
@@ -123,7 +124,9 @@ class World:
 def compare(
     game: Game, options: Mapping[str, Option], seats: int, decks: Decks, choices: Sequence[Choice], rng: Random
 ) -> int:
-    """Compare the world of these choices with others that look alike to a seat; return their number."""
+    """Compare the world of these choices with other worlds that look alike to a seat. Return the number of worlds
+    compared.
+    """
     seat = rng.randrange(seats)
     in_round = _round_of_the_last(game, seats, options, decks, choices)
     here = World(game, seats, options, decks, seat)

@@ -47,7 +47,7 @@ class Rig:
         self.bots = {name: store.register(name).id for name in NAMES}
 
     def begin(self, game: str = "sixth_sense", bots: tuple[str, ...] = NAMES[:3], ladder: str = "") -> int:
-        """Begin a match as the lifecycle does; return its number."""
+        """Begin a match as the server does. Return its number."""
         numbers = [self.bots[name] for name in bots]
         begin = partial(matches.begin, game=game, options={}, bots=numbers, at=1_500_000, ladder_id=ladder)
         match_id = self.store.now(begin)
@@ -106,7 +106,7 @@ async def in_thread(call: Callable[[], T]) -> T:
 
 
 async def events(stream: Any, count: int) -> list[matches_pb2.MatchEvent]:
-    """Read a number of events. The messages that contain them must contain no others."""
+    """Read a number of events. No other event may be in the messages that contain them."""
     found: list[matches_pb2.MatchEvent] = []
     while len(found) < count:
         found += (await in_thread(partial(next, stream))).events
@@ -115,7 +115,7 @@ async def events(stream: Any, count: int) -> list[matches_pb2.MatchEvent]:
 
 
 async def ended(stream: Any) -> tuple[grpc.StatusCode, str, error_details_pb2.RetryInfo, error_details_pb2.ErrorInfo]:
-    """Return how a stream ends, ignoring the messages before."""
+    """Return how a stream ended. Skip the messages before the end."""
     with pytest.raises(grpc.RpcError):
         await in_thread(lambda: [*stream])
     details = dict(stream.trailing_metadata())["grpc-status-details-bin"]
@@ -216,7 +216,7 @@ async def test_a_watcher_of_a_ladder_sees_one_season_of_it_and_the_status_has_ea
             assert (began.match_id, began.ladder, began.season, began.game) == (*expected, "sixth_sense")
         stub: Any = status_pb2_grpc.StatusServiceStub(rig.channel)
         rig.arena.live.over(3, Over((), (), (), (), (), "the server was stopped"))
-        rig.begin()  # its event is published together with the other match's end
+        rig.begin()  # the server publishes its event together with the other match's end
         await events(of_default, 1)
         status = await in_thread(partial(stub.GetStatus, arena_status_pb2.GetStatusRequest(), timeout=PATIENCE))
         game = next(each for each in status.games if each.game == "sixth_sense")
@@ -240,7 +240,7 @@ async def test_one_watcher_too_many_is_told_when_to_come_back() -> None:
         assert text == "streams that watch matches: 2 are open, the most at once (watchers); try again in 60 s"
         assert (retry.retry_delay.seconds, why.reason) == (60, "TOO_MANY_WATCHERS")
         first.cancel()
-        while rig.arena.live.watchers > 1:  # until the server has noticed
+        while rig.arena.live.watchers > 1:  # until the server has noticed the closed stream
             await trio.sleep(0.01)
         assert (await in_thread(partial(next, rig.watch()))).caught_up
 

@@ -1,7 +1,7 @@
 """A bot that misbehaves. Arguments: address, token, game, kind of misbehaviour.
 
-It prints a line of JSON when it has misbehaved, with the number of the match if there is one. It prints another, with
-the notices that it received, when its stream or that match is over. Bots that die print only the first.
+After the misbehaviour it prints a line of JSON, with the number of the match if there is one. When its stream or that
+match is over, it prints another line with the notices that it received. Bots that die print only the first line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.end_to_end.raw_bot import Ended
 
 ADDRESS, TOKEN, GAME, KIND = sys.argv[1:]
 NOWHERE: Final = 10**9
-"""The number of a match that does not exist."""
+"""The number of no existing match."""
 NONSENSE: Final = pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE, decision_id=7)] * 100).SerializeToString()
 FORCED_BY_TIME: Final = pb.NOTICE_KIND_FORCED_BY_TIME
 SUSPENDED: Final = pb.NOTICE_KIND_SUSPENDED
@@ -33,16 +33,16 @@ KINDS: dict[str, Callable[[FaultyBot], object]] = {}
 
 
 def misbehaviour(act: Callable[[FaultyBot], object]) -> Callable[[FaultyBot], object]:
-    """Return the misbehaviour with a function's name."""
+    """Return the misbehaviour that a function of this name implements."""
     return KINDS.setdefault(act.__name__.replace("_", "-"), act)
 
 
 def die() -> None:
-    """Die without a message."""
+    """Die without sending a message."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-# --- bots that say nothing, or too late ---
+# --- bots that send nothing, or too late ---
 
 
 @misbehaviour
@@ -54,7 +54,7 @@ def silent(bot: FaultyBot) -> None:
 
 @misbehaviour
 def late(bot: FaultyBot) -> None:
-    """Be late until the server suspends it; then report that it is ready, and play well."""
+    """Answer late until the server suspends the bot. Then report that it is ready, and play well."""
     bot.due()
     bot.did()
     bot.read_until(lambda: bot.told(FORCED_BY_TIME))
@@ -70,19 +70,19 @@ def late(bot: FaultyBot) -> None:
 
 @misbehaviour
 def stopped(bot: FaultyBot) -> None:
-    """Stop its own process, which a test may resume."""
+    """Stop its own process. A test may resume it."""
     bot.due()
     bot.did()
     os.kill(os.getpid(), signal.SIGSTOP)
     bot.read_until(lambda: bot.over)
 
 
-# --- bots that say what is wrong ---
+# --- bots that send wrong messages ---
 
 
 @misbehaviour
 def illegal(bot: FaultyBot) -> None:
-    """Answer every question with an illegal action."""
+    """Answer every decision with an illegal action."""
     bot.send(pb.PlayRequest(answers=[_wrong(bot.due())]))
     bot.did()
     while not bot.over:
@@ -105,7 +105,7 @@ def _wrong(decision: pb.Decision) -> pb.Answer:
 
 @misbehaviour
 def wrong_ids(bot: FaultyBot) -> None:
-    """Answer for matches and decisions that are unknown, finished or another bot's, then give the requested answer."""
+    """Answer for matches and decisions that are unknown, finished or another bot's. Then send the requested answer."""
     bot.decisions.append(bot.due())
     bot.did()
     while not bot.over:
@@ -120,7 +120,7 @@ def wrong_ids(bot: FaultyBot) -> None:
 
 @misbehaviour
 def doubled(bot: FaultyBot) -> None:
-    """Send every answer twice in one message, and once more."""
+    """Send every answer twice in one message, and a third time in another."""
     bot.decisions.append(bot.due())
     bot.did()
     while not bot.over:
@@ -153,12 +153,12 @@ def bad_token(bot: FaultyBot) -> None:
     bot.last_word()
 
 
-# --- bots that say too much, or do not listen ---
+# --- bots that send too much, or do not read ---
 
 
 @misbehaviour
 def flood(bot: FaultyBot) -> None:
-    """Send unrequested answers as fast as possible, while playing well and reading."""
+    """Send unrequested answers as fast as possible, while the bot plays well and reads."""
 
     def pour() -> None:
         while bot.end is None:
@@ -175,7 +175,7 @@ def flood(bot: FaultyBot) -> None:
 
 @misbehaviour
 def deaf(bot: FaultyBot) -> None:
-    """Flood the server, and read nothing for some seconds."""
+    """Flood the server and read nothing for some seconds."""
     bot.due()
     bot.did()
     for _ in range(300):
@@ -194,11 +194,11 @@ def one_message_of_100_megabytes(bot: FaultyBot) -> None:
 
 @misbehaviour
 def messages_of_100_megabytes(bot: FaultyBot) -> None:
-    """Send messages below the size limit that consist of an unknown field."""
+    """Send messages that consist of one unknown field, each below the size limit."""
     bot.decisions.append(bot.due())
     bot.did()
     ballast = pb.Hello(client="x" * 1_000_000).SerializeToString()
-    ballast = b"\xfa\x06" + ballast[1:]  # length and content of a field that the request does not have
+    ballast = b"\xfa\x06" + ballast[1:]  # length and content of a field that the message type does not have
     for _ in range(100):
         bot.send(ballast)
     bot.play_on()
@@ -231,7 +231,7 @@ def dies_invited(bot: FaultyBot) -> None:
 
 @misbehaviour
 def dies_ready(bot: FaultyBot) -> None:
-    """Die at the first question, which shows that its acceptance has arrived."""
+    """Die at the first decision, which shows that the server has received its acceptance."""
     bot.read_until(lambda: bot.invitations)
     bot.send(pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE)]))
     bot.read_until(lambda: bot.notices or bot.decisions)
@@ -253,7 +253,7 @@ for _kind in ("predict", "play", "block", "double", "peek", "bid", "blind"):
 
 @misbehaviour
 def leaves(bot: FaultyBot) -> None:
-    """Sign off in the middle of a match."""
+    """Send a sign-off during a match."""
     bot.misbehave_at("play")
     bot.say_goodbye()
     bot.last_word()
@@ -261,13 +261,13 @@ def leaves(bot: FaultyBot) -> None:
 
 @misbehaviour
 def is_started_again(bot: FaultyBot) -> None:
-    """Die, and be started again at once."""
+    """Die, and start again at once."""
     _started_again(bot, 0.0)
 
 
 @misbehaviour
 def is_started_again_late(bot: FaultyBot) -> None:
-    """Die, and be started again after some time."""
+    """Die, and start again after some time."""
     _started_again(bot, 1.5)
 
 
@@ -282,7 +282,7 @@ def _started_again(bot: FaultyBot, after: float) -> NoReturn:
 
 @misbehaviour
 def connects_twice(bot: FaultyBot) -> None:
-    """Connect twice and continue on the second stream; the first reports how it ended."""
+    """Connect twice and continue on the second stream. The first stream reports how it ended."""
     bot.misbehave_at("play")
     second = bot.another()
     bot.last_word()
@@ -293,7 +293,7 @@ def connects_twice(bot: FaultyBot) -> None:
 
 @misbehaviour
 def storm(bot: FaultyBot) -> None:
-    """Reconnect at once, twenty times; then stay and play."""
+    """Reconnect twenty times without a pause. Then stay and play."""
     bot.misbehave_at("play")
     for number in range(20):
         bot.close()
@@ -305,7 +305,7 @@ def storm(bot: FaultyBot) -> None:
 
 @misbehaviour
 def storm_of_take_overs(bot: FaultyBot) -> None:
-    """Open twenty streams at once without closing any; then play on the last one."""
+    """Open twenty streams at once and close none. Then play on the last one."""
     bot.misbehave_at("play")
     streams = [bot.another() for _ in range(20)]
     for stream in streams:

@@ -1,4 +1,4 @@
-"""A bot that plays at random until it misbehaves, and reports the consequences in lines of JSON."""
+"""A bot that plays at random until it misbehaves. It reports the consequences in lines of JSON."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tests.end_to_end.raw_bot import RawBot
 
 
 class FaultyBot(RawBot):
-    """A bot written by hand that plays at random until it misbehaves."""
+    """A handwritten bot that plays at random until it misbehaves."""
 
     def __init__(self, address: str, token: str, game: str, kind: str, **how: Any) -> None:
-        """`kind`: its misbehaviour. The seed determines its choices."""
+        """Create a bot with a kind of misbehaviour. The seed determines its choices."""
         super().__init__(address, token, games=(game,), **how)
         self._who = address, token, game, kind
         self.chance = Random(kind)
         self.match_id = 0
-        """The match in which it misbehaves."""
+        """The match in which the bot misbehaves."""
 
     def another(self, match_id: int | None = None) -> FaultyBot:
-        """Return the same bot on another stream, in its match or in another; it learns how the match ended if it missed
-        that.
+        """Return the same bot on another stream, in its match or another. If it missed the end of its match, it gets
+        the report.
         """
         match_id = match_id or self.match_id
         bot = FaultyBot(*self._who, reports_after=self.reports_after or 0)
@@ -38,19 +38,19 @@ class FaultyBot(RawBot):
         return self.decisions.pop(0)
 
     def did(self) -> None:
-        """Report that it has misbehaved."""
+        """Report that the bot has misbehaved."""
         self.match_id = max(self.matches, default=0)
         print(json.dumps({"match": self.match_id}), flush=True)
 
     def misbehave_at(self, kind: str) -> pb.Decision:
-        """Play until a choice of a given kind is due, and report it."""
+        """Play until the bot owes a choice of the given kind. Report the choice."""
         while kind not in self.kinds(decision := self.due()):
             self.choose(decision)
         self.did()
         return decision
 
     def kinds(self, decision: pb.Decision) -> set[str]:
-        """Return the kinds of its legal actions; "blind" if the bot does not see its card."""
+        """Return the kinds of the bot's legal actions, or "blind" if it does not see its card."""
         blind = decision.WhichOneof("view") == "nullern" and not decision.nullern.hand
         return {GAMES[self._who[2]].actions[action].kind for action in decision.legal} | ({"blind"} if blind else set())
 
@@ -60,7 +60,7 @@ class FaultyBot(RawBot):
             self.answer(decision, action=self.chance.choice(decision.legal))
 
     def play_on(self) -> None:
-        """Play at random until its match is over."""
+        """Play at random until the bot's match is over."""
         while not self.over:
             due, self.decisions = self.decisions, []
             self.choose(*due)
@@ -68,18 +68,18 @@ class FaultyBot(RawBot):
 
     @property
     def over(self) -> bool:
-        """True if its match is over."""
+        """True if the bot's match is over."""
         return any(report.match_id == self.match_id for report in self.reports)
 
     def told(self, kind: int, decision: pb.Decision | None = None) -> bool:
-        """Return whether it received a notice of a kind about that decision."""
+        """Return True if the bot received a notice of this kind about that decision."""
         return any(
             notice.kind == kind and (decision is None or notice.decision_id == decision.decision_id)
             for notice in self.notices
         )
 
     def sum_up(self) -> None:
-        """Print the notices and the reason of the end that the bot received, and close the connection."""
+        """Print the bot's notices and the reason of the stream's end. Close the connection."""
         end = self.end
         told = {
             "notices": sorted({pb.NoticeKind.Name(each.kind).removeprefix("NOTICE_KIND_") for each in self.notices}),

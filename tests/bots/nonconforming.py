@@ -1,6 +1,6 @@
-"""Bots that violate the protocol in one way each: `python -m tests.bots.nonconforming FAULT`.
+"""Bots that each violate the protocol in one way: `python -m tests.bots.nonconforming FAULT`.
 
-`FAULTS` names the check that must find each fault, and its verdict.
+`FAULTS` names the check that must find each fault, and the check's verdict.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.bots.plain_bot import CHANNEL, PlainBot
 
 
 class Found(NamedTuple):
-    """The expected result of a check of a faulty bot."""
+    """The expected result of a check for a faulty bot."""
 
     check: str
     verdict: str
@@ -30,7 +30,7 @@ FAULTS: dict[str, tuple[type[PlainBot], Found]] = {}
 
 
 def fault(check: str, verdict: str = "fail") -> Any:
-    """Return a bot by the name of its class, with the check that finds its fault."""
+    """Return a bot by the name of its class, and the check that finds its fault."""
 
     def keep(kind: type[PlainBot]) -> type[PlainBot]:
         FAULTS[kind.__name__] = kind, Found(check, verdict)
@@ -39,7 +39,7 @@ def fault(check: str, verdict: str = "fail") -> Any:
     return keep
 
 
-# --- arriving ---
+# --- connecting ---
 
 
 @fault("start")
@@ -83,7 +83,7 @@ class ForgetsItsToken(PlainBot):
 
 @fault("slow-welcome")
 class WaitsForNothing(PlainBot):
-    """A bot that waits one second for a welcome."""
+    """A bot that waits only one second for a Welcome."""
 
     def welcome(self, call: Any) -> play_pb2.PlayResponse:
         timer = threading.Timer(1.0, call.cancel)
@@ -165,7 +165,7 @@ class FourSeatsAtMost(PlainBot):
 
 @fault("several")
 class OneMatchOnly(PlainBot):
-    """A bot that answers only in the match that began last."""
+    """A bot that answers only in the newest match."""
 
     latest = 0
 
@@ -187,7 +187,7 @@ class AnswersTheFirst(PlainBot):
 
 @fault("legal")
 class PlaceInTheList(PlainBot):
-    """A bot that sometimes sends an index in the list instead of an action, and then corrects it."""
+    """A bot that sometimes sends an action's index in the list instead of the action, and then corrects it."""
 
     def choice(self, decision: play_pb2.Decision) -> play_pb2.Answer:
         answer = super().choice(decision)
@@ -258,7 +258,7 @@ class NeverEmpty(PlainBot):
         super().hear(message)
 
 
-# --- mishaps ---
+# --- interruptions ---
 
 
 @fault("rejected")
@@ -318,7 +318,7 @@ class NeverComesBack(PlainBot):
 
 @fault("asked-again")
 class AnswersOnceOnly(PlainBot):
-    """A bot that takes a repeated decision for one that it has answered."""
+    """A bot that mistakes a repeated decision for one that it has answered."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -395,7 +395,7 @@ class Fights(PlainBot):
         pass
 
 
-# --- leaving, and the rest ---
+# --- leaving, and other faults ---
 
 
 @fault("sigterm")
@@ -419,7 +419,7 @@ class PrintsMuch(PlainBot):
 
 @fault("output")
 class PrintsWithoutEnd(PlainBot):
-    """A bot that prints a gigabyte."""
+    """A bot that prints a gigabyte of output."""
 
     def run(self) -> None:
         threading.Thread(target=self.flood, daemon=True).start()

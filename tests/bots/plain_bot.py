@@ -1,7 +1,7 @@
-"""A bot that follows the protocol, written with grpcio alone: the model from which the faulty bots deviate.
+"""A bot that follows the protocol, written with grpcio alone. The faulty bots deviate from this model.
 
-`python -m tests.bots.plain_bot [CAPACITY FILE]`. ARENA_SERVER and ARENA_TOKEN_FILE name the server and the file for the
-token. The bot writes the number of decisions of each message to FILE.
+`python -m tests.bots.plain_bot [CAPACITY FILE]`. ARENA_SERVER names the server, and ARENA_TOKEN_FILE the file for the
+token. The bot writes the number of decisions in each message to FILE.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LAST = frozenset({"TAKEN_OVER", "TOKEN_UNKNOWN", "TOKEN_REVOKED", "BAD_MESSAGE",
 LONGEST_WAIT = 1.0
 CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0))
 PINGS = (("grpc.keepalive_time_ms", 1_000), ("grpc.keepalive_timeout_ms", 3_000), ("grpc.http2.ping_timeout_ms", 3_000))
-"""Options that notice a silent server. They ping more often than a bot needs, so that tests are short."""
+"""gRPC options that detect a silent server. They ping more often than a bot needs, so that tests are short."""
 
 
 class PlainBot:
-    """A bot that plays at random, in one thread."""
+    """A single-threaded bot that plays at random."""
 
     name = "plain"
     games: tuple[str, ...] = ("sixth_sense", "nullern")
@@ -90,7 +90,7 @@ class PlainBot:
             self.hear(message)
 
     def welcome(self, call: Any) -> play_pb2.PlayResponse:
-        """Return the first message, which may contain more than the welcome."""
+        """Return the first message, which may contain more than the Welcome."""
         message: play_pb2.PlayResponse = next(call)
         assert message.HasField("welcome")
         self.wait = 0.05
@@ -165,7 +165,7 @@ class PlainBot:
 
 
 def reason(error: Any) -> str:
-    """Return the server's reason for the end of a call."""
+    """Return the server's reason for ending a call."""
     for name, value in error.trailing_metadata() or ():
         if name == "grpc-status-details-bin":
             for detail in status_pb2.Status.FromString(value).details:
@@ -176,7 +176,7 @@ def reason(error: Any) -> str:
 
 
 class WideBot(PlainBot):
-    """A bot that plays many matches at once."""
+    """A bot that plays many matches concurrently."""
 
     def __init__(self, capacity: int, seen: Path) -> None:
         super().__init__()

@@ -2,8 +2,9 @@
 
 strict_server.py hasty|brief|patient OPTION…
 
-A hasty server limits thinking time. On a busy machine it could also catch a bot that plays well, so the others allow a
-minute. A brief server gives an absent bot little time to return, a patient one as much as a test may take.
+A hasty server limits thinking time. On a busy machine it could also blame a correct bot, so the other servers allow a
+minute. A brief server gives an absent bot little time to return. A patient server gives as much time as a test may
+take.
 """
 
 import sys
@@ -17,6 +18,6 @@ TIMES: Final = {
     "patient": ("--soft-limit", "60", "--bank", "60", "--grace", "120"),
 }
 LIMITS: Final = ("--connect-rate", "100", "--unsolicited-rate", "20", "--ready-limit", "60", "--heartbeat", "0.5")
-"""A low limit on unsolicited messages, so that a flood is detected before many messages wait for its sender."""
+"""A low limit on unrequested messages, so that a flood is detected before many messages wait for its sender."""
 
 command([*TIMES[sys.argv.pop(1)], *LIMITS, *sys.argv[1:]])

@@ -1,7 +1,7 @@
 """Bots that misbehave in every known way, each a process at a table with two correct bots.
 
-Whatever the bot does, the others finish their match unharmed, the server's memory does not grow, and the record shows
-the bot's behaviour. The bot gets the reason if it can still be reached.
+The other bots must finish their match unharmed, the server's memory must not grow, and the record must show the
+behaviour. The server sends the bot the reason if it can still reach it.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from tests.end_to_end.raw_bot import PATIENCE, RawBot
 STRICT: Final = (sys.executable, str(Path(__file__).with_name("strict_server.py")))
 MEGABYTE: Final = 1 << 20
 PEAK: Final = 32 * MEGABYTE
-"""Maximum growth of the server's memory while a bot misbehaves."""
+"""Maximum growth of the server's memory during one misbehaviour."""
 GROWTH: Final = 24 * MEGABYTE
-"""Maximum growth of the server's memory after all of them."""
+"""Maximum growth of the server's memory over all misbehaviours."""
 
 
 class Expected(NamedTuple):
     """The expected consequences of a misbehaviour."""
 
     record: frozenset[str] = frozenset()
-    """Entries of the replay about the seat, besides its answers."""
+    """Entries of the replay about the seat, except its answers."""
     perhaps: frozenset[str] = frozenset()
-    """Further entries that the replay may have, depending on which side is quicker. All others are errors."""
+    """Further entries that the replay may contain, depending on timing. Any other entry is an error."""
     server: str = "brief"
-    """The server's limits."""
+    """The server's set of limits."""
     last: bool = False
-    """True if the bot comes last whatever its points are."""
+    """True if the bot gets the last place regardless of its points."""
     told: frozenset[str] = frozenset()
-    """Kinds of notices that the bot receives, among others."""
+    """Kinds of notices that the bot must receive. It may receive others."""
     end: str = ""
-    """The status of its stream, if the server ended it."""
+    """The status of the bot's stream, if the server ended it."""
     text: str = ""
-    """Part of the status's text."""
+    """A text that the status's message contains."""
 
 
 def expected(
@@ -63,7 +63,7 @@ def expected(
     end: str = "",
     text: str = "",
 ) -> Expected:
-    """Parse expectations; commas separate several."""
+    """Parse expectations, separated by commas."""
     several = [frozenset(part.strip() for part in parts.split(",") if part) for parts in (record, perhaps, told)]
     return Expected(several[0], several[1], server, last, several[2], end, text)
 
@@ -122,16 +122,16 @@ OF_ONES_OWN: Final = {
     pb.NOTICE_KIND_FORCED_BY_ILLEGALITY,
     pb.NOTICE_KIND_SUSPENDED,
 }
-"""Notices about the bot's own actions."""
+"""Notices about actions of the bot itself."""
 NULLERN: Final = {"dies-at-bid", "dies-at-blind", "is-started-again", "is-started-again-late"}
-"""Misbehaviours that need a table of Nullern; the others use 6th Sense."""
+"""Misbehaviours that need a table of Nullern. The others use 6th Sense."""
 LONG_MATCHES: Final = {"flood", "is-started-again-late"}
-"""Misbehaviours for which the others think before each answer, so that the match lasts long enough."""
+"""Misbehaviours that need a long match, so the other bots think before each answer."""
 OF_ONE_GAME: Final = {f"dies-at-{choice}" for choice in ("predict", "block", "double", "peek", "bid", "blind")}
-"""Misbehaviours that need a kind of choice that only one game has."""
+"""Misbehaviours that need a kind of choice that only one of the games has."""
 
 
-# --- what the tests share ---
+# --- shared by the tests ---
 
 
 @pytest.fixture(scope="module", params=["hasty", "brief", "patient"])
@@ -143,7 +143,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
 
 @pytest.fixture(scope="module")
 def level(arena: Server) -> int:
-    """Return the server's memory in bytes after it has played every game."""
+    """Return the server's memory in bytes after it has played a match of every game."""
     for game in ("sixth_sense", "nullern"):
         with Crowd(arena.address) as crowd:
             three = [citizen(crowd, f"first-{game}-{number}", game) for number in range(3)]
@@ -152,10 +152,10 @@ def level(arena: Server) -> int:
 
 
 class Citizen(RawBot):
-    """A bot that plays at random, well within its time."""
+    """A bot that plays at random and well within its time."""
 
     pause = 0.0
-    """Number of seconds for which it thinks before every answer."""
+    """Seconds of thinking before every answer."""
 
     def answer(self, *decisions: pb.Decision, action: int | None = None) -> None:
         sleep(self.pause)
@@ -174,7 +174,7 @@ def citizen(crowd: Crowd, name: str, game: str, pause: float = 0.0) -> RawBot:
 
 
 class FaultyBot:
-    """The process of a faulty bot."""
+    """A faulty bot in its own process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -186,7 +186,7 @@ class FaultyBot:
         return f"<FaultyBot {process.args!r} pid {process.pid} status {process.poll()} match {self.match_id}>"
 
     def ended(self) -> dict[str, Any]:
-        """Return the reason that the bot received, once it has ended; empty if it died."""
+        """Wait for the bot's end. Return the reason that it received, or an empty text if it died."""
         try:
             self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -217,18 +217,18 @@ class FaultyBot:
 
 @contextmanager
 def faulty(crowd: Crowd, kind: str, game: str, prefix: str = "") -> Iterator[FaultyBot]:
-    """Start a faulty bot of a kind, and wait until it has misbehaved."""
+    """Start a faulty bot of a kind. Wait until it has misbehaved."""
     with program("-m", "tests.bots.faulty", crowd.address, crowd.token(prefix + kind), game, kind) as process:
         yield FaultyBot(process)
 
 
 def played(bots: list[RawBot], match_id: int) -> bool:
-    """Return whether all bots got the result of a match."""
+    """Return True if all bots received the result of a match."""
     return all(any(report.match_id == match_id for report in bot.reports) for bot in bots)
 
 
 def about(seat: int, replay: Any) -> set[str]:
-    """Return the replay's entries about a seat, besides its answers."""
+    """Return the replay's entries about a seat, except its answers."""
     found = set()
     for line in map(json.loads, replay.lines):
         if line.get("seat") == seat and "out" in line:
@@ -245,7 +245,7 @@ def reset_peak(arena: Server) -> None:
 
 
 def each(kinds: Iterable[str]) -> pytest.MarkDecorator:
-    """Run a test with these misbehaviours, each with its server."""
+    """Run a test once per misbehaviour, each with the server that it needs."""
     of = IN_A_MATCH | BEFORE_A_MATCH
     cases = [pytest.param(of[kind].server, kind, id=kind) for kind in kinds]
     return pytest.mark.parametrize(("arena", "kind"), cases, indirect=["arena"], scope="module")

@@ -1,4 +1,4 @@
-"""Real servers, bots and terminals for tests of the `arena` command. Every wait is bounded and ends with its event."""
+"""Real servers, bots and terminals for tests of the `arena` command. Every wait is bounded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from click.testing import CliRunner, Result
 from arena.cli.main import main
 
 PATIENCE = 180.0
-"""Maximum number of seconds for any wait; only a failure takes that long."""
+"""Maximum number of seconds for any wait. Only a failing test waits that long."""
 ARENA = (sys.executable, "-m", "arena.cli")
 BOTS = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
 
@@ -38,12 +38,13 @@ class Played(NamedTuple):
 
 
 def arena(*arguments: object, env: Mapping[str, str | None] | None = None) -> Result:
-    """Run the command in this process; its output is not a terminal."""
+    """Run the command in this process with an output that is not a terminal."""
     clean = {"ARENA_SERVER": None, "ARENA_DATA": None, "COLUMNS": None, "FORCE_COLOR": None, "TTY_COMPATIBLE": None}
     try:
         return CliRunner().invoke(main, [str(word) for word in arguments], env={**clean, **(env or {})})
     finally:
-        structlog.reset_defaults()  # `serve` leaves its log handler, which would hide lines from later tests
+        # `serve` leaves its log handler installed, which would hide log lines from later tests
+        structlog.reset_defaults()
 
 
 def shown(*arguments: object, env: Mapping[str, str | None] | None = None) -> str:
@@ -55,7 +56,7 @@ def shown(*arguments: object, env: Mapping[str, str | None] | None = None) -> st
 
 @contextmanager
 def serving(data: Path, *options: str) -> Iterator[Played]:
-    """Run a new server on any free port."""
+    """Start a new server on any free port."""
     command = [*ARENA, "serve", "--address", "127.0.0.1:0", "--data", str(data), "--quiet", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
@@ -76,7 +77,7 @@ def serving(data: Path, *options: str) -> Iterator[Played]:
 def let_play(
     server: str, tokens: Path, matches: int, bots: Sequence[str] = tuple(BOTS), game: str = "sixth_sense"
 ) -> None:
-    """Run sample bots, one match of a game after the other, until they have played a number of matches."""
+    """Run sample bots that play matches of a game until the given number has ended."""
     programs = [
         subprocess.Popen(
             [
@@ -96,7 +97,7 @@ def let_play(
 
 
 def processes_of(path: Path) -> list[str]:
-    """Return the processes that have a path in their command line."""
+    """Return the processes whose command line contains a path."""
     listed = subprocess.run(["ps", "-axwwo", "pid=,stat=,command="], check=True, capture_output=True, text=True).stdout
     return [line for line in listed.splitlines() if str(path) in line]
 
@@ -107,7 +108,7 @@ class Terminal:
     def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
         self.process = process
         self.text = ""
-        """Everything that the command wrote."""
+        """The whole output of the command so far."""
         self._master = master
         self._decoder = getincrementaldecoder("utf-8")(errors="replace")
 
@@ -115,7 +116,7 @@ class Terminal:
         return f"<Terminal of pid {self.process.pid}, status {self.process.poll()}, shows {plain(self.text)[-500:]!r}>"
 
     def expect(self, words: str) -> str:
-        """Read until the command has written these words since the last call; return that text, without colours."""
+        """Read until the command has written these words since the last call. Return the text read, without colours."""
         fresh = ""
         while words not in plain(fresh):
             piece = self._read()
@@ -124,21 +125,23 @@ class Terminal:
         return plain(fresh)
 
     def more(self) -> str:
-        """Read the next output, however short; empty at its end."""
+        """Read the next output, however short. Return an empty text at its end."""
         return self._read()
 
     def press(self, keys: str) -> None:
-        """Type."""
+        """Send keystrokes to the command."""
         os.write(self._master, keys.encode())
 
     def end(self) -> int:
-        """Read to the end; return the exit status."""
+        """Read to the end of the output. Return the exit status."""
         while self._read():
             pass
         return self.process.wait(PATIENCE)
 
     def _read(self) -> str:
-        """Read the next output, in whole characters, because a read may cut one in two. Empty at its end."""
+        """Read the next output in whole characters, because a read may split a character. Return an empty text at its
+        end.
+        """
         piece = ""
         while not piece:
             assert select.select([self._master], [], [], PATIENCE)[0], f"it is silent after: {plain(self.text)}"
@@ -159,7 +162,7 @@ def terminal(*arguments: object, rows: int = 40, columns: int = 100) -> Iterator
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-    # in its own session the command controls the terminal, so that Ctrl-C reaches it
+    # in its own session the command controls the terminal, so that Ctrl-C reaches the command
     take = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
     process = subprocess.Popen(
         [sys.executable, "-c", take, *ARENA, *map(str, arguments)],

@@ -16,7 +16,7 @@ from tests.cli.cli_rig import PATIENCE, Played, let_play, serving
 
 MATCHES = 3
 TABLES = ["--seats", "3"]
-"""Three seats, and the substitutes for games without such a table."""
+"""Tables of three seats, and the nearest table sizes of games that have no such table."""
 for name, game in GAMES.items():
     if 3 not in game.seats:
         TABLES += ["--seats", f"{name}:{game.seats[-1]}"]
@@ -24,16 +24,16 @@ for name, game in GAMES.items():
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    """Three bots have played three matches of three seats. A server still runs, and the bots have left.
+    """A server after three matches of three bots. It still runs, but the bots have left.
 
-    It is a second server, which fitted the ladder at its start.
+    The server was restarted after the matches and fitted the ladder at its start.
     """
     directory = tmp_path_factory.mktemp("cli")
     with serving(directory / "data", "--no-house", *TABLES) as server:
         let_play(server.server, directory, MATCHES)
     with serving(directory / "data", "--no-house", *TABLES) as server:
         with connect(server.server) as client:
-            client.ladder("sixth_sense", seats=3)  # as long as the start of the fit process takes
+            client.ladder("sixth_sense", seats=3)  # the fit process needs about this long to start
             until = time.monotonic() + PATIENCE
             while (client.ladder("sixth_sense").through or 0) < MATCHES:
                 assert time.monotonic() < until, "the ladder is not fitted"
@@ -42,13 +42,13 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 
 @pytest.fixture(params=["server", "data"])
 def source(request: pytest.FixtureRequest, played: Played) -> tuple[str, str]:
-    """Return the options that name the source: the server or its data directory."""
+    """Return the options that name the data source: the server or its data directory."""
     return ("--server", played.server) if request.param == "server" else ("--data", str(played.data))
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Path:
-    """A data directory without bots and matches, with no server."""
+    """A data directory without bots, matches and server."""
 
     async def make() -> None:
         async with open_store(tmp_path / "data", 0):

@@ -1,4 +1,6 @@
-"""Pages over a data source that fails in unexpected ways: `python -m tests.cli.failing_pages` prints their address."""
+"""Pages over a data source that fails in unexpected ways. `python -m tests.cli.failing_pages` prints the pages'
+address.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from trio_grpc.http2.proxy_protocol import networks
 from trio_grpc.http2.sockets import bind, bound
 
 OPENS_FIRST = "192.0.2.9"
-"""The address whose WebSockets are opened before they fail."""
+"""The address at which WebSockets open before they fail."""
 
 
 def broken() -> AbstractContextManager[Any]:

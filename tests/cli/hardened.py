@@ -1,4 +1,4 @@
-"""Run a program that the system forbids to change priorities, as in a unit with `SystemCallFilter=~@resources`.
+"""Run a program that may not change priorities, as in a systemd unit with `SystemCallFilter=~@resources`.
 
 python hardened.py COMMAND...
 """
@@ -14,13 +14,13 @@ import sys
 
 SETPRIORITY = {"x86_64": 141, "aarch64": 140}
 NO_NEW_PRIVILEGES, SECCOMP, FILTER = 38, 22, 2
-"""Options of `prctl`, and the kind of filter."""
+"""Options of the system call `prctl`, and the type of the filter."""
 LOAD, UNLESS_EQUAL, RETURN = 0x20, 0x15, 0x06
 REFUSED, ALLOWED = 0x00050000 | errno.EPERM, 0x7FFF0000
 
 
 class Program(ctypes.Structure):
-    """`struct sock_fprog`."""
+    """The C structure `struct sock_fprog`."""
 
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 

@@ -12,11 +12,11 @@ from arena.store.base.rows import LadderRow, LadderRows, RatedRow
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTHING: Final = {"int": 0, "float": 0.0, "str": "", "bool": False}
-"""Default values of the fields of a row, by type. Fields that may be None are None."""
+"""Default values of a row's fields by type. Optional fields default to None."""
 
 
 def row(**figures: Any) -> LadderRow:
-    """Return the row of a bot with these figures."""
+    """Return the row of a bot with the given figures."""
     nothing: dict[str, Any] = {field.name: NOTHING.get(str(field.type)) for field in fields(LadderRow)}
     return LadderRow(**(nothing | figures))
 
@@ -63,7 +63,7 @@ UNFITTED = replace(
 
 
 def ladder(*rows: LadderRow, seats: int = 0, through: int | None = 812) -> LadderRows:
-    """Return a ladder of these rows."""
+    """Return a ladder of the given rows."""
     return LadderRows(
         game="sixth_sense",
         seats=seats,
@@ -76,7 +76,7 @@ def ladder(*rows: LadderRow, seats: int = 0, through: int | None = 812) -> Ladde
 
 
 def moves(*ratings: float, deviation: float = 50.0, refits: Sequence[int] = ()) -> list[RatedRow]:
-    """Return the changes of a live rating by matches 1, 2 …; a fit came before the matches in `refits`."""
+    """Return the changes of a live rating by matches 1, 2, and so on. A fit precedes each match in `refits`."""
     return [
         RatedRow(
             match_id=match,

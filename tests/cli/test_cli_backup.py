@@ -1,4 +1,4 @@
-"""`arena backup` and `arena restore`: their output as text and as JSON, and the refusals."""
+"""`arena backup` and `arena restore`: their output as text and as JSON, and their error messages."""
 
 from __future__ import annotations
 

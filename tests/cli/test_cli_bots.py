@@ -36,7 +36,7 @@ def register(server: str, name: str, code: str) -> None:
 
 
 def test_invitation_registers_one_bot_of_its_owner(empty: Path) -> None:
-    """One invitation is made before a server runs on the directory, one while it runs."""
+    """One invitation is created before a server runs on the directory, the other while it runs."""
     codes = [invited("--data", empty)]
     with serving(empty, "--registration", "invited") as server:
         codes.append(invited("--data", empty))

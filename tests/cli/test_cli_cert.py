@@ -1,4 +1,4 @@
-"""`arena cert`: a certificate by one verb, and the error if it cannot make one."""
+"""`arena cert`: one command creates a certificate, or reports why it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that a verb runs beside itself, and the signals that it waits for."""
+"""Child processes of a command, and the signals that it waits for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ print("ready", flush=True)
 while True:
     time.sleep(0.05)  # a signal just before pause() would wait for another
 """
-"""A program that ignores the signal to end; with `tell` it also sends that signal to its parent."""
+"""A program that ignores SIGTERM. With `tell` it also sends SIGTERM to its parent."""
 TALKER = """
 import sys
 for number in range(20):
@@ -33,7 +33,7 @@ sys.exit(3)
 
 @pytest.fixture(autouse=True)
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Return modules to run, which every child process finds."""
+    """Return modules that every child process can import and run."""
     (tmp_path / "stubborn.py").write_text(STUBBORN.format(tell=""))
     (tmp_path / "telling.py").write_text(STUBBORN.format(tell="yes"))
     (tmp_path / "talker.py").write_text(TALKER)

@@ -1,4 +1,4 @@
-"""`arena demo`: it plays and shows matches, and leaves no process behind, however it ends."""
+"""`arena demo` plays and shows matches, and leaves no process behind, however it ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def demo(data: Path, *options: str, seconds: int = 600) -> Iterator[subprocess.P
 
 
 def finished(data: Path, bot: str) -> int:
-    """Return how many matches of a bot have ended with a result, whether or not the demo still runs."""
+    """Return the number of a bot's matches that ended with a result, whether or not the demo still runs."""
     with open_readonly(data) as connection:
         stored = matches.list_matches(connection, limit=100_000)
     played = [match for match in stored if match.state is MatchState.FINISHED]
@@ -49,7 +49,7 @@ def finished(data: Path, bot: str) -> int:
 
 
 def played_out(data: Path, number: int, *options: str) -> str:
-    """Return the output of a demo that is stopped once each bot has ended a number of further matches."""
+    """Run a demo until each bot has ended the given number of further matches, then stop it and return its output."""
     before = {name: finished(data, name) if data.exists() else 0 for name in BOTS}
     with demo(data, *options) as process:
         begun = read_until(process, "matches finished")
@@ -62,7 +62,7 @@ def played_out(data: Path, number: int, *options: str) -> str:
 
 
 def read_until(process: subprocess.Popen[str], words: str) -> str:
-    """Read all lines up to one with these words."""
+    """Read all lines up to a line with the given words."""
     assert process.stdout is not None
     text = ""
     for line in process.stdout:
@@ -73,7 +73,7 @@ def read_until(process: subprocess.Popen[str], words: str) -> str:
 
 
 def all_gone(data: Path) -> None:
-    """Wait until the processes of a killed parent have ended, as they do by themselves."""
+    """Wait until the processes of a killed parent have ended by themselves."""
     end = time.monotonic() + PATIENCE
     while processes_of(data):
         assert time.monotonic() < end, processes_of(data)
@@ -81,12 +81,12 @@ def all_gone(data: Path) -> None:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A path that does not exist yet. Every program of a demo has it in its command line."""
+    """A path that does not exist yet. The command line of every program of a demo contains it."""
     return tmp_path / "demo-data"
 
 
 def test_demo_plays_and_shows_and_its_hints_work(data: Path) -> None:
-    """Run it twice: the second time the bots are known. The first run ends by itself."""
+    """Run the demo twice. The second run finds the bots registered. The first run ends by itself."""
     with demo(data, seconds=3) as process:
         text, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, text
@@ -149,7 +149,7 @@ def test_demo_in_a_terminal_moves_and_is_left_with_ctrl_c(data: Path) -> None:
 
 
 def test_demo_in_a_terminal_shows_its_pages_until_ctrl_c(data: Path) -> None:
-    """The pages over the directory then have the same address as before."""
+    """Later pages over the same directory have the same address."""
     with terminal("demo", "--seconds", "1", "--data", data, columns=120) as screen:
         found = re.search(r"Watch at http://(\S+?)/\s", screen.expect("matches finished"))
         assert found
@@ -214,7 +214,7 @@ def test_demo_in_a_directory_that_cannot_be_made_fails(tmp_path: Path) -> None:
 
 
 def test_demo_whose_bot_dies_shows_its_last_words(data: Path) -> None:
-    """The bot gives up because its token is unknown."""
+    """The server does not know the bot's token, so the bot gives up."""
     (data / "tokens").mkdir(parents=True)
     (data / "tokens" / "rules.token").write_text("arena_wrong\n")
     with demo(data) as process:

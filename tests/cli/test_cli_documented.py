@@ -1,4 +1,4 @@
-"""docs/commands.md agrees with the program, and names every verb as users type it."""
+"""docs/commands.md agrees with the program and names every verb as users type it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of `arena match --event` and `arena event verify`, as an organiser uses them."""
+"""`arena match --event` and `arena event verify`, as an organiser uses them."""
 
 import json
 import shutil

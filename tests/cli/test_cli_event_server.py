@@ -1,4 +1,4 @@
-"""Events on a real server with real bots, from the announcement over a `kill -9` to the bundle that anybody checks."""
+"""Events on a real server with real bots: announcement, `kill -9` and restart, and a bundle that anybody can verify."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUDGET = 12
 
 @contextmanager
 def playing(address: str, tokens: Path, event: str) -> Iterator[None]:
-    """Sample bots that enter an event when they connect."""
+    """Sample bots that enter an event as soon as they connect."""
     programs = [
         subprocess.Popen(
             [

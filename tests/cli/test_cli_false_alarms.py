@@ -1,4 +1,4 @@
-"""`arena replay verify` with receipts of real bots on matches of a real server: never a false alarm."""
+"""`arena replay verify` with receipts of real bots on matches of a real server never raises a false alarm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.cli_rig import let_play, serving, shown
 MATCHES = 1000
 AT_ONCE = 250
 BY_SERVER = 50
-"""One match in this many is also compared with the server's log."""
+"""One in this many matches is also compared with the server's log."""
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""`arena ladder --flags`: flagged results in words, the mark on the ladder, and flags in `arena bots show`."""
+"""`arena ladder --flags`: descriptions of flagged results, the mark on the ladder, and flags in `arena bots show`."""
 
 from __future__ import annotations
 

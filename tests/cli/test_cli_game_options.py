@@ -1,4 +1,4 @@
-"""The games that a server offers, from the arguments of `arena serve`."""
+"""The games that a server offers, as `arena serve` reads them from its arguments."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from engine.registry import GAMES
 from tests.match.counting import CountingGame
 
 TWO = {name: GAMES[name] for name in ("sixth_sense", "nullern")}
-"""The games here: one with options, and one without, which has more seats."""
+"""The games of this file: one with options, and one with more seats and no options."""
 
 
 def offered(*words: str) -> dict[str, tuple[tuple[int, ...], dict[str, object]]]:
-    """Return tables and options by game. Words with = are options, words with a number are seats, others are games."""
+    """Return tables and options by game. Words with = are options, numbers are table sizes, and other words are
+    games.
+    """
     options = [word for word in words if "=" in word]
     seats = [word for word in words if word[-1].isdecimal() and "=" not in word]
     chosen = [word for word in words if word not in (*options, *seats)]

@@ -1,4 +1,4 @@
-"""`arena games`: the text and the JSON agree, and are true."""
+"""`arena games`: text and JSON agree with each other and with the games' code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena bots invite` for many, `invitations`, `revoke-invitation`, `join`, and `arena ladder reset`."""
+"""`arena bots invite` for several bots, `invitations`, `revoke-invitation`, `join`, and `arena ladder reset`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ entry = ["anna"]
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    """A server with a ladder by invitation, and one for a listed owner."""
+    """A server with one ladder by invitation and one ladder for a listed owner."""
     folder = tmp_path_factory.mktemp("class")
     (folder / "arena.toml").write_text(f"house = false\n{LADDERS}")
     with serving(folder / "data", "--config", str(folder / "arena.toml")) as server:

@@ -1,4 +1,4 @@
-"""`arena ladder --seats`: the ladder of tables of one size, from a server and computed from its directory."""
+"""`arena ladder --seats`: the ladder of one table size, from a server and computed from its directory."""
 
 from __future__ import annotations
 

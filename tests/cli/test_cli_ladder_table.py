@@ -1,4 +1,4 @@
-"""The table of a ladder: its columns for a bot, and those that it omits on a narrow screen."""
+"""The printed ladder table: its columns for one bot, and the columns that a narrow screen omits."""
 
 from __future__ import annotations
 

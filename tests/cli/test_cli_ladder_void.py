@@ -1,4 +1,4 @@
-"""`arena ladder void`: results that are annulled, with a server and without one."""
+"""`arena ladder void`: annulled results, with and without a server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cli.cli_rig import arena, serving, shown
 
 
 def finished(data: Path) -> int:
-    """Return a finished match of two bots."""
+    """Return a finished match between two bots."""
     with open_to_amend(data) as connection:
         players = [bots.register(connection, name, "", 0).bot.id for name in ("ann", "bob")]
         match = matches.begin(connection, "sixth_sense", {}, players, 0)
@@ -77,7 +77,7 @@ def several(data: Path) -> list[int]:
 def test_results_of_a_bot_are_taken_back_since_a_time_where_no_server_works(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TZ", "UTC-1")  # an hour ahead of UTC
+    monkeypatch.setenv("TZ", "UTC-1")  # a time zone one hour ahead of UTC
     time.tzset()
     played = several(empty)
     words = ("ladder", "void", "--bot", "ann", "--reason", "a ring", "--data", empty)

@@ -1,4 +1,6 @@
-"""Parts of pages that change: rendered once for all, sent whole and then as changes; non-readers are dropped."""
+"""Parts of pages that change: rendered once for all viewers, sent whole and then as differences. Viewers that do not
+read are disconnected.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from trio_grpc.limits.connection_limits import OpenByOrigin, origin_of
 
 
 class Rig:
-    """A board with rows chosen by the test, which counts its renderings."""
+    """A board with rows that the test chooses. It counts its renderings."""
 
     def __init__(self, viewers: int = MOST_VIEWERS, of_origin: int = MOST_OF_ADDRESS) -> None:
         self.rows = {"a": "<tr>1</tr>", "b": "<tr>2</tr>"}
@@ -42,7 +44,7 @@ class Rig:
 
 
 class Viewer:
-    """A browser at a board, which reads when the test allows it."""
+    """A browser that watches a board and reads only when the test says so."""
 
     def __init__(self, rig: Rig, address: str = "192.0.2.1") -> None:
         self.stream = EventStream(rig.board, rig.viewers, origin_of(address))

@@ -1,4 +1,4 @@
-"""`arena log`: head, entries, audit and a new key, on a server that played and on its directory."""
+"""`arena log`: head, entries, audit and a new key, on a server with matches and on its directory."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_bots_say_once_what_a_restoration_took_from_them_and_play_on(
     assert told == [1, 2, 2, 3], "also the one that is gone"
     assert json.loads(shown("log", "audit", "--json", "--data", tmp_path / "restored"))["faults"] == []
     shutil.rmtree(tmp_path / "restored")
-    with serving(tmp_path / "data", *options) as server:  # the server from before, without the restoration
+    with serving(tmp_path / "data", *options) as server:  # the server before the restoration
         let_play(server.server, tmp_path, 1, bots=bots)
         said = [line for line in capfd.readouterr().err.splitlines() if "LOG" in line]
         assert len(said) == len(bots), said

@@ -195,7 +195,7 @@ def test_unreachable_server_fails_and_says_what_to_do(verb: tuple[str, ...]) -> 
 
 @pytest.fixture
 def stranger() -> Iterator[str]:
-    """A gRPC server of another program."""
+    """A gRPC server that is no arena."""
     with ThreadPoolExecutor(1) as threads:
         server = grpc.server(threads)
         port = server.add_insecure_port("127.0.0.1:0")
@@ -211,7 +211,7 @@ def test_server_that_is_no_arena_is_called_so(stranger: str) -> None:
 
 
 class Newer(matches_pb2_grpc.MatchServiceServicer):
-    """A server of a later version, with an unknown kind of match."""
+    """A server of a later version that reports an unknown kind of match."""
 
     def ListMatches(self, request: matches_pb2.ListMatchesRequest, context: object) -> matches_pb2.ListMatchesResponse:
         return ParseDict({"matches": [self.MATCH]}, matches_pb2.ListMatchesResponse())
@@ -219,7 +219,7 @@ class Newer(matches_pb2_grpc.MatchServiceServicer):
     def WatchMatches(
         self, request: matches_pb2.WatchMatchesRequest, context: object
     ) -> Iterator[matches_pb2.WatchMatchesResponse]:
-        later = matches_pb2.MatchEvent.FromString(b"\xa2\x06\x00")  # field 100, an empty message
+        later = matches_pb2.MatchEvent.FromString(b"\xa2\x06\x00")  # field 100 with an empty message
         over = matches_pb2.MatchEvent(over=matches_pb2.MatchEnd(match_id=3, interruption=77))  # type: ignore[arg-type]
         yield matches_pb2.WatchMatchesResponse(events=[later, over], caught_up=True)
 

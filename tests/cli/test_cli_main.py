@@ -1,4 +1,4 @@
-"""The command itself: its help, and the time that help takes."""
+"""The command itself: its help, and the time to print the help."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.cli.cli_rig import arena, shown
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Return every verb, groups included."""
+    """Return every verb, including those in groups."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -193,7 +193,7 @@ def test_an_unknown_bot_gets_a_suggestion(words: tuple[str, ...], source: tuple[
 
 
 def test_a_server_that_is_slow_is_not_called_absent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A listening socket that accepts nothing makes the call wait until its deadline."""
+    """The socket listens but accepts no connection, so the call waits until its deadline."""
     monkeypatch.setattr("arena.queries.remote.CALL_TIMEOUT", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         result = arena("matches", "--server", f"127.0.0.1:{listening.getsockname()[1]}")
@@ -231,7 +231,7 @@ def test_the_verbs_that_read_no_results_are_those_without_a_server_and_a_directo
 
 
 def test_reading_a_ladder_loads_no_game(source: tuple[str, str]) -> None:
-    """Loading the tables of both games took a third of the time of `arena ladder`."""
+    """Loading the tables of both games once took a third of the run time of `arena ladder`."""
     program = (
         "import sys\nfrom arena.cli.main import main\n"
         f"main(['ladder', '--json', *{source!r}], standalone_mode=False)\n"

@@ -1,4 +1,4 @@
-"""`arena match` as an author uses it: a verdict, a file from which it continues, and errors with remedies."""
+"""`arena match` as an author uses it: a verdict, a file for continuing later, and errors with remedies."""
 
 import json
 import os
@@ -261,7 +261,7 @@ MANY = ("house:counter", "house:random", "house:careful", "--game", "nullern", "
 
 @pytest.mark.parametrize("seats", [2, 3])
 def test_many_are_compared_as_two_alone_would_be(seats: int) -> None:
-    """All pairs play the same deals, at one table and in the same seats."""
+    """All pairs play the same deals at one table, each in the same seats."""
     found = of_many(*MANY, "--seats", seats, "--sets", 9, "--round-robin")
     names = [(each["one"], each["other"]) for each in found["pairs"]]
     assert names == [(MANY[0], MANY[1]), (MANY[0], MANY[2]), (MANY[1], MANY[2])]

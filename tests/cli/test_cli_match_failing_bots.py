@@ -1,4 +1,4 @@
-"""`arena match` with bots that exit, crash or never answer: it names them, and no match ends as if it were decided."""
+"""`arena match` with bots that exit, crash or never answer. It names these bots and counts no such match as decided."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def pids_in(folder: Path, count: int) -> list[int]:
 
 
 def test_a_bot_that_loops_is_named_while_it_does_and_dies_at_the_first_ctrl_c(tmp_path: Path) -> None:
-    """In a real terminal Ctrl-C ends the match with all its processes, even one that ignores signals."""
+    """In a real terminal Ctrl-C ends the match with all its processes, even a process that ignores signals."""
     spec, out = written(tmp_path, LOOPS), tmp_path / "some.sets"
     match: Terminal
     with terminal(*match_of(spec, "--concurrency", 2, "--out", out, "--seed", 5), columns=300) as match:

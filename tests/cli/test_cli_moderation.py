@@ -1,4 +1,4 @@
-"""The operator's verbs about bots and owners, with a server and without one; everybody can see the decisions."""
+"""The operator's verbs about bots and owners, with and without a server. Everybody can see the decisions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.store.jobs import NOW
 
 @pytest.fixture
 def token(empty: Path) -> str:
-    """The token of the bot Ada, whose owner is Eve. The bot Bob has another owner."""
+    """The token of the bot Ada, whose owner is Eve. Another owner has the bot Bob."""
     with open_to_amend(empty) as connection:
         bots.register(connection, "Bob", "", NOW)
         return bots.register(connection, "Ada", "Eve", NOW).token
 
 
 def play(data: Path) -> int:
-    """Record a match that Ada wins by 2 to 1 against Bob."""
+    """Record a match that Ada wins 2 to 1 against Bob."""
     with open_to_amend(data) as connection:
         players = [bots.find(connection, name).id for name in ("Ada", "Bob")]
         match = matches.begin(connection, "sixth_sense", {}, players, NOW)

@@ -1,4 +1,4 @@
-"""Tables on narrow screens: headings and figures are complete; omitted columns are named."""
+"""Tables on narrow screens: headings and figures are never cut, and a note names the omitted columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.replay.recorded import rated
 WIDTHS = (60, 80)
 NOW = datetime(2026, 11, 22, 16, 0, tzinfo=UTC)
 LONG = "a-bot-with-as-long-a-name-as-there-may-b"
-"""A name of 40 characters, the longest that is allowed."""
+"""A name of 40 characters, the maximum."""
 
 
 def drawn(table: RenderableType, width: int) -> str:
@@ -30,7 +30,7 @@ def drawn(table: RenderableType, width: int) -> str:
 
 
 def whole(text: str, width: int) -> None:
-    """Fail if a table is wider than the screen, or anything in it is cut."""
+    """Fail if a table is wider than the screen or cuts any of its cells."""
     assert "…" not in text, text
     framed = [line for line in text.splitlines() if line[:1] in {"│", "╭", "├", "╰"}]
     assert framed, text

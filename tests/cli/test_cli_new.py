@@ -1,4 +1,4 @@
-"""`arena new` as an author uses it: from an empty folder to a rated match, by the README of the new project."""
+"""`arena new` as an author uses it: from an empty folder to a rated match, following the README of the new project."""
 
 import json
 import os
@@ -19,11 +19,13 @@ from arena.local.project.sdk_project import STARTERS
 from tests.cli.cli_rig import PATIENCE, arena, serving, shown
 
 BAR = 120.0
-"""Maximum number of seconds from nothing to the first rated match."""
+"""Maximum number of seconds from an empty folder to the first rated match."""
 
 
 def run(words: list[str], folder: Path, home: Path) -> str:
-    """Run a program of the project, which must succeed; return its output. It finds only installed packages."""
+    """Run a program of the project that must succeed, and return its output. The program can import only installed
+    packages.
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "UV_", "ARENA_"))}
     ran = subprocess.run(
         words,
@@ -65,7 +67,7 @@ def test_a_new_bot_passes_its_test_and_plays_a_rated_match(tmp_path: Path) -> No
 
 @pytest.mark.long
 def test_its_readme_leads_from_nothing_to_a_rated_match(tmp_path: Path) -> None:
-    """The registry's packages are installed into a new environment."""
+    """Install the registry's packages into a new environment."""
     began = time.monotonic()
     folder = tmp_path / "my-bot"
     shown("new", "my-bot", "--directory", folder)

@@ -1,4 +1,4 @@
-"""The operator's verbs ask the server that uses the data directory, wherever it listens, and no other."""
+"""The operator's verbs contact the server that uses the data directory, wherever it listens, and no other server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ THERE = {
     "there is no event 'friday'",
     "the ladder nullern has no house bots",
 }
-"""Errors of the directory's own server for missing things; the other server would refuse the token."""
+"""The directory's own server answers with errors about missing objects. The other server would refuse the token."""
 
 
 def test_every_verb_asks_the_server_of_its_directory_whatever_other_server_is_meant_else(
@@ -81,7 +81,7 @@ def test_these_are_all_verbs_whose_help_says_that_a_server_is_asked() -> None:
 
 
 def ways(tmp_path: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
-    """Return by name a data directory, and the arguments of a server on it."""
+    """Return a data directory and the arguments of a server on it, by name."""
     cert, key = tmp_path / "tls" / "cert.pem", tmp_path / "tls" / "key.pem"
     return {
         "everywhere": (tmp_path / "data", ("--address", "0.0.0.0:0")),
@@ -126,7 +126,7 @@ def test_a_server_that_was_killed_is_asked_no_more(tmp_path: Path) -> None:
         os.kill(server.pid, 9)
         os.waitpid(server.pid, 0)
         with locked(data):
-            pass  # its writer process has also ended
+            pass  # the server's writer process has also ended
         drained = arena("drain", "--data", data)
         assert (drained.exit_code, f"no server works on {data}" in drained.output) == (1, True)
         assert shown("bots", "invite", "--owner", "alice", "--data", data)

@@ -1,4 +1,4 @@
-"""`arena serve --pair-quota`: a server that limits how much matches of two guests count; its replays and ladder."""
+"""`arena serve --pair-quota` limits the weight of matches between two guests, in replays and on the ladder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena ladder --at`: the ladder as it was published, from a server and from its data directory."""
+"""`arena ladder --at`: the ladder as published at that time, from a server and from its data directory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cli.conftest import MATCHES
 
 
 def this_instant() -> str:
-    """Return the present instant, in the form that --at accepts."""
+    """Return the present time in the format that --at accepts."""
     return datetime.now(UTC).isoformat()
 
 

@@ -1,4 +1,4 @@
-"""`arena play` as an author uses it: a game in a terminal or as lines, a seat at the keyboard, bots that crash."""
+"""`arena play` as an author uses it: a game in a terminal or as lines, a human in a seat, and bots that crash."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_a_terminal_shows_the_game_as_it_goes_on(columns: int) -> None:
 
 
 def prompted(keyboard: Terminal) -> bool:
-    """Wait for the prompt; return False if the game ends instead."""
+    """Wait for the prompt. Return False if the game ends first."""
     while not re.search(r"Your choice, 1 to \d+: $", plain(keyboard.text)):
         if not keyboard.more():
             return False
@@ -88,7 +88,7 @@ def test_a_human_plays_a_whole_game_at_the_keyboard(tmp_path: Path) -> None:
         while prompted(keyboard):
             assert "human (seat 1) sees it" in plain(keyboard.text)
             keyboard.press(f"{wrong.pop() if wrong else 1}\n")
-            keyboard.more()  # the echo
+            keyboard.more()  # the echo of the keystrokes
             asked += 1
         assert keyboard.end() == 0
     assert asked > 20

@@ -1,4 +1,4 @@
-"""The plot of a line with its band: it has the requested size and shows its values."""
+"""The plot of a line with its band: it has the requested size and shows the given values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def rows(points: list[Point], width: int = 60, height: int = 14) -> list[str]:
 
 
 def line_of(text: str) -> list[int]:
-    """Return the columns with dots of the line."""
+    """Return the columns in which the line has dots."""
     return [place for place, sign in enumerate(text) if "\u2800" < sign <= "\u28ff"]
 
 

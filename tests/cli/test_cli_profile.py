@@ -90,7 +90,7 @@ def test_a_match_is_lost_by_whoever_finished_it_and_did_not_win() -> None:
     assert not lost(MatchRow(6, "nullern", MatchState.PLAYING, NOON, None, "", (seat,), "", pruned=False), "ann")
 
 
-# --- the verbs ---
+# --- the commands ---
 
 
 def test_what_a_bots_matches_say(source: tuple[str, str]) -> None:
@@ -154,7 +154,7 @@ def test_bids_are_those_of_the_replays_that_are_left(tmp_path: Path) -> None:
         let_play(server.server, tmp_path, 4, bots=["random"])
     place = "--data", tmp_path / "data"
     [before] = json.loads(shown("bots", "show", "random", "--json", *place))["games"]
-    shown("prune", "--keep", 2, *place)  # of the last match, which was interrupted, and of one more
+    shown("prune", "--keep", 2, *place)  # from the last match, which was interrupted, and from one more
     [after] = json.loads(shown("bots", "show", "random", "--json", *place))["games"]
     assert 0 < after["bids"] < before["bids"]
     assert {**after, "bids": 0, "kept": 0} == {**before, "bids": 0, "kept": 0}

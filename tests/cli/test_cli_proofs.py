@@ -1,4 +1,4 @@
-"""`arena replay verify` with a bot's receipt and a server's log: it refuses every forgery and accepts every true
+"""`arena replay verify` with a bot's receipt and a server's log refuses every forgery and accepts every genuine
 replay.
 """
 
@@ -45,7 +45,7 @@ AT: Final = 1_790_000_100_000_000
 
 
 class Recorded(NamedTuple):
-    """A data directory with the match, its replay file, and the receipt of the bot in seat 1."""
+    """A data directory with a match, its replay file, and the receipt of the bot in seat 1."""
 
     data: Path
     file: Path
@@ -161,7 +161,7 @@ def test_with_the_log_it_is_what_was_played_and_a_void_is_told(recorded: Recorde
 
 
 def copied(recorded: Recorded, tmp_path: Path) -> Path:
-    """Copy the data directory to another place without signing a restoration, as a restored backup would."""
+    """Copy the data directory as a backup would, but without the signature of `arena restore`."""
     back_up(recorded.data, tmp_path / "copied", AT)
     return tmp_path / "copied"
 
@@ -198,7 +198,7 @@ def renamed(objects: list[Any]) -> None:
 
 
 def ratings_moved(objects: list[Any]) -> None:
-    """Change all ratings so that they still follow from each other."""
+    """Change all ratings consistently, so that each still follows from the previous ones."""
     from arena.ladder.live import Rating, update
 
     line = objects[-1]["ratings"]
@@ -209,7 +209,7 @@ def ratings_moved(objects: list[Any]) -> None:
 
 
 def at_another_time(objects: list[Any]) -> None:
-    """Delay everything after the first choice by a microsecond."""
+    """Delay every event after the first choice by a microsecond."""
     for line in objects[4:]:
         if "at" in line:
             line["at"] += 1
@@ -231,7 +231,7 @@ CONSISTENT: Final[dict[str, Callable[[list[Any]], None]]] = {
     "other times": at_another_time,
     "two lines exchanged": lambda objects: objects.insert(9, objects.pop(10)),
 }
-"""Forgeries that the file alone does not show."""
+"""Forgeries that cannot be detected from the replay file alone."""
 INCONSISTENT: Final[dict[str, Callable[[list[Any]], None]]] = {
     "another seed": header(seed="00" * 32),
     "another seed with its commitment": header(seed="00" * 32, commitment=commitment(bytes(32)).hex()),
@@ -263,7 +263,7 @@ INCONSISTENT: Final[dict[str, Callable[[list[Any]], None]]] = {
     "an unknown format": header(arena_replay=9),
     "a field more": header(more=1),
 }
-"""Forgeries that the file itself shows, each with the line."""
+"""Forgeries that can be detected from the file, each with the line that shows it."""
 
 
 def _first(objects: list[Any], kind: str, name: str) -> int:
@@ -303,7 +303,7 @@ def test_tampering_that_the_file_does_not_show_is_not_what_the_receipt_says(
 
 
 def test_an_invented_match_is_not_what_the_receipt_says(recorded: Recorded, tmp_path: Path) -> None:
-    """A match from a chosen seed with the same bots, whose file is as valid as any."""
+    """A match with the same bots from a seed of the forger's choice. Its file is as valid as any other."""
     file = tmp_path / "invented.jsonl.gz"
     objects: list[Any] = objects_of(rated(chance=2))
     objects[0]["match"] = 101
@@ -377,7 +377,7 @@ def test_what_was_played_is_borne_out_in_javascript_too(recorded: Recorded, tmp_
 
 
 def in_javascript(file: Path, receipts: Path) -> tuple[int, str]:
-    """Return exit status and output of the verifier in JavaScript."""
+    """Return exit status and output of the JavaScript verifier."""
     command = ["node", str(VERIFIER), str(file), "--receipts", str(receipts)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return ran.returncode, ran.stdout + ran.stderr
@@ -387,7 +387,7 @@ def in_javascript(file: Path, receipts: Path) -> tuple[int, str]:
 def test_tampering_without_a_new_chain_is_refused_where_the_chain_breaks(
     recorded: Recorded, kind: str, tmp_path: Path
 ) -> None:
-    """A line is edited, but its old chain field stays."""
+    """Edit a line without updating its chain field."""
     objects: list[Any] = objects_of(WHOLE)
     ({**CONSISTENT, **INCONSISTENT})[kind](objects)
     texts = [json.dumps(each, ensure_ascii=False, separators=(",", ":"))[:-1] for each in objects]
@@ -435,7 +435,7 @@ def test_a_receipt_that_was_touched_proves_nothing(
 
 @NODE
 def test_bad_keys_after_a_receipt_leave_it_good_and_spoil_what_comes_after(recorded: Recorded, tmp_path: Path) -> None:
-    """A client without checks stores any keys that a server shows."""
+    """A client without checks stores any key that a server presents."""
     keys, receipt = (recorded.receipts / "bot-1.receipts").read_text().splitlines(keepends=True)
     pin = json.loads(keys)
     added = json.loads(pin["keys"][0]) | {"number": 9, "signature": "00" * 64}
@@ -472,8 +472,8 @@ def test_a_log_that_was_changed_since_the_receipt_is_refused(recorded: Recorded,
 
 @pytest.fixture
 def rotated(recorded: Recorded, tmp_path: Path) -> tuple[Path, HeadSigner]:
-    """Rotate the key of a data directory, and sign its head; also return a signer with the first key, as after a
-    leak.
+    """Rotate the key of a data directory and sign its head. Also return a signer with the first key, as if that key had
+    leaked.
     """
     data = copied(recorded, tmp_path)
     retired = Signer.read(key_file(data).read_bytes())
@@ -485,7 +485,9 @@ def rotated(recorded: Recorded, tmp_path: Path) -> tuple[Path, HeadSigner]:
 
 
 def receipts_under(data: Path, head: Head | None, file: Path) -> Path:
-    """Return receipts of the bot in seat 1, which knows both keys, under the given head or the log's newest."""
+    """Return receipts of the bot in seat 1, which knows both keys, under the given head or the newest head of the
+    log.
+    """
     with open_readonly(data) as connection:
         newest, keys = log.outcome(connection, 101), log.key_leaves(connection)
         assert newest is not None
@@ -541,7 +543,7 @@ def test_a_retired_key_signs_for_what_came_before_it_and_for_nothing_after_in_ja
 
 
 class Forger(NamedTuple):
-    """A server that shows the true log, but proves a match under another head."""
+    """A server that shows the genuine log, but proves a match under another head."""
 
     state: State
     entry: Entry
@@ -559,7 +561,7 @@ class Forger(NamedTuple):
 def test_a_retired_key_shows_no_log_of_before_as_that_of_now(
     recorded: Recorded, rotated: tuple[Path, HeadSigner]
 ) -> None:
-    """Such a log is refused as proof of a match, and as the rest of the log after a restoration."""
+    """Such a log neither proves a match nor continues the old log after a restoration."""
     data, retired = rotated
     with open_readonly(data) as connection:
         state = log.state(connection)
@@ -578,7 +580,7 @@ def test_a_retired_key_shows_no_log_of_before_as_that_of_now(
 
 def test_a_log_that_was_cut_by_a_restoration_says_so(recorded: Recorded, tmp_path: Path) -> None:
     trio.run(started, tmp_path / "before")
-    # a server whose backup is from before the match: the same key, one leaf
+    # a server on a backup from before the match, with the same key and one leaf in its log
     before = copied(recorded, tmp_path)
     with open_to_amend(before) as connection:
         for trigger in ("log_stay", "log_remain"):
@@ -594,7 +596,7 @@ def test_a_log_that_was_cut_by_a_restoration_says_so(recorded: Recorded, tmp_pat
 
 
 def test_what_was_really_played_is_borne_out_by_every_bots_receipts(played: Played, tmp_path: Path) -> None:
-    """The replay agrees with the receipts of three sample bots, and with the server's log over the network."""
+    """The replay agrees with the receipts of three sample bots and with the log that the server sends."""
     tokens = played.data.parent
     files = sorted(tokens.glob("*.receipts"))
     assert [file.name for file in files] == ["counter.token.receipts", "random.token.receipts", "rules.token.receipts"]

@@ -1,4 +1,4 @@
-"""`arena store`, `arena prune` and `arena serve --keep-replays`: the stored data, its removal, and the reports."""
+"""`arena store`, `arena prune` and `arena serve --keep-replays`: stored data, its removal, and the reports about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena ladder rebuild`: the ladder of a real directory, computed again and compared bit for bit."""
+"""`arena ladder rebuild` computes the ladder of a real directory again and compares it bit for bit."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def ended(played: Played, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(ended: Path, tmp_path: Path) -> Path:
-    """Another copy, which a test may change."""
+    """A second copy, which a test may change."""
     return Path(shutil.copytree(ended, tmp_path / "copy"))
 
 
 @contextmanager
 def tampering(data: Path) -> Iterator[Connection]:
-    """Allow changes that the database refuses while its triggers guard the list."""
+    """Drop the triggers that protect the log, so that a test can change it."""
     with open_to_amend(data) as connection:
         for guard in ("rated_results_stay", "rated_results_remain"):
             connection.exec_driver_sql(f"DROP TRIGGER {guard}")
@@ -45,7 +45,7 @@ def tampering(data: Path) -> Iterator[Connection]:
 
 
 def verdicts(data: Path, *options: str) -> dict[str, Any]:
-    """Return the output of --json by game; with a difference the exit status is 1."""
+    """Return the output of --json by game. The exit status is 1 if there is a difference."""
     result = arena("ladder", "rebuild", "--verify", "--json", "--data", data, *options)
     told = {each["game"]: each for each in json.loads(result.stdout)["ladders"]}
     assert result.exit_code == any(each["differences"] for each in told.values())
@@ -103,7 +103,7 @@ def test_a_changed_result_shows(data: Path) -> None:
     with tampering(data) as connection:
         first = schema.rated_results.c.number == 1
         places = connection.execute(schema.rated_results.select().where(first)).one().places
-        passed_on = places[1:] + places[:1]  # these are valid places, too, with several bots level
+        passed_on = places[1:] + places[:1]  # several bots may share places, so these places are valid, too
         connection.execute(update(schema.rated_results).where(first).values(places=passed_on))
     told = verdicts(data)["sixth_sense"]
     assert told["published"] != told["recomputed"]

@@ -19,7 +19,7 @@ from tests.replay.recorded import forged, objects_of, rated
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A replay file of a match of four."""
+    """A replay file of a match with four seats."""
     path = tmp_path / "match.jsonl.gz"
     path.write_bytes(rated())
     return path
@@ -241,7 +241,7 @@ def test_export_to_standard_output_is_the_file(played: Played) -> None:
 
 
 def test_list_goes_past_what_has_no_replay(empty: Path) -> None:
-    """Interrupted matches fill more than one page before the finished one."""
+    """Interrupted matches fill more than one page of the list before the finished match."""
     from arena.store.bots import bots
     from arena.store.matches import matches
     from arena.store.opening import open_to_amend

@@ -1,4 +1,4 @@
-"""`arena replay ask` and `arena replay diff`, on the games of `arena match` and on matches of a server."""
+"""`arena replay ask` and `arena replay diff`, on games of `arena match` and on a server's matches."""
 
 from __future__ import annotations
 

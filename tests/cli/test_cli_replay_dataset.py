@@ -1,4 +1,4 @@
-"""`arena replay dataset`, from games of `arena match` and from a server's matches; and reading it."""
+"""`arena replay dataset`: datasets from games of `arena match` and from a server's matches, and reading them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.cli.cli_rig import arena, shown
 
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with four games of Nullern for two."""
+    """A folder with four two-player games of Nullern."""
     folder = tmp_path_factory.mktemp("games")
     match = ("match", "house:counter", "house:careful", "--game", "nullern", "--seats", 2, "--seed", 5, "--sets", 2)
     shown(*match, "--concurrency", 1, "--replays", folder)

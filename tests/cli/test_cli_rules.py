@@ -1,4 +1,4 @@
-"""`arena rules`: every ruling in every language, in a pipe and in a terminal."""
+"""`arena rules` prints every ruling in every language, to a pipe and to a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUIET = {"LC_ALL": None, "LC_MESSAGES": None, "LANG": None}
 
 
 def shape(text: str) -> list[str]:
-    """Return title, sections and rulings, in order."""
+    """Return title, sections and rulings in order."""
     return [found[1] or found[2] for found in re.finditer(r"^(?:(#+) |\*\*([A-Z]+\d+) )", text, re.MULTILINE)]
 
 
@@ -40,7 +40,7 @@ def test_every_language_has_the_same_sections_and_every_ruling(game: str, langua
 
 @EVERY_TEXT
 def test_every_language_names_the_same_numbers(game: str, language: str) -> None:
-    """A number that only one language has is probably a mistake."""
+    """A number that only one translation contains is probably a mistake."""
     said, original = rulings(rules_of(GAMES[game], language)), rulings(rules_of(GAMES[game], "en"))
     for number, paragraph in said.items():
         assert _numbers(paragraph) == _numbers(original[number]), number
@@ -115,7 +115,7 @@ def test_a_terminal_pages_what_is_longer_than_it(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.skipif(shutil.which("less") is None, reason="there is no less here")
 def test_less_shows_the_formatting_and_not_its_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without LESS=-R, `less` shows each escape code as the letters ESC."""
+    """Without LESS=-R, `less` shows each escape code as text that begins with ESC."""
     monkeypatch.setenv("PAGER", "less")
     monkeypatch.delenv("LESS", raising=False)
     with terminal("rules", "nullern", "--language", "en", rows=20) as screen:

@@ -1,4 +1,4 @@
-"""`arena match --sandbox`: it names what the system lacks, and no process of a box outlives the program."""
+"""`arena match --sandbox` names the features that the system lacks. No sandboxed process outlives the program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bot(tmp_path: Path) -> str:
 
 
 def without(folder: Path, option: str) -> dict[str, str]:
-    """Return an environment whose bubblewrap cannot do what an option requests, as on a system that forbids it."""
+    """Return an environment in which bubblewrap fails with the given option, as on a system that forbids it."""
     real = shutil.which("bwrap")
     script = f"""#!/bin/sh
 for word in "$@"; do
@@ -138,7 +138,7 @@ def parent(process: int) -> int | None:
 
 
 def processes_with(word: str) -> set[int]:
-    """Return the processes that have a word in their command lines."""
+    """Return the processes whose command lines contain a word."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

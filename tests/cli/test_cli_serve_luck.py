@@ -1,4 +1,4 @@
-"""`arena serve --luck`: the games whose deals are replayed, and arguments that contradict each other."""
+"""`arena serve --luck`: the games whose luck is computed, and contradictory arguments."""
 
 from __future__ import annotations
 

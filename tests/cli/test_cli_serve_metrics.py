@@ -1,4 +1,4 @@
-"""`arena serve --metrics`: a real server's figures over a real socket."""
+"""`arena serve --metrics`: the metrics of a real server over a real socket."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DASHBOARD = Path(__file__).parents[2] / "contrib" / "grafana" / "arena.json"
 
 @contextmanager
 def measured(data: Path, *options: str, program: Sequence[str] = ARENA) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Addresses of a server and of its metrics; the server ends in order."""
+    """Run a server with metrics and yield both addresses. At the end the server must stop cleanly."""
     command = [*program, "serve", "--quiet", "--address", "127.0.0.1:0", "--data", str(data), *options]
     with subprocess.Popen([*command, "--metrics", "127.0.0.1:0"], stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
@@ -121,7 +121,7 @@ mark = pathlib.Path(__file__).with_name("mended")
 if "arena.server.ratings.fit_process" in sys.orig_argv and not mark.exists():
     sys.exit(1)
 """
-"""A program that Python runs as `sitecustomize` at the start of every process."""
+"""A module that Python runs as `sitecustomize` at the start of every process."""
 
 
 def test_health_knows_of_a_process_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,4 @@
-"""`arena serve --web`: pages beside a real server with real bots, their event streams, and the ends of both
-processes.
-"""
+"""`arena serve --web`: pages of a real server with real bots, their event streams, and the ends of both processes."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ class Server:
 
     @property
     def beside(self) -> int:
-        """Return the process that shows the pages."""
+        """Return the process that serves the pages."""
         return int(re.findall(r'"process": (\d+), "event": "pages"', self.log)[-1])
 
     def get(self, path: str, method: str = "GET") -> tuple[HTTPResponse, str]:
@@ -62,7 +60,7 @@ class Server:
 
 @contextmanager
 def serving(data: Path, *options: str, files: int | None = None) -> Iterator[Server]:
-    """Run a server with pages. `files`: the number of files that the system lets each of its processes open."""
+    """Run a server with pages. `files` limits the number of open files of each of its processes."""
     log = data.with_name("server.log")
     command = [*ARENA, "serve", "--data", str(data), "--address", "127.0.0.1:0", "--web", "127.0.0.1:0", *options]
     if files is not None:
@@ -80,7 +78,7 @@ def serving(data: Path, *options: str, files: int | None = None) -> Iterator[Ser
 
 @contextmanager
 def bots(server: Server, directory: Path, *names: str, matches: int = 1000) -> Iterator[None]:
-    """Run sample bots until the block ends."""
+    """Run sample bots during the block."""
     programs = [
         subprocess.Popen(
             [
@@ -109,7 +107,7 @@ def until(done: Callable[[], Any], what: str) -> Any:
 
 
 class Stream:
-    """A stream of server-sent events, read as in a browser."""
+    """A stream of server-sent events, read as a browser reads it."""
 
     def __init__(self, server: Server, name: str) -> None:
         self._connection = HTTPConnection(server.host, server.port, timeout=PATIENCE)
@@ -118,7 +116,7 @@ class Stream:
         self.rows: dict[str, str] = {}
         """The rows as the page shows them."""
         self.keys: list[list[str]] = []
-        """The order of the rows after each message."""
+        """Return the order of the rows after each message."""
 
     def read(self) -> dict[str, str]:
         """Return the rows after the next message."""
@@ -238,7 +236,7 @@ if "arena.web.beside_server" in sys.orig_argv and not mark.exists():
     mark.touch()
     os.kill(os.getpid(), signal.SIGKILL)
 """
-"""A program that Python runs as `sitecustomize` at the start of every process."""
+"""A module that Python runs as `sitecustomize` at the start of every process."""
 
 
 def test_a_process_that_shows_pages_and_is_killed_while_it_first_starts_costs_the_server_nothing(
@@ -267,7 +265,9 @@ def test_pages_end_with_the_server_also_when_it_is_killed(tmp_path: Path) -> Non
 
 
 def test_a_server_that_is_started_again_is_followed_again(tmp_path: Path) -> None:
-    """`arena web --server` outlives a server, reports that none answers, and shows the running matches of the next."""
+    """`arena web --server` outlives a server, reports that no server answers, and shows the running matches of the next
+    server.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     options = ("--no-house", "--seats", "2", "--address", address)
@@ -289,7 +289,7 @@ def test_a_server_that_is_started_again_is_followed_again(tmp_path: Path) -> Non
     with serving(tmp_path / "data", *options) as server, bots(server, tmp_path, "ann", "bob"):
         assert viewer.until(lambda rows: rows), "the same viewer sees what the new server plays"
         server.host, server.port = place
-        # between two matches the page shows none
+        # between two matches the page shows no match
         until(lambda: "data-key" in server.get("/live")[1], "a match on the page")
     viewer.close()
     pages.send_signal(signal.SIGINT)

@@ -1,6 +1,4 @@
-"""`arena serve --web`: bots that play over a WebSocket are like any other bots, and may connect from certain pages
-only.
-"""
+"""`arena serve --web`: bots that play over a WebSocket behave as other bots do, and only listed sites may open it."""
 
 from __future__ import annotations
 
@@ -59,7 +57,7 @@ def registered(server: Server, name: str, headers: Mapping[str, str] = MappingPr
 
 
 def reply(message: Any) -> dict[str, Any]:
-    """Return a bot's reply to a message: Ready, answers, heartbeats."""
+    """Return a bot's reply to a message: Ready, an answer, or a heartbeat."""
     said: dict[str, Any] = {}
     if "heartbeat" in message:
         said["heartbeat"] = message["heartbeat"]
@@ -250,7 +248,9 @@ def test_a_server_does_not_begin_with_an_origin_that_is_none(tmp_path: Path) -> 
 
 
 def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:
-    """The address from a named proxy counts, for connections here, and for registrations and the log at the server."""
+    """The client address that a trusted proxy reports counts for the pages' limits, the server's registrations and the
+    log.
+    """
     options = (*QUICK, "--debug", "--proxies", "127.0.0.1", "--registrations-per-address", "2")
     public = ("--public-url", "https://arena.example", "--public-address", "https://arena.example:443")
     with serving(tmp_path / "data", *options, *public) as server:

@@ -1,4 +1,4 @@
-"""Every setting of a server has one name, in a file, as a flag and where it is used."""
+"""Every setting of a server has the same name in a file, as a flag and in the code."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ OTHERS = {name: another(setting) for name, setting in SETTINGS.items()} | {
 
 
 def typed(setting: ServerSetting, value: Value) -> list[str]:
-    """Return the arguments that give a setting a value."""
+    """Return the arguments that set a setting to a value."""
     if isinstance(value, bool):
         return [setting.flag if value else f"--no-{setting.flag[2:]}"]
     if isinstance(value, list):
@@ -160,7 +160,7 @@ def test_games_of_the_command_line_go_before_those_of_the_file(tmp_path: Path) -
     assert offered("--option", "target=60")["sixth_sense"] == {"seats": [3, 5], "options": {"target": 60}}
 
 
-# --- a file that is printed is read back ---
+# --- a printed file can be read back ---
 
 
 def values_of(setting: ServerSetting) -> st.SearchStrategy[Value]:
@@ -234,7 +234,7 @@ def test_what_is_printed_is_read_back_as_the_same(
 
 
 def ladders_of(tmp_path: Path, text: str, *words: str) -> list[dict[str, Any]]:
-    """Return the further ladders that are printed for a file with this text."""
+    """Return the further ladders printed for a file with the given text."""
     file = tmp_path / "arena.toml"
     file.write_text(text)
     found: list[dict[str, Any]] = tomllib.loads(shown("serve", "--print-config", "--config", file, *words))["ladders"]
@@ -378,7 +378,7 @@ def test_what_is_wrong_in_a_ladder_is_named(text: str, said: str, tmp_path: Path
     assert result.stdout == ""
 
 
-# --- what is wrong is named ---
+# --- errors name the wrong setting ---
 
 
 @pytest.mark.parametrize(

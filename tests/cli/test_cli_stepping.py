@@ -1,4 +1,4 @@
-"""Stepping through a replay with keys."""
+"""Stepping through a replay with the keyboard."""
 
 from __future__ import annotations
 

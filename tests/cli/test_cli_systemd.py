@@ -1,4 +1,4 @@
-"""The server under systemd: messages of a real server to a real socket, and the repository's units."""
+"""The server under systemd: its notifications to a real socket, and the repository's unit files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Manager:
         self.state: dict[str, str] = {}
 
     def until(self, name: str, value: str = ".*") -> str:
-        """Receive messages until a variable has a value, and return the value."""
+        """Receive notifications until a variable has a value. Return the value."""
         while True:
             message = dict(line.split("=", 1) for line in self._at.recv(4096).decode().splitlines())
             self.state |= message
@@ -54,7 +54,7 @@ class Manager:
 def managed(
     data: Path, address: str, monkeypatch: pytest.MonkeyPatch, *options: str
 ) -> Iterator[tuple[Manager, subprocess.Popen[bytes]]]:
-    """Run a server with a watchdog of one second and a manager that receives its notifications."""
+    """Run a server with a watchdog interval of one second and a manager that receives its notifications."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as at:
         at.settimeout(PATIENCE)
         at.bind(address.replace("@", "\0", 1))

@@ -1,4 +1,4 @@
-"""`arena bots rotate`, `revoke` and `unpark`, by the operator and by the bot's author, with a server and without."""
+"""`arena bots rotate`, `revoke` and `unpark`: by the operator and by the bot's author, with and without a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.store.jobs import NOW, begin, finish
 
 @pytest.fixture
 def token(empty: Path) -> str:
-    """The token of the bot Ada, which is parked and has a rival."""
+    """The token of the bot Ada, which is parked and has an opponent."""
     with open_to_amend(empty) as connection:
         registered = [bots.register(connection, name, "", NOW) for name in ("Ada", "Bob")]
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""`arena ladder --versions`: whether a bot's new version is better, from a server and from its data directory."""
+"""`arena ladder --versions` shows whether a bot's new version is better, from a server and from its data directory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GAME = "sixth_sense"
 
 
 def changed(data: Path) -> None:
-    """Ann has played 30 matches with each of two versions, and won half of the first and two thirds of the second."""
+    """Ann played 30 matches with each of two versions. She won half with the first and two thirds with the second."""
     with open_to_amend(data) as connection:
         players = [bots.register(connection, name, "", 0).bot.id for name in ("ann", "bob")]
         for number in range(60):

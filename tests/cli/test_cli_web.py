@@ -1,4 +1,4 @@
-"""`arena web`: the pages over a real server and over its data directory, as a browser without scripts asks for them."""
+"""`arena web`: the pages of a real server and of its data directory, as a browser without scripts requests them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.cli.web_process_rig import ask, browsing
 from tests.documents import ADDRESS, first_bots
 
 STEPS = 40
-"""Steps of replays that are requested, besides the first step of each."""
+"""Further replay steps that the test requests, besides the first step of each replay."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def text_of(place: tuple[str, int], path: str) -> str:
 
 
 def settled(place: tuple[str, int], path: str) -> str:
-    """Return a page once no part of it is missing any more."""
+    """Return a page after all its parts have been computed."""
     until = time.monotonic() + PATIENCE
     while b"data-waiting" in ask(place, path)[1]:
         assert time.monotonic() < until, path
@@ -69,7 +69,7 @@ def settled(place: tuple[str, int], path: str) -> str:
 
 
 class Links(HTMLParser):
-    """The links of a page, and its parts that violate a strict content security policy."""
+    """The links of a page, and the parts that violate a strict content security policy."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,12 +100,13 @@ def test_no_link_is_dead_and_every_page_obeys_its_content_security_policy(place:
         assert page.refused == [], path
         for link in sorted(page.found):
             there = urlsplit(link)
-            absolute = there.path == "/oembed" and there.netloc == f"{place[0]}:{place[1]}"  # the form of oEmbed
+            # the URL format of oEmbed
+            absolute = there.path == "/oembed" and there.netloc == f"{place[0]}:{place[1]}"
             assert absolute or not there.netloc, f"{path} refers to {link}"
             following = there.path + (f"?{there.query}" if there.query else "")
             if not following or following in seen:
                 continue
-            if "/steps/" in following and not following.endswith("/steps/1"):  # some of the other links
+            if "/steps/" in following and not following.endswith("/steps/1"):  # a sample of the other links
                 if steps >= STEPS:
                     continue
                 steps += 1

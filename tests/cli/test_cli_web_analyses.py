@@ -1,4 +1,4 @@
-"""Requests for analyses: who may make them, how many there may be, and that no analysis outlives the pages."""
+"""Requests for analyses: who may request them, how many may run, and no analysis outlives the pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def analysing(parent: int) -> Sequence[int]:
-    """Return the processes that compute analyses for the pages of this process."""
+    """Return the processes that compute analyses for this process's pages."""
     listed = subprocess.run(["ps", "-axwwo", "pid=,ppid=,command="], check=True, capture_output=True, text=True).stdout
     found = [line.split(None, 2) for line in listed.splitlines() if PROCESS in line]
     return [int(pid) for pid, of, _ in found if int(of) == parent]

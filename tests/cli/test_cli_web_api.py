@@ -44,7 +44,7 @@ PATHS = {
     "/matches/2/check": "replay verify 2",
     "/log/head": "log head",
 }
-"""Addresses, each with the command that gives the same."""
+"""Addresses, each with the command that returns the same data."""
 ROOT = Path(__file__).parents[2]
 EXAMPLES = [each.example or each.path for each in ENDPOINTS]
 NOT_HERE = {
@@ -55,7 +55,7 @@ NOT_HERE = {
     ("data", "/live/matches/17"): "match 17 is not being played",
     ("server", "/live/matches/17"): "match 17 is not being played",
 }
-"""Problems of the examples if there is no server, no event, or no running match."""
+"""Errors of the examples without a server, an event or a running match."""
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_it_says_what_the_command_line_says(place: tuple[str, int], kind: str, p
     said = read(place, path)
     if words[0] == "ladder" and words[1] == "--game":
         [printed] = printed["ladders"]
-    for document in (said, printed):  # round trips change while the server runs
+    for document in (said, printed):  # the round-trip times change while the server runs
         for bot in document.get("bots", []):
             bot.pop("round_trip_ms")
     assert said == printed
@@ -327,7 +327,7 @@ def test_every_endpoint_is_described_and_its_example_is_answered_so(place: tuple
 
 
 def strict(document: Any, schema: Any, described: Any) -> Any:
-    """Return the document with schemas that allow no further fields."""
+    """Return the document with schemas that forbid further fields."""
     if "$ref" in schema:
         return strict(document, described["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], described)
     if "anyOf" in schema and document is not None:
@@ -375,7 +375,7 @@ def test_the_description_can_be_read_by_people(place: tuple[str, int]) -> None:
 
 
 def test_the_document_has_the_example_of_every_endpoint() -> None:
-    """The page has the examples that another test requests, with their descriptions."""
+    """The page shows the examples that another test requests, with their descriptions."""
     text = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
     assert re.findall(r"(?m)^\| `(/[^`]*)` \| (.*) \|$", text.partition("## For programs")[2]) == [
         (each.example or each.path, each.summary) for each in ENDPOINTS

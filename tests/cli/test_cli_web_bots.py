@@ -1,4 +1,4 @@
-"""A bot's page: figures from its replays, faults, the operator's decisions; everything is read only once."""
+"""A bot's page: figures from its replays, faults, and the operator's decisions. Each replay is read only once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settled(pages: WebPages, path: str) -> str:
-    """Return the text of a page once no replays are missing any more."""
+    """Return the text of a page after all its replays have been read."""
     until = time.monotonic() + PATIENCE
     while "data-waiting" in (answer := pages.get(path)).text:
         assert time.monotonic() < until, answer.text
@@ -206,7 +206,8 @@ def test_the_last_losses_are_analysed_within_the_readers_share_and_the_costliest
         steps = [(place, each.made) for place, each in enumerate(Course(replay).steps, 1)]
         chosen[number], made = next((place, it) for place, it in steps if it and it.seat == 1 and not it.forced)
         costly = Costly(made.decision, 0, made.action, made.action + 1, float(number), 0.5)
-        for seat in range(3):  # stored as by `arena why --game`, so that the analysis is not computed again
+        # stored in the format of `arena why --game`, so that the pages need not compute the analysis
+        for seat in range(3):
             game_review._store(GameReview(replay)._key(f"seat {seat}"), [costly] if seat == 1 else [])
     asked = pages.get("/bots/bot-1?game=sixth_sense", "POST")
     assert (asked.status, asked.headers["location"]) == (303, "/bots/bot-1?game=sixth_sense#costliest")
@@ -329,7 +330,7 @@ def test_what_many_ask_for_is_read_once_a_second(data: Path, monkeypatch: pytest
 
 
 def test_a_replay_whose_reader_is_killed_is_left_out_and_the_others_are_read(data: Path) -> None:
-    """Neither the page nor a request for another bot waits for the killed reader."""
+    """Neither the page nor a request for another bot waits for the killed reader process."""
     killed = False
 
     @contextmanager

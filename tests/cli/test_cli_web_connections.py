@@ -1,4 +1,6 @@
-"""Connections to the pages: a fault ends only its own connection, and connections beyond the limit are closed."""
+"""Connections to the pages. A fault ends only its own connection, and the server closes connections beyond the
+limit.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
 SETTINGS = frame(4, 0, 0, b"")
 CHUNKED = b"transfer-encoding: chunked\r\n"
 GET = b"\x82\x86\x84\x41\x01a"
-"""Headers of HTTP/2 that ask for the first page."""
+"""HTTP/2 headers that request the first page."""
 WRONG = {
     "subprotocols": REQUEST % (b"/play", UPGRADE + KEY + b"sec-websocket-protocol: \xff\r\n"),
     "extensions": REQUEST % (b"/play", UPGRADE + KEY + b"sec-websocket-extensions: \xff\r\n"),
@@ -77,11 +79,11 @@ WRONG = {
     "bad chunk": REQUEST.replace(b"GET", b"POST") % (b"/matches/9/analysis", CHUNKED) + b"zz\r\n",
     "no end": b"GET / HTTP/1.1\r\nhost: a\r\nx: " + b"y" * 100_000,
 }
-"""Faulty input of a connection, by the name of its fault."""
+"""Invalid input of a connection, by the name of the fault."""
 
 
 def say(place: tuple[str, int], sent: bytes) -> None:
-    """Send bytes; read until the server ends the connection, or sends nothing for a moment."""
+    """Send bytes. Read until the server ends the connection or sends nothing for a moment."""
     with closing(socket.create_connection(place, PATIENCE)) as connection:
         connection.settimeout(MOMENT)
         try:
@@ -102,7 +104,7 @@ def test_what_is_wrong_with_a_connection_ends_that_one_alone(tmp_path: Path) -> 
         for what, sent in WRONG.items():
             say(place, sent)
             assert server.get("/write-a-bot")[0].status == 200, what
-            answer.readline()  # another reader meanwhile
+            answer.readline()  # another client reads meanwhile
         assert server.beside == before
         viewer.close()
         failed = [line for line in server.log.splitlines() if "failed" in line]

@@ -1,4 +1,4 @@
-"""Results of `arena match` in the viewer's browser: its module, run by node, agrees with the command."""
+"""Results of `arena match` in the viewer's browser: the browser module, run by node, agrees with the command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
 
 
 def run(function: str, text: str) -> Any:
-    """Return the result of the module's function for a text, or its error."""
+    """Return the module's result for a text, or its error."""
     program = (
         f"const found = await import({json.dumps(MODULE.as_uri())});"
         "let text = ''; for await (const piece of process.stdin) text += piece;"
@@ -38,7 +38,7 @@ def run(function: str, text: str) -> Any:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]:
-    """A file of sets, a folder of replays, and the output of the command."""
+    """A file of deal pairs, a folder of replays, and the output of the command."""
     path = tmp_path_factory.mktemp("duel")
     sets, replays = path / "some.sets", path / "replays"
     bots = ["house:random", "house:careful", "--game", "sixth_sense", "--seats", "2"]

@@ -1,4 +1,4 @@
-"""A match on other sites: the sites that may frame it, and the description of its address by oEmbed."""
+"""A match on other sites: which sites may embed it, and the oEmbed description of its address."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from trio_grpc.limits.connection_limits import LOOPBACK, Origin
 
 @contextmanager
 def failing(log: list[str]) -> Iterator[tuple[str, int]]:
-    """Pages on which every read fails. At the end `log` contains their log lines."""
+    """Pages on which every read fails. Afterwards `log` contains the log lines."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-m", "tests.cli.failing_pages"], stdout=pipe, stderr=pipe, text=True

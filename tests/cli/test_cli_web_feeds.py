@@ -1,4 +1,4 @@
-"""Atom feeds: complete by RFC 4287, ids that survive a bot's renaming, and nothing sent twice."""
+"""Atom feeds: valid by RFC 4287, with ids that survive a bot's new name, and each entry sent only once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def links(parent: ET.Element, relation: str) -> list[str]:
 
 
 def read(site: WebPages, path: str) -> ET.Element:
-    """Return a feed, after checking that it has all that RFC 4287 requires."""
+    """Check that a feed has all elements that RFC 4287 requires. Return the feed."""
     answer = site.get(path, host="evil.example")
     assert answer.status == 200, answer
     assert answer.headers["content-type"].partition(";")[0] == "application/atom+xml"

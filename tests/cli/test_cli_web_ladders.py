@@ -1,4 +1,4 @@
-"""Ladders of the past on the pages, and how old the present one is when newer results cannot be fitted."""
+"""Past ladders on the pages, and the age of the present ladder when newer results cannot be fitted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GAME = "sixth_sense"
 
 
 class _Changed:
-    """A directory whose present ladder is different."""
+    """A directory whose present ladder differs from the past one."""
 
     def __init__(self, directory: Directory, **changes: object) -> None:
         self._directory, self._changes = directory, changes
@@ -107,7 +107,7 @@ def test_what_stands_out_is_a_sentence_and_no_verdict(played: Played) -> None:
 
 
 def cells(text: str, bot: str) -> dict[str, str]:
-    """Return the cells of a bot's row in the first ladder of a page, by heading."""
+    """Return the cells of a bot's row by heading, from the first ladder of a page."""
     text = text.partition('<table class="ladder">')[2]
     head, body = (text.partition(f"<{part}>")[2].partition(f"</{part}>")[0] for part in ("thead", "tbody"))
     (row,) = (each for each in body.split("<tr>") if f">{bot}</a>" in each)
@@ -191,7 +191,7 @@ def test_a_ladder_of_the_past_shares_the_first_rank_likewise(played: Played) -> 
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> WebPages:
-    """The pages over a directory with the default ladder and one of two seasons, slow."""
+    """The pages over a directory with the default ladder and a ladder "slow" with two seasons."""
     return pages_of(with_ladders(tmp_path_factory.mktemp("several") / "data"))
 
 

@@ -1,8 +1,8 @@
-"""Secrecy of a running round: no page reveals anything of it. With a server, bots by hand, and all pages.
+"""Secrecy of a running round: no page reveals any of its content.
 
-The bots answer when the test lets them. While they owe decisions, the test reads and compares all public data. During a
-round it must stay as it was at the beginning of the round. It contains only the finished rounds that the seats have
-received, face up.
+The test runs a server, scripted bots and all pages. The bots answer when the test says so. While they owe decisions,
+the test reads and compares all public data. During a round the data must stay as it was at the round's beginning. It
+contains only finished rounds that the seats have received, with all cards shown.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tests.cli.cli_rig import PATIENCE
 from tests.cli.test_cli_serve_web import Server, Stream, serving, until
 
 ROUNDS: Final = 2
-"""Number of rounds that are observed."""
+"""Number of rounds that the test observes."""
 EVERY: Final = 5
-"""Number of decisions of a round between two observations."""
+"""Number of a round's decisions between two observations."""
 PATHS: Final = (
     *("/", "/live", "/tv", "/matches", "/bots", "/bots/ann", "/ladder/sixth_sense", "/live/matches/{}", "/matches/{}"),
     *(
@@ -49,12 +49,12 @@ BOARDS: Final = ("matches", "matches/{}", "ladder/sixth_sense")
 
 
 def packed(message: Message) -> bytes:
-    """Return a message's bytes in a deterministic form."""
+    """Serialize a message deterministically."""
     return message.SerializeToString(deterministic=True)
 
 
 class HeldBot(PlainBot):
-    """A bot that asks the test before each answer."""
+    """A bot that waits for the test's permission before each answer."""
 
     games = ("sixth_sense",)
     capacity = 1
@@ -67,7 +67,7 @@ class HeldBot(PlainBot):
         self.playing = set()
         self.reports_after = None
         self.rounds: list[bytes] = []
-        """Finished rounds that the seat has received."""
+        """Finished rounds that the server has sent to the seat."""
         self._asked = asked
 
     def hear(self, message: play_pb2.PlayResponse) -> None:
@@ -85,7 +85,7 @@ class HeldBot(PlainBot):
         try:
             self.converse()
         except grpc.RpcError:
-            return  # the server is gone
+            return  # the server has ended
 
 
 class Watcher:
@@ -104,7 +104,7 @@ class Watcher:
             for message in self._call:
                 self.rounds += [packed(event.round) for event in message.events if event.HasField("round")]
         except grpc.RpcError:
-            return  # it was closed
+            return  # the stream was closed
 
     def close(self) -> None:
         self._call.cancel()
@@ -130,7 +130,7 @@ def held_bots(server: Server, directory: Path) -> Iterator[tuple[SimpleQueue[tup
 
 
 def seen(server: Server, watcher: Watcher, match_id: int) -> dict[str, Any]:
-    """Return all public data, except for parts that change with the time of day."""
+    """Return all public data except the parts that depend on the time of day."""
     found: dict[str, Any] = {}
     for path in (each.format(match_id) for each in PATHS):
         answer, text = server.get(path)
@@ -149,7 +149,7 @@ def shown_rounds(text: str, heading: str) -> list[int]:
 
 
 def caught_up(server: Server, watcher: Watcher, page: str, over: int) -> bool:
-    """Return whether the watcher and the match's page have all finished rounds."""
+    """Return True if the watcher and the match's page show all finished rounds."""
     answer, text = server.get(page)
     return answer.status == 200 and len(watcher.rounds) == len(shown_rounds(text, r"<h2>Round (\d+)")) == over
 
@@ -168,7 +168,7 @@ def test_nobody_is_shown_anything_of_a_round_before_its_seats_have_all_of_it(tmp
                         asked.put((bot, decision))
                         break
                     match_id, page = decision.match_id, f"/live/matches/{decision.match_id}"
-                    if before is None:  # the round begins: nothing new may appear after the previous round is shown
+                    if before is None:  # the round begins: after the previous round is shown, no new data may appear
                         until(partial(caught_up, server, watcher, page, over), "the rounds before")
                         before = seen(server, watcher, match_id)
                         text = before[page][1]

@@ -1,4 +1,4 @@
-"""The list of matches: its filters, which further pages keep."""
+"""The list of matches with its filters, which the links to further pages preserve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every number in an address of the pages, replaced by huge, negative, foreign or very long ones."""
+"""Replace every number in an address of the pages with a huge, negative, non-ASCII or very long number."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ VALUES = (
     *("matches/" + number for number in (f"{LARGEST}", f"{LARGEST + 1}", "9" * 5000, "١")),
 )
 THERE = "2"
-"""The number of an existing match that nobody analyses."""
+"""The number of an existing match without an analysis."""
 USUAL = {"number": "1", "match": "1", "step": "2", "round": "1", "game": "sixth_sense", "ladder": "sixth_sense"}
 USUAL |= {"name": "counter"}
-"""Values that exist, by parameter."""
+"""Values of existing objects, by parameter."""
 
 
 class Address(NamedTuple):
@@ -39,7 +39,7 @@ class Address(NamedTuple):
 
     method: str
     path: str
-    """The path, with parameters in braces."""
+    """The path, with its parameters in braces."""
     in_path: Sequence[str]
     in_query: Sequence[str]
 
@@ -58,7 +58,7 @@ class Address(NamedTuple):
 
 @pytest.fixture(scope="module")
 def addresses(played: Played) -> Sequence[Address]:
-    """Return all routes of the application, with the query parameters that each reads."""
+    """Return all routes of the application with the query parameters that each reads."""
     pages = pages_of(played.data)
     assert isinstance(pages.app, Starlette)
     of_endpoints = {PATH + each.path: [one.name for one in each.parameters] for each in ENDPOINTS}
@@ -77,7 +77,7 @@ def addresses(played: Played) -> Sequence[Address]:
 
             patched.setattr(QueryParams, "get", noted)
             known = -1
-            while len(names) > known:  # some parameters are read only together with others
+            while len(names) > known:  # the code reads some parameters only together with others
                 known = len(names)
                 address = Address(method, path, in_path, tuple(names))
                 pages.get(address.of({"number": "9", "name": "nobody"} if method == "POST" else {}), method)
@@ -105,7 +105,7 @@ def test_all_numbers_that_the_code_reads_are_found(addresses: Sequence[Address])
 @pytest.mark.parametrize("source", ["server", "data"])
 def test_no_number_in_any_address_is_a_fault(source: str, played: Played, addresses: Sequence[Address]) -> None:
     options = ("--server", played.server) if source == "server" else ("--data", str(played.data))
-    with browsing(*options) as place:  # it must have no line in the log at the end
+    with browsing(*options) as place:  # the log must contain no line about it at the end
         connection = HTTPConnection(*place, timeout=PATIENCE)
         for address in addresses:
             for path in address.with_each_value:
@@ -113,7 +113,7 @@ def test_no_number_in_any_address_is_a_fault(source: str, played: Played, addres
                 answer = connection.getresponse()
                 content = answer.read()
                 kind = str(answer.getheader("content-type")).partition(";")[0]
-                of_no_format = {501} if path.startswith("/oembed?format=") else set[int]()  # the form of oEmbed
+                of_no_format = {501} if path.startswith("/oembed?format=") else set[int]()  # the URL format of oEmbed
                 assert answer.status in {200, 303, 400, 404} | of_no_format, (path[:200], answer.status, content[:500])
                 if answer.status >= 400:
                     assert kind == ("application/problem+json" if path.startswith(PATH) else "text/html"), path[:200]

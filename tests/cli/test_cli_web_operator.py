@@ -1,4 +1,4 @@
-"""Pages for an operator: health, the access log, limits by address, proxies."""
+"""Pages of interest to an operator: health, the access log, limits by address, proxies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.cli.cli_rig import PATIENCE, Played, arena, serving
 from tests.cli.web_process_rig import ask, browsing
 
 PUBLIC = ("--public-url", "http://arena.example")
-"""Without this setting, pages behind a proxy write a line to the log."""
+"""Without this setting, pages behind a proxy write a warning to the log."""
 READER = {"x_forwarded_for": "192.0.2.7"}
 
 
@@ -120,7 +120,7 @@ def test_a_server_that_is_gone_is_no_health(empty: Path) -> None:
         assert answer.status == 503
         assert "no arena answers at" in json.loads(content)["detail"]
         until = time.monotonic() + PATIENCE
-        while ask(place, "/healthz")[0].status == 200:  # the result of a check is cached for a second
+        while ask(place, "/healthz")[0].status == 200:  # the pages cache the result of a check for one second
             assert time.monotonic() < until
         answer, content = ask(place, "/healthz")
         assert answer.status == 503

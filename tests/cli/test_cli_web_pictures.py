@@ -1,4 +1,4 @@
-"""The picture of a match for other sites: its content and size, and that it is drawn only once."""
+"""The preview image of a match for other sites: its content and size. It is drawn only once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.cli.web_data import directory_of, pages_of
 from tests.cli.web_process_rig import ask, browsing
 
 LARGEST = 100_000
-"""Maximum number of bytes that sites accept for a picture of a link."""
+"""Maximum number of bytes that other sites accept for a preview image."""
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ PATIENCE = 300.0
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Match 1 is complete; 2 is pruned, 3 damaged, 4 of a future format, 5 interrupted, 6 still running."""
+    """Match 1 is complete, 2 pruned, 3 damaged, 4 in a future format, 5 interrupted, and 6 still running."""
     path = directory_of(tmp_path_factory.mktemp("replays") / "data", 3, 2, 2, 2)
     with open_to_amend(path) as connection:
         own = [bots.known(connection, name).id for name in ("bot-0", "bot-1")]
@@ -153,7 +153,7 @@ def test_a_replay_that_differs_is_no_secret(tmp_path: Path) -> None:
 
 
 def keep(connection: Connection, number: int, content: bytes, digest: bytes | None = None) -> None:
-    """Store another content of a replay; None makes it a pruned one."""
+    """Replace the stored content of a replay. None marks it as pruned."""
     row = {"content": content, "segment": IN_ROW if content else None, "start": 0, "length": 0}
     row["sha256"] = digest or sha256(content).digest()
     connection.execute(update(schema.replays).where(schema.replays.c.match_id == number).values(row))
@@ -168,7 +168,8 @@ def test_the_analysis_is_worked_out_by_a_process_of_its_own_and_kept(
     review, course = GameReview(replay), course_of(data)
     own = next(step.made for step in course.steps if step.made and step.made.seat == 1 and not step.made.forced)
     costly = Costly(own.decision, 0, own.action, own.action + 1, 2.5, 0.5)
-    for seat in range(3):  # stored as by `arena why --game`, so that the analysis is not computed again
+    # stored in the format of `arena why --game`, so that the pages need not compute the analysis
+    for seat in range(3):
         game_review._store(review._key(f"seat {seat}"), [costly] if seat == 1 else [])
     pages = pages_of(data)
     before = pages.get("/matches/1/analysis")
@@ -201,7 +202,7 @@ def test_the_analysis_is_worked_out_by_a_process_of_its_own_and_kept(
 
 def test_no_more_analyses_wait_than_are_worked_on_in_some_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Reviews()
-    monkeypatch.setattr(kept, "_working", True)  # as if one analysis took very long
+    monkeypatch.setattr(kept, "_working", True)  # simulates an analysis that takes very long
     for number in range(reviews.MOST):
         for _ in range(2):
             kept.ask(number, b"", LOOPBACK)

@@ -1,4 +1,4 @@
-"""Scripts, styles and pictures have names made from their content, so browsers request each only once."""
+"""Names of scripts, styles and pictures contain a hash of the content, so browsers request each file only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Too many event streams: surplus ones are refused with a time to come back, and the pages still answer."""
+"""Too many event streams: the server refuses those beyond the limit with a retry time, and still serves pages."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.cli.web_process_rig import ask, browsing
 REQUEST: Final = b"GET /live/events/matches HTTP/1.1\r\nHost: arena\r\nAccept: text/event-stream\r\n\r\n"
 FILES: Final = 512
 AT_ONCE: Final = 200
-"""Number of streams that are requested before the first answer is read."""
+"""Number of streams that the test requests before it reads the first answer."""
 
 
 class Streams:
-    """Viewers, each with its own socket."""
+    """Viewers with a separate socket each."""
 
     def __init__(self, place: tuple[str, int], sockets: ExitStack) -> None:
         self.refused = 0
@@ -34,7 +34,7 @@ class Streams:
         self._sockets = sockets
 
     def ask(self, number: int) -> None:
-        """Open a number of further streams at once; the server ends those that it refuses."""
+        """Open the given number of further streams at once. The server closes those that it refuses."""
         asked = [socket.create_connection(self._place, PATIENCE) for _ in range(number)]
         for each in asked:
             each.sendall(REQUEST)
@@ -50,7 +50,7 @@ class Streams:
             assert head.startswith(b"HTTP/1.1 503"), head
             assert b"\r\nretry-after: 60\r\n" in head
             body = head.partition(b"\r\n\r\n")[2]
-            while piece := each.recv(4096):  # the server ends the connection
+            while piece := each.recv(4096):  # the server closes the connection
                 body += piece
             assert re.fullmatch(rb"streams of events: \d+ are open, the most at once; come back later\n", body), body
             each.close()

@@ -1,4 +1,4 @@
-"""The matches that the TV shows: their choice and order, and no faulty matches."""
+"""The matches that the TV page shows: their choice and order. It shows no faulty match."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.replay.recorded import STARTED
 
 
 def on_board(text: str) -> int:
-    """Return the match that a page of the TV plays."""
+    """Return the match that a TV page plays."""
     found = re.search(r'data-tv data-number="(\d+)"', text)
     assert found, text
     return int(found[1])
@@ -30,7 +30,7 @@ def queue(text: str) -> list[int]:
 
 
 def following(text: str) -> str:
-    """Return the address at which the script finds the next match."""
+    """Return the URL from which the page's script gets the next match."""
     found = re.search(r'data-next="([^"]+)"', text)
     assert found
     return found[1].replace("&amp;", "&")

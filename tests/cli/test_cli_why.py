@@ -1,4 +1,4 @@
-"""`arena why` on real matches and on recorded ones with many troubles."""
+"""`arena why` on real matches and on recorded matches with many faults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDE = {"COLUMNS": "200"}
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Return a replay file of a match of four with many troubles."""
+    """Return a replay file of a four-seat match with many faults."""
     path = tmp_path / "match.jsonl.gz"
     path.write_bytes(rated(chance=4))
     return path
@@ -48,7 +48,7 @@ def test_why_without_a_seat_has_a_line_and_a_sentence_a_seat(file: Path) -> None
 
 
 def found(file: Path, holds: Callable[[SeatTimeline], object]) -> SeatTimeline:
-    """Write the first match in which a seat is in the wanted state to the file; return the seat."""
+    """Find a match in which some seat is in the wanted state. Write the first to the file and return the seat."""
     for chance in range(1, 100):
         content = rated(chance=chance)
         for seat in timelines_of(content):

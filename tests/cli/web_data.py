@@ -1,4 +1,4 @@
-"""A data directory with whole matches, played at random in this process without a server, bots or waiting."""
+"""A data directory with whole matches, played at random in this process without server, bots or delays."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tests.replay.recorded import STARTED, lines_of, play
 
 DAY = 86_400_000_000
 NAMES = ("bot-0", "bot-1", "bot-2", "bot-3")
-"""Bots by seat: those of `tests.replay.recorded`."""
+"""Bots by seat, as in `tests.replay.recorded`."""
 
 
 def directory_of(
     path: Path, *tables: int, game: Game = SIXTH_SENSE, errs: bool = True, stays_away: bool = False
 ) -> Path:
-    """Make a data directory with a finished match for each number of seats, each a day after the one before."""
+    """Create a data directory with a finished match for each table size. The matches are one day apart."""
 
     async def opened() -> None:
         async with open_store(path, STARTED):
@@ -49,7 +49,7 @@ def directory_of(
         own = [bots.register(connection, name, f"owner-{name}", STARTED).bot.id for name in NAMES]
         for number, seats in enumerate(tables):
             finished(connection, own[:seats], game, number + 1, STARTED + number * DAY, errs, stays_away)
-    trio.run(opened)  # the key that signs the log's head
+    trio.run(opened)  # the key that signs the log's heads
     return path
 
 
@@ -63,7 +63,7 @@ def finished(
     stays_away: bool = False,
     ladder_id: str = "",
 ) -> int:
-    """Store a finished match; return its number."""
+    """Store a finished match. Return its number."""
     header, entries = play(len(own), game=game, chance=chance, errs=errs, stays_away=stays_away)
     number = matches.begin(connection, game.name, dict(header.options), own, at, ladder_id=ladder_id)
     header = replace(header, match_id=number, started=at, ladder=ladder_id)
@@ -90,8 +90,8 @@ def finished(
 
 
 def with_ladders(path: Path, game: Game = SIXTH_SENSE) -> Path:
-    """Make a data directory with a match on the default ladder of the game, two in the first season of a ladder "slow",
-    and one in the second, in which the places are others; each ladder is published.
+    """Create a data directory with published ladders. It has one match on the game's default ladder and three on a
+    ladder "slow". Two of these are in its first season, and one with other places is in its second.
     """
     directory_of(path, 4, game=game)
     with open_to_amend(path) as connection:

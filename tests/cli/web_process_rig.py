@@ -15,9 +15,9 @@ from tests.cli.cli_rig import ARENA, PATIENCE
 
 @contextmanager
 def browsing(*options: str, log: list[str] | None = None, files: int | None = None) -> Iterator[tuple[str, int]]:
-    """The pages at any free port; they end in order.
+    """Run the pages at any free port. At the end they must stop cleanly.
 
-    `log`: a list that gets the lines that they write. `files`: the number of files that the system lets them open.
+    `log` receives the lines that they log. `files` limits the number of files that they may open.
     """
     command = [*ARENA, "web", "--listen", "127.0.0.1:0", *options]
     if files is not None:

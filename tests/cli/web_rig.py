@@ -1,4 +1,4 @@
-"""Requests to the pages without a socket: the application in this process, over any data source."""
+"""Requests to the pages without a socket. The application runs in this process over any data source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def routes(listed: Sequence[BaseRoute], before: str = "") -> Iterator[tuple[str,
 
 
 class WebAnswer(NamedTuple):
-    """An answer of the pages."""
+    """A response of the pages."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,7 +47,7 @@ class WebPages:
     def get(
         self, path: str, method: str = "GET", server: tuple[str, int] = ("127.0.0.1", 80), **headers: str
     ) -> WebAnswer:
-        """Request a path with its query, from an address of this machine."""
+        """Request a path with its query from a local address."""
         return trio.run(self._asked, path, method, server, headers)
 
     async def _asked(self, path: str, method: str, server: tuple[str, int], headers: Mapping[str, str]) -> WebAnswer:

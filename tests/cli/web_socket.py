@@ -25,7 +25,7 @@ from tests.cli.cli_rig import PATIENCE
 
 
 class Refusal(Exception):  # noqa: N818 - an event
-    """Raised if the WebSocket was not opened."""
+    """Error for a WebSocket that the server refused to open."""
 
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
         super().__init__(status, problem)
@@ -34,7 +34,7 @@ class Refusal(Exception):  # noqa: N818 - an event
 
 
 class Over(NamedTuple):
-    """The end of a WebSocket: its status code and reason."""
+    """The end of a WebSocket: its close code and reason."""
 
     code: int
     reason: str
@@ -43,7 +43,8 @@ class Over(NamedTuple):
 class Socket:
     """An open WebSocket.
 
-    Raises: Refusal.
+    Raises:
+        Refusal: the server refused to open it.
     """
 
     def __init__(
@@ -82,14 +83,14 @@ class Socket:
         self._socket.close()
 
     def say(self, message: Any) -> None:
-        """Send a text as it is, bytes, or anything else as JSON."""
+        """Send a text unchanged, bytes as binary, and anything else as JSON."""
         if isinstance(message, bytes):
             self._send(BytesMessage(data=message))
         else:
             self._send(TextMessage(data=message if isinstance(message, str) else json.dumps(message)))
 
     def hear(self) -> Any:
-        """Return the next message, decoded if it is JSON, or an `Over` once the WebSocket is closed."""
+        """Return the next message, decoded if it is JSON. Return an `Over` after the WebSocket is closed."""
         while True:
             event = self._event()
             match event:
@@ -109,7 +110,7 @@ class Socket:
                     return Over(event.code, event.reason or "")
 
     def end(self) -> tuple[Any, Over]:
-        """Return the last message, and how the WebSocket was closed."""
+        """Return the last message and the close code and reason."""
         last: Any = None
         while not isinstance(heard := self.hear(), Over):
             last = heard

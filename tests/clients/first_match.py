@@ -2,10 +2,10 @@
 
     python -m tests.clients.first_match [--language go …] [--json]
 
-Each run begins with a copy of the checkout in an otherwise empty folder. The server is started as in the README.
-Packages, build and start of the bot are the commands of the SDK's README, unchanged, in an environment that contains
-nothing else of this project. The bot is that of docs/languages.md, or a starter. Only the server's port differs.
-Downloads that package managers have cached for this user are used; compiled files are not.
+Each run begins with a copy of the checkout in an otherwise empty folder. It starts the server as the README says. It
+installs packages, builds and starts the bot with the unchanged commands of the SDK's README. The environment contains
+nothing else of this project. The bot is the one in docs/languages.md or a starter. Only the server's port differs.
+Package managers may use downloads that this user has cached, but no compiled files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.documents import ADDRESS, CONSOLE, ROOT, blocks, first_bots
 
 LANGUAGES: Final = {"python": (), "typescript": ("npm",), "go": ("go",), "cpp": ("cmake", "grpc_cpp_plugin"),
                     "rust": ("cargo",), "java": ("mvn",)}  # fmt: skip
-"""The languages in the order of docs/languages.md, with the tools that each needs."""
+"""The languages in the order of docs/languages.md, each with the tools that it needs."""
 STARTERS: Final = {
     "bash": ("bash", "jq"),
     "awk": ("awk",),
@@ -41,36 +41,36 @@ STARTERS: Final = {
     "lua": ("lua",),
     "csharp": ("mcs", "mono"),
 }
-"""The starters in the order of clients/starters/README.md, with the tools that each needs."""
+"""The starters in the order of clients/starters/README.md, each with the tools that it needs."""
 TOOLS: Final[dict[str, tuple[str, ...]]] = {**LANGUAGES, **STARTERS}
 LONGEST: Final = 900.0
-"""Maximum number of seconds for a step; only a failure takes that long."""
+"""Maximum number of seconds for a step. Only a failing step takes that long."""
 
 
 class Guide(NamedTuple):
     """The steps of an SDK's README."""
 
     packages: str
-    """Commands that begin a project and add the SDK to it."""
+    """Commands that create a project and add the SDK."""
     files: dict[str, str]
-    """The files that the author then writes, by name."""
+    """The files that the author writes next, by name."""
     build: str
-    """Commands that build a program from it, if any."""
+    """Commands that build a program from the files, if any."""
     play: str
     """The command that starts the bot."""
 
 
 class Steps(NamedTuple):
-    """Durations in seconds of wall-clock time, except for the last."""
+    """Durations in seconds of wall-clock time, except the last, which is processor time."""
 
     server: float
-    """From the copied checkout until the server listens."""
+    """Time from the copy of the checkout until the server listens."""
     packages: float
     build: float
     match: float
-    """From the bot's start until its first rated match is listed."""
+    """Time from the bot's start until its first rated match is listed."""
     total: float
-    """From the empty folder to the first rated match."""
+    """Time from the empty folder to the first rated match."""
     processor: float
     """Seconds of processor time for all steps; it depends less on other work of the machine than the time by the clock.
     """
@@ -80,7 +80,7 @@ class Steps(NamedTuple):
 
 
 def guide(language: str) -> Guide:
-    """Return the steps of an SDK's README with the bot of docs/languages.md, or those of the starters' README."""
+    """Return the steps of an SDK's README with the bot of docs/languages.md, or the steps of the starters' README."""
     if language in STARTERS:
         packages, *starters = blocks((ROOT / "clients" / "starters" / "README.md").read_text(encoding="utf-8"), "sh")
         *build, start = starters[list(STARTERS).index(language)].splitlines()
@@ -97,7 +97,7 @@ def guide(language: str) -> Guide:
 
 
 def newcomer(home: Path) -> dict[str, str]:
-    """Return the environment of an author with tools and cached packages, but without anything of this project."""
+    """Return the environment of an author: tools and cached packages, but nothing of this project."""
     of_ours = re.compile(r"PYTHON|UV_|ARENA_|COV|PYTEST|VIRTUAL_ENV|MAKE|MFLAGS|CI$")
     own, there = {name: value for name, value in os.environ.items() if not of_ours.match(name)}, Path.home()
     places = [place for place in own["PATH"].split(os.pathsep) if not Path(place).is_relative_to(Path(sys.prefix))]
@@ -116,7 +116,7 @@ def newcomer(home: Path) -> dict[str, str]:
 
 
 def copy_checkout(to: Path) -> None:
-    """Copy the files of the repository in their present state."""
+    """Copy the files of the repository with uncommitted changes."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     for name in listed.stdout.decode().split("\0")[:-1]:
@@ -126,7 +126,7 @@ def copy_checkout(to: Path) -> None:
 
 
 def first_match(language: str, folder: Path) -> Steps:
-    """Do all steps in an empty folder."""
+    """Execute all steps in an empty folder."""
     said, home = guide(language), folder.with_name(f"{folder.name}-home")
     home.mkdir()
     environment, before = newcomer(home), os.times()
@@ -143,7 +143,7 @@ def first_match(language: str, folder: Path) -> Steps:
 
 
 def first_match_of_new(language: str, folder: Path, address: str) -> None:
-    """Follow the instructions that `arena new` prints for a bot in a language, on a server with any address."""
+    """Follow the instructions that `arena new` prints for a bot in a language, with a server at any address."""
     home = folder.with_name(f"{folder.name}-home")
     home.mkdir()
     environment = newcomer(home)
@@ -157,7 +157,7 @@ def first_match_of_new(language: str, folder: Path, address: str) -> None:
 
 
 def _done(commands: str, where: Path, environment: dict[str, str]) -> tuple[Path, float]:
-    """Run commands of a document in a shell; return the folder in which they end, and the seconds."""
+    """Run a document's commands in a shell. Return the folder in which they end, and the seconds that they took."""
     began = time.monotonic()
     ran = subprocess.run(
         ["sh", "-exc", f'{commands}\npwd > "$HOME/where"'],
@@ -176,7 +176,7 @@ def _done(commands: str, where: Path, environment: dict[str, str]) -> tuple[Path
 
 @contextmanager
 def _served(checkout: Path, environment: dict[str, str]) -> Iterator[tuple[str, float]]:
-    """Start the README's server on any free port; yield its address and the seconds until it listened."""
+    """Start the README's server on any free port. Yield its address and the seconds until it listened."""
     activate, serve = (next(line for line in CONSOLE if line.startswith(begin)) for begin in (". ", "arena serve "))
     began = time.monotonic()
     _done("make setup", checkout, environment)
@@ -198,7 +198,7 @@ def _served(checkout: Path, environment: dict[str, str]) -> Iterator[tuple[str, 
 
 
 def _played(command: str, where: Path, environment: dict[str, str], address: str) -> float:
-    """Start the bot, and stop it once its first rated match is listed; return the seconds until then."""
+    """Start the bot, and stop it when its first rated match is listed. Return the seconds until then."""
     log = Path(environment["HOME"]) / "bot.log"
     began = time.monotonic()
     with (
@@ -218,16 +218,16 @@ def _played(command: str, where: Path, environment: dict[str, str], address: str
 
 
 def _rated(address: str) -> bool:
-    """Return whether the bot has a finished rated match."""
+    """Return True if the bot has a finished rated match."""
     ran = arena("matches", "--bot", "my-bot", "--server", address, "--json")
-    if "there is no bot 'my-bot'" in ran.output:  # it has not registered yet
+    if "there is no bot 'my-bot'" in ran.output:  # the bot has not registered yet
         return False
     assert ran.exit_code == 0, ran.output
     return any((row["kind"], row["state"]) == ("rated", "finished") for row in json.loads(ran.stdout)["matches"])
 
 
 def _interrupt(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
-    """End a process as by Ctrl-C."""
+    """End a process as Ctrl-C does."""
     process.send_signal(signal.SIGINT)
     try:
         process.wait(PATIENCE)
@@ -239,7 +239,7 @@ def _interrupt(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None
 @click.option("--language", "languages", type=click.Choice([*TOOLS]), multiple=True, help="Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(languages: tuple[str, ...], as_json: bool) -> None:
-    """Go from an empty folder to the first rated match, in each language whose tools are here."""
+    """Go from an empty folder to the first rated match in each language whose tools are installed."""
     found = dict[str, Steps]()
     for language in languages or TOOLS:
         if missing := [tool for tool in TOOLS[language] if shutil.which(tool) is None]:

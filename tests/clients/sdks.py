@@ -1,4 +1,4 @@
-"""The SDKs as their users use them: the build, an author's project, and bots and samples as commands."""
+"""The SDKs as their users use them: the build, an author's project, and bots and samples as command lines."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.interop.interop_rig import BUF, built
 ADDRESS: Final = "localhost:50051"
 """The server's address in the READMEs' bots."""
 Command: TypeAlias = Sequence[str]
-"""A command line; `{home}` in it is replaced by the folder in which it runs."""
+"""A command line. `{home}` stands for the folder in which it runs."""
 End: TypeAlias = tuple[Sequence[str], int, str]
-"""Words of a command line, the exit status, and a pattern of the last line on standard error."""
+"""Words of a command line, its exit status, and a pattern for the last line on standard error."""
 
 
 def started(command: Command, folder: Path, *words: str, **env: str) -> subprocess.Popen[str]:
-    """Start a program whose home is the folder in which it runs."""
+    """Start a program with the folder in which it runs as its home folder."""
     line = [word.replace("{home}", str(folder)) for word in (*command, *words)]
     home = {**os.environ, "HOME": str(folder), **env}
     return subprocess.Popen(line, cwd=folder, env=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -36,37 +36,37 @@ class Sdk:
 
     name: ClassVar[str]
     tools: ClassVar[Sequence[str]]
-    """The programs that it needs."""
+    """The programs that the SDK needs."""
     fence: ClassVar[str]
-    """The language that the code block of the README's bot names."""
+    """The language tag of the code block with the README's bot."""
     lines: ClassVar[int]
-    """Maximum number of lines of the README's bot."""
+    """Maximum number of lines for the README's bot."""
     samples: ClassVar[Sequence[str]]
-    """The names of the two samples, the random one first."""
+    """The names of the two samples. The random bot comes first."""
     mine: ClassVar[str]
-    """The source of a bot that decides as `DECIDES` says, plays `MATCHES` matches without receipts, and prints its
+    """The source of a bot that decides according to `DECIDES`, plays `MATCHES` matches without receipts, and prints its
     actions.
     """
     bot: ClassVar[str] = "mine"
-    """The name of that bot."""
+    """The name of the bot in `source`."""
     legal: ClassVar[str] = r"decision.legal is \[0, 1, 2\]"
     """A pattern for the legal actions in a message."""
     error: ClassVar[str]
     """A pattern for the line about an error of the bot's own code."""
     kinds: ClassVar[Sequence[str]] = ("", "", "", "")
-    """The names that the bot prints before the messages of a bad answer, an error, a bad argument and a refused
-    token.
+    """The names that the bot prints before the messages of four errors: a bad answer, an exception, a bad argument and
+    a refused token.
     """
     printed_after_failure: ClassVar[str] = "after the run\n"
     """The last line that the bot prints if its run failed."""
     where_to_unpark: ClassVar[str] = r" \(arena-bot comes with the Python SDK"
-    """A pattern for the words after the command that un-parks a bot."""
+    """A pattern for the words after the command that resumes a parked bot."""
     without_tls: ClassVar[str]
-    """The words to omit if the server has no TLS."""
+    """The options to leave out if the server has no TLS."""
     untrusted: ClassVar[str] = "is not trusted "
-    """The words after those that name a certificate."""
+    """The words that follow the certificate options."""
     authorities: ClassVar[bool] = True
-    """True if it accepts an authority's certificate in place of the server's."""
+    """True if the SDK accepts an authority's certificate in place of the server's."""
     wrong: ClassVar[Sequence[End]]
     """Command lines that end the random sample with an error, besides those of `ALIKE`."""
 
@@ -89,19 +89,19 @@ class Sdk:
         return str(found)
 
     def readme_bot(self) -> Command:
-        """Return the README's bot, changed to play on the server that `ARENA_SERVER` names."""
+        """Return the README's bot, changed to use the server in `ARENA_SERVER`."""
         return self.compiled(self.shown(self.fence), "readme")
 
     def sample(self, number: int) -> Command:
-        """Return the random sample, or the one with rules."""
+        """Return the random sample or the sample with rules."""
         return (str(self.build / self.samples[number]),)
 
     @abstractmethod
     def compiled(self, program: str, name: str) -> Command:
-        """Compile an author's bot in a project that is set up as the README says."""
+        """Compile an author's bot in a project set up by the README's commands."""
 
     def generated(self, to: Path) -> tuple[Path, Path]:
-        """Generate the protocol's code; return its folder, and the folder of the code in the repository."""
+        """Generate the protocol's code. Return its folder and the folder of the repository's copy."""
         raise NotImplementedError
 
 
@@ -255,7 +255,7 @@ class Cpp(Sdk):
         (("--colour", "red"), 2, "random_bot: there is no option '--colour'; see --help.*"),
         (("--matches",), 2, "random_bot: --matches takes a value; see --help.*"),
         (("--tls-roots", "nowhere.pem", "--token", "t"), 2, "random: the file nowhere.pem cannot be used: .*"),
-        # no name has two dots in a row, so that nothing asks for names
+        # no name contains two dots in a row, so the generator finds nothing to complete
         (
             ("--server", "no..host:1", "--token", "t"),
             4,
@@ -367,7 +367,7 @@ fn main() -> std::process::ExitCode {
 """
 
     def compiled(self, program: str, name: str) -> Command:
-        """Compile it with the versions of packages that are installed already."""
+        """Compile the bot with the package versions that are already installed."""
         folder = self.folder / name
         folder.mkdir()
         command = self.readme_command(r"^cargo new .*$")
@@ -376,7 +376,7 @@ fn main() -> std::process::ExitCode {
         built("sh", "-c", command, where=folder, CARGO_NET_OFFLINE="true")
         shutil.copy(self.source / "Cargo.lock", folder / "my-bot")
         with (folder / "my-bot" / "Cargo.toml").open("a") as manifest:
-            manifest.write("\n[profile.dev]\ndebug = false\n")  # the same as those already compiled
+            manifest.write("\n[profile.dev]\ndebug = false\n")  # the versions that are already compiled
         (folder / "my-bot" / "src" / "main.rs").write_text(program)
         built("cargo", "build", "--offline", where=folder / "my-bot", CARGO_TARGET_DIR=str(self.build))
         shutil.copy(self.build / "debug" / "my-bot", folder / "bot")
@@ -445,7 +445,7 @@ class Mine extends Bot {
         return ("java", "-Duser.home={home}", "-cp", f"{self.build}/arena-client.jar:{self.build}/jars/*")
 
     def compiled(self, program: str, name: str) -> Command:
-        """Do nothing, because Java runs the source file directly."""
+        """Do nothing: Java runs the source file directly."""
         (self.folder / name).mkdir()
         (self.folder / name / "Bot.java").write_text(program)
         return (*self._java, str(self.folder / name / "Bot.java"))
@@ -460,7 +460,7 @@ class Mine extends Bot {
 
 
 class Python(Sdk):
-    """For the tests of signals and threads; clients/python has tests of all else."""
+    """The Python SDK, for the tests of signals and threads. clients/python tests everything else."""
 
     name = "python"
     tools = ()
@@ -500,7 +500,7 @@ print("after the run")
         self.mine_command = cache(lambda: self.compiled(self.mine, "mine"))
 
     def compiled(self, program: str, name: str) -> Command:
-        """Python runs the program as it stands."""
+        """Do nothing: Python runs the source file directly."""
         return (sys.executable, "-c", program)
 
 

@@ -1,4 +1,6 @@
-"""The verifier in JavaScript, which shares no code with the server: it agrees with the vectors and finds forgeries."""
+"""The JavaScript verifier, which shares no code with the server. It agrees with the test vectors and detects
+forgeries.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def node(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def verified(tmp_path: Path, content: bytes) -> str:
-    """Return the verifier's last output about a file; if it fails, without the name of the file."""
+    """Return the verifier's last output line about a file. An error line is returned without the file's name."""
     file = tmp_path / "match.jsonl.gz"
     file.write_bytes(content)
     ran = node(VERIFIER, file)
@@ -152,7 +154,7 @@ def test_javascript_refuses_a_header_that_proves_nothing(
 
 
 def exchange_plays(line: dict[str, Any]) -> None:
-    """Exchange a card of each of two seats."""
+    """Swap one card of each of two seats."""
     plays = line["plays"]
     plays[0], plays[1] = plays[1], plays[0]
 
@@ -175,7 +177,7 @@ def exchange_predictions(line: dict[str, Any]) -> None:
 def test_javascript_names_the_round_that_was_not_dealt_so(
     game: Game, forge: Callable[[dict[str, Any]], None], words: str, tmp_path: Path
 ) -> None:
-    """The forger has computed the chain again."""
+    """The forger has recomputed the chain."""
     objects: list[Any] = objects_of(rated(3, game=game))
     number = [at for at, line in enumerate(objects) if line.get("out") == "round"][2]
     forge(objects[number])
@@ -214,7 +216,7 @@ def test_javascript_finds_a_result_that_does_not_follow(game: Game, where: str, 
     objects: list[Any] = objects_of(rated(3, game=game))
     number = next(at for at, line in enumerate(objects) if line.get("out") == where or where in line)
     if field not in objects[number]:
-        return  # an effect names no bots
+        return  # an effect contains no bot names
     objects[number][field][0] = "x" if field == "bots" else 99
     assert verified(tmp_path, forged(objects)).startswith(f"line {number + 1}: the {field} are ")
 
@@ -284,7 +286,7 @@ def test_javascript_verifier_needs_nothing_but_node() -> None:
 
 @pytest.mark.process
 def test_it_is_a_package_with_a_command(tmp_path: Path) -> None:
-    """It is packed and unpacked as by npm, and run by its name and by its exports."""
+    """The test packs and unpacks the verifier as npm does, and runs it by name and through its exports."""
     packed = subprocess.run(
         ["npm", "pack", "--silent", "--pack-destination", tmp_path, VERIFIER.parent],
         capture_output=True,
@@ -297,7 +299,7 @@ def test_it_is_a_package_with_a_command(tmp_path: Path) -> None:
     subprocess.run(["tar", "xzf", tmp_path / packed, "-C", package, "--strip-components=1"], check=True)
     described = json.loads((package / "package.json").read_text())
     command = package / described["bin"]["arena-verify"]
-    command.chmod(0o755)  # the way npm does it
+    command.chmod(0o755)  # as npm does
     replay = tmp_path / "match.jsonl.gz"
     replay.write_bytes(rated())
     ran = subprocess.run([command, replay], capture_output=True, text=True, timeout=PATIENCE, check=False)

@@ -1,4 +1,4 @@
-"""Programs that speak JSON lines: the document's programs play here and on a ladder, and mistakes are named."""
+"""Programs that speak JSON lines. The document's programs play locally and on a ladder, and errors name the mistake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONCE = "import json, sys\nfor line in sys.stdin:\n    for each in json.loads(lin
 
 
 def bot(folder: Path, language: str) -> str:
-    """Write the document's program of a language; return its command line."""
+    """Write a language's program from the document. Return its command line."""
     if language == "js" and shutil.which("node") is None:
         pytest.skip("node is not installed")
     found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)

@@ -1,4 +1,4 @@
-"""One table of Nullern with a bot in every language: all are killed in the middle of a match, and no bot is blamed."""
+"""One table of Nullern with a bot in every language. The test kills all bots during a match, and none may be blamed."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ PROGRAMS: Final = {
     "rust": (str(BUILD / "client-rust" / "rules"),),
     "java": ("java", "-cp", f"{JAVA / 'arena-client.jar'}:{JAVA / 'jars' / '*'}", "arena.samples.Rules"),
 }
-"""Every seat except the page's: its name, its program, and the command line that all samples share."""
+"""Every seat except that of the page: its name, its program, and the command line that all samples share."""
 PAGE: Final = "page"
 UNHURRIED: Final = (
     *("--soft-limit", "60", "--bank", "600", "--grace", "600", "--newcomer-grace", "600", "--restart-hold", "600"),
     *("--incidents", "20", "--ready-limit", "600", "--registrations-per-address", "60"),
 )
-"""Limits that no busy machine reaches, so that any blame here is wrong."""
+"""Limits that no busy machine reaches, so any blame in this test is wrong."""
 SOME_LINES: Final = 40
-"""Number of journal lines after which a match is in its middle; a whole one has some hundreds."""
+"""Number of journal rows after which a match counts as half-way. A whole match has some hundreds."""
 
 pytestmark = [
     pytest.mark.process,
@@ -61,14 +61,14 @@ pytestmark = [
 
 
 class Seat(Protocol):
-    """A bot that can be killed and restarted."""
+    """A bot that the test can kill and restart."""
 
     def start(self) -> None: ...
     def kill(self) -> None: ...
 
 
 class Program:
-    """A bot that is a process."""
+    """A bot in its own process."""
 
     def __init__(self, name: str, folder: Path, address: str) -> None:
         self.log = folder / f"{name}.log"
@@ -86,7 +86,7 @@ class Program:
 
 
 class InPage:
-    """A bot in a browser's page, which stores its token there."""
+    """A bot in a web page, which stores its token in the browser."""
 
     def __init__(self, browser: Browser, site: str) -> None:
         self._context = browser.new_context()
@@ -106,7 +106,7 @@ class InPage:
 
 
 class Table:
-    """A server that stops and starts, and its seven bots."""
+    """A server that the test can stop and start, and its seven bots."""
 
     def __init__(self, folder: Path, browser: Browser) -> None:
         self.data = folder / "data"
@@ -129,7 +129,7 @@ class Table:
             return tried.connect_ex(("127.0.0.1", self._web)) != 0
 
     def in_the_middle(self) -> int | None:
-        """Return a match that is in its middle now."""
+        """Return a match that is half-way at present."""
         with open_readonly(self.data) as connection:
             stored = matches.list_matches(connection, limit=100_000)
         playing = {match.match_id for match in stored if match.state is MatchState.PLAYING}
@@ -137,7 +137,7 @@ class Table:
         return next((match for match in playing if len(lines.get(match, ())) >= SOME_LINES), None)
 
     def strike(self, name: str) -> None:
-        """Kill a bot in the middle of a match, which then waits for it."""
+        """Kill a bot during a match. The match then waits for the bot."""
         while True:
             until(self.in_the_middle, "a match to be in its middle")
             self.seats[name].kill()
@@ -160,7 +160,7 @@ def browser() -> Iterator[Browser]:
 
 
 def judged(replay: Replay) -> Counter[str]:
-    """Return the bots that were gone and came back; fail if any bot was blamed for anything."""
+    """Return the bots that left and came back. Fail if any bot was blamed."""
     header, gone = replay.header, Counter[str]()
     match = Match(
         header.game, len(header.bots), header.options, SeededDecks(match_key(header.seed, header.nonces)), header.policy
@@ -197,12 +197,12 @@ def test_seven_seats_in_all_languages_live_through_every_death(tmp_path: Path, b
             table.come_back(last)
             until(table.in_the_middle, "a match to be in its middle")
             running.kill()
-        table.seats[last].kill()  # the bot in the page reconnects only if a user presses the button
+        table.seats[last].kill()  # the bot in the page reconnects only if the user presses the button
         with table.served() as running:
             table.come_back(last)
-            running.signal(signal.SIGTERM)  # running matches are played to their end
+            running.signal(signal.SIGTERM)  # let running matches end
             assert running.ended() == 0, running
-    found = audit(table.data)  # each replay is verified
+    found = audit(table.data)  # verify each replay
     assert found.playing == found.interrupted == []
     seen = sum((judged(replay) for replay in found.replays.values()), Counter[str]())
     assert seen["restored"] >= 2

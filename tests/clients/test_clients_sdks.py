@@ -1,4 +1,4 @@
-"""The SDKs as their users use them: the README's bot on a real server, samples, threads, and the ends of programs."""
+"""The SDKs as their users use them: the README's bot on a real server, samples, threads, and program exits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.process
 
 
 def of_each(*names: str, long: Sequence[str] = LONG) -> pytest.MarkDecorator:
-    """Run a test with each SDK, or with some, if its tools are installed."""
+    """Run a test with each SDK, or with some, whose tools are installed."""
     return pytest.mark.parametrize(
         "name",
         [
@@ -53,7 +53,7 @@ def of_each(*names: str, long: Sequence[str] = LONG) -> pytest.MarkDecorator:
 
 @pytest.fixture(scope="module")
 def sdks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sdk]:
-    """Each requested SDK, built once its own tests and all conversations have passed."""
+    """Each requested SDK, built once, after its own tests and all conversations have passed."""
 
     class Built(dict[str, Sdk]):
         def __missing__(self, name: str) -> Sdk:
@@ -70,7 +70,7 @@ def sdk(sdks: dict[str, Sdk], name: str) -> Sdk:
 
 @pytest.fixture
 def mine(sdk: Sdk, tmp_path: Path) -> Mine:
-    """Start an author's bot that plays a number of matches in the way that the arguments describe."""
+    """Start an author's bot that plays a number of matches as the arguments describe."""
 
     def start(peer: Peer, decides: str, matches: int = 0, **env: str) -> subprocess.Popen[str]:
         told = {"ARENA_SERVER": peer.address, "DECIDES": decides, "MATCHES": str(matches)}
@@ -80,7 +80,7 @@ def mine(sdk: Sdk, tmp_path: Path) -> Mine:
 
 
 def played(command: Command, folder: Path, words: Sequence[str], server: str, **others: Any) -> str:
-    """Return the log of a program that has played with others and was then stopped as by Ctrl-C, or ended."""
+    """Return the log of a program that has played with others. It ended by itself or was stopped as by Ctrl-C."""
     matches = others.pop("matches")
     with started(command, folder, *words, ARENA_SERVER=server) as player:
         try:
@@ -106,7 +106,7 @@ def lines_of(receipts: Path) -> list[dict[str, Any]]:
 
 
 def logs_in(receipts: Path) -> list[int]:
-    """Return the sizes of the server's log in the file, one for each welcome."""
+    """Return the sizes of the server's log that the file records, one per Welcome message."""
     return [line["head"]["size"] for line in lines_of(receipts) if "arena_receipts" in line]
 
 
@@ -138,7 +138,7 @@ def test_the_packed_file_has_what_is_imported_and_nothing_of_the_tests(sdk: Sdk)
 
 @of_each("typescript")
 def test_a_bundle_needs_worker_js_beside_it_and_says_so(sdk: Sdk, tmp_path: Path) -> None:
-    """The modules are copied into one folder, as by a bundler, first without that file."""
+    """Copy the modules into one folder, as a bundler does, at first without that file."""
     assert "A bundle needs a second file, worker.js" in (sdk.source / "README.md").read_text(encoding="utf-8")
     out = tmp_path / "out"
     shutil.copytree(sdk.source / "dist" / "src", out, ignore=shutil.ignore_patterns("worker.js"))
@@ -162,7 +162,7 @@ def test_a_bundle_needs_worker_js_beside_it_and_says_so(sdk: Sdk, tmp_path: Path
 
 @of_each("rust")
 def test_a_bot_that_lists_all_of_what_may_grow_does_not_compile(sdk: Sdk) -> None:
-    """Each public field of a struct without `..`, and each variant of an enum without `_`, in an author's project."""
+    """An author's project names each public field of a struct without `..` and each variant of an enum without `_`."""
     program, expected = ["use arena_client::*;", "fn main() {}"], {}
     for file in ("decision", "errors", "sixth_sense", "nullern"):
         source = (sdk.source / "src" / f"{file}.rs").read_text(encoding="utf-8")
@@ -205,7 +205,7 @@ def test_a_bot_can_be_a_module_and_the_sources_lie_beside_the_jar(sdk: Sdk, tmp_
 def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_them_out(
     sdk: Sdk, tmp_path: Path
 ) -> None:
-    """The bot is compiled unchanged in its own project. Stopped as by Ctrl-C, it returns to a log that has grown."""
+    """The bot compiles unchanged in its own project. After a stop as by Ctrl-C it returns to a log that has grown."""
     bot = sdk.shown(sdk.fence)
     assert len([line for line in bot.splitlines() if line.strip()]) <= sdk.lines
     assert bot in first_bots(), "both pages show the same"
@@ -230,7 +230,7 @@ def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_
 @pytest.mark.long
 @of_each("typescript", "cpp", "rust", "java")
 def test_the_log_of_each_welcome_is_recorded_and_none_with_other_keys(sdk: Sdk, tmp_path: Path) -> None:
-    """A bot returns to its server after matches of others, and to a server with another key."""
+    """A bot returns to its server after other bots' matches, and then to a server with another key."""
 
     def plays(server: str, token: str) -> str:
         words = ["--matches", "1", "--capacity", "1", "--name", "it", "--token-file", token]
@@ -258,7 +258,7 @@ def test_the_log_of_each_welcome_is_recorded_and_none_with_other_keys(sdk: Sdk, 
 
 @of_each(*SDKS, Python.name)
 def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
-    """The bot computes until a file exists. The script creates it once everything has been answered."""
+    """The bot computes until a file exists. The script creates the file after the last answer."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -286,7 +286,7 @@ def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(sdk: Sdk, 
 
 @of_each(*SDKS, Python.name)
 def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
-    """The bot computes while its stream breaks and the next one asks again."""
+    """The bot computes while its stream breaks, and the next stream repeats the question."""
 
     def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -295,7 +295,7 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_p
         yield asks((2, 2))
         yield play_pb2.PlayResponse(heartbeat=1)
         talk.next()
-        wait_for(tmp_path / "begun")  # heartbeats are answered before the bot begins to compute
+        wait_for(tmp_path / "begun")  # heartbeats have been answered before the bot begins to compute
         talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
 
     def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
@@ -321,7 +321,7 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_p
 def test_a_bot_that_computes_is_asked_for_no_decision_that_was_made_meanwhile(
     sdk: Sdk, tmp_path: Path, mine: Mine
 ) -> None:
-    """While the bot computes, it is suspended in one match and another match ends; then it sends its late answer."""
+    """While the bot computes, it is suspended in one match and another match ends. Then it sends its late answer."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -335,7 +335,7 @@ def test_a_bot_that_computes_is_asked_for_no_decision_that_was_made_meanwhile(
         yield reports(2)
         yield asks((1, 4), heartbeat=1)
         assert talk.next() == play_pb2.PlayRequest(heartbeat=1)
-        time.sleep(0.02)  # the SDK for TypeScript receives messages after decisions of 10 ms or more
+        time.sleep(0.02)  # the TypeScript SDK receives messages only after decisions of at least 10 ms
         (tmp_path / "done").touch()
         for wanted in (
             play_pb2.PlayRequest(answers=[play_pb2.Answer(match_id=1, decision_id=1)]),
@@ -502,13 +502,15 @@ def test_help_names_every_option_and_has_an_example(sdk: Sdk, tmp_path: Path) ->
 
 @of_each(long=("cpp", "java"))
 def test_tls_and_what_is_in_its_way(sdk: Sdk, tmp_path: Path) -> None:
-    """Errors that a retry cannot fix are reported at the first try. With the authority's certificate the bot plays."""
+    """The SDK reports errors that a retry cannot fix at the first attempt. With the authority's certificate the bot
+    plays.
+    """
 
     def sample(address: str, *words: str) -> tuple[int, str]:
         always = ("--quiet", "--matches", "1", "--token-file", "t", "--server", address)
         with started(sdk.sample(0), tmp_path, *always, *words) as bot:
             errors = bot.communicate(timeout=PATIENCE)[1]
-        return bot.returncode, (errors.splitlines() or [""])[-1]  # gRPC warns of names that are addresses
+        return bot.returncode, (errors.splitlines() or [""])[-1]  # gRPC warns if a certificate's name is an address
 
     if sdk.authorities:
         key, cert = certificate(tmp_path)

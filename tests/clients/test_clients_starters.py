@@ -1,4 +1,4 @@
-"""Starters: each plays both games, is short, and marks the place for an author's own idea."""
+"""Starters: each plays both games, is short, and marks the place for the author's own idea."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ def test_a_starter_plays_both_games_with_legal_actions_only(
     command = shlex.join(words[words.index("--") + 1 :])
     for game in ("sixth_sense", "nullern"):
         match = ("match", f"pipe:{command}", "house:random", "--game", game, "--seats", "3", "--sets", "2")
-        assert "against house:random" in " ".join(shown(*match).split())  # fails after an illegal action
+        assert "against house:random" in " ".join(shown(*match).split())  # it fails after an illegal action

@@ -1,9 +1,9 @@
-"""Rewrites the asserts of the promises, which are plain functions outside the test modules, so that they explain
-failures.
+"""Rewrite the asserts in the promises so that failures explain themselves. They are plain functions outside the test
+modules.
 """
 
 import pytest
 
-collect_ignore = ["betting"]  # the pieces of a game for a copy of the repository: see tree.py
+collect_ignore = ["betting"]  # tree.py copies these game files into a copy of the repository
 
 pytest.register_assert_rewrite("tests.conformance.promises", "tests.conformance.secrecy")

@@ -1,4 +1,4 @@
-"""High Card, a small game for the tests only: the made-up third game on which the conformance suite is tried.
+"""High Card, a small game for the tests only. It is the made-up third game that tests the conformance suite itself.
 
 Each seat has three cards. All seats predict at once, in secret, how many tricks they will take. Then they play in turn,
 and the highest card takes the trick; of equal cards, the first. A trick scores one point, and a correct prediction
@@ -56,7 +56,9 @@ class HighCardView(NamedTuple):
     low: bool
     hand: bytes
     predictions: bytes
-    """By seat: the prediction plus one; 0 without one. Until all have predicted, only the seat's own is shown."""
+    """By seat, the prediction plus one, or 0 without a prediction. Until all have predicted, a view shows only its own
+    seat's.
+    """
     plays: bytes
     takers: bytes
     scores: tuple[int, ...]
@@ -225,7 +227,9 @@ class HighCard:
         return HighCardState(seats, rounds, bool(settled["low"]), decks)
 
     def sample(self, view: SeatView, rng: Chance) -> HighCardState:
-        """Return a game with the unseen cards dealt anew. While predictions are secret, no other seat has made one."""
+        """Return a game with the unseen cards dealt anew. During the predictions no other seat has made one in this
+        game.
+        """
         deck, choices = self.truth(view, rng)
         assert isinstance(view, HighCardView), "or there is no truth"
         state = HighCardState(view.seats, view.rounds, view.low, Redealt(view.round, deck, rng))

@@ -1,4 +1,4 @@
-"""Games with one fault each: a game's sources with one text replaced, loaded beside the original."""
+"""Games with one fault each: a game's sources with one replaced text, loaded beside the original."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from engine.game import Game
 
 
 class Mutant(NamedTuple):
-    """A fault and its place."""
+    """A fault, and its place in the source."""
 
     rule: str
-    """The rule as the mutant applies it."""
+    """The faulty rule in words."""
     game: str
     module: str
     old: str
-    """Text that occurs exactly once in the source."""
+    """A text that occurs exactly once in the source."""
     new: str
 
 
 class _Sources(MetaPathFinder, Loader):
-    """An importer that loads one game from its sources."""
+    """An importer that loads one game from its source files."""
 
     def __init__(self, mutant: Mutant) -> None:
         self._mutant = mutant
@@ -58,7 +58,7 @@ def source_of(game: str, module: str) -> Path:
 
 
 def mutated(mutant: Mutant) -> Game:
-    """Return the mutant's game; all other imports find the original modules."""
+    """Return the mutant's game. All other imports find the original modules."""
     assert source_of(mutant.game, mutant.module).is_file(), f"engine/{mutant.game} has no module {mutant.module}"
     package = f"engine.{mutant.game}"
     real = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}

@@ -1,7 +1,7 @@
-"""The pieces of a game, each with its file and a probe that finds faults.
+"""The pieces that a game needs, each with its file and a probe that finds faults.
 
-The probes look in a `House`: the real one, or a test's own with a made-up game. They only check that a piece exists and
-is complete; the other tests of this folder check that it is correct.
+The probes look in a `House`: the real code base or a test's own with a made-up game. They only check that a piece
+exists and is complete. The other tests of this folder check that it is correct.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _RULING: Final = re.compile(r"^\*\*([A-Z]+\d+)\b", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The places in which a game's pieces may be."""
+    """The places where the pieces of a game can be."""
 
     root: Path
     games: Mapping[str, Game]
     own_fields: frozenset[str]
-    """The games that have their own fields in `Decision` and `RoundReport`. Later games get none."""
+    """The games with their own fields in `Decision` and `RoundReport`. Later games get no such fields."""
     views: Mapping[type, Any]
-    """Codecs of views, by their type."""
+    """Codecs of views by type of view."""
     rounds: Mapping[type, Any]
     renderers: Mapping[str, Any]
     bots: Mapping[str, Any]
@@ -43,12 +43,12 @@ class House:
     """Versions and choices of the house bots, by game and name."""
 
     def text(self, file: str) -> str | None:
-        """Return the text of a file; None if there is none."""
+        """Return the text of a file, or None if it does not exist."""
         path = self.root / file
         return path.read_text(encoding="utf-8") if path.is_file() else None
 
     def names(self) -> list[str]:
-        """The games that are registered, and those with a folder of rules in the engine."""
+        """The registered games, and the games with a folder of rules in the engine."""
         folders = {path.parent.name for path in (self.root / "engine").glob("*/game.py")}
         return sorted({*self.games, *folders})
 
@@ -66,16 +66,16 @@ HOUSE: Final = House(
 
 
 class Piece(NamedTuple):
-    """A piece of a game."""
+    """A piece that a game needs."""
 
     name: str
     file: str
     """Path of the file, with {game} for the game's name."""
     probe: Callable[[House, str, str], str | None]
-    """(house, game, file) → the fault; None if the piece is complete."""
+    """Function of house, game and file that returns the fault, or None if the piece is complete."""
 
     def missing(self, house: House, game: str) -> str | None:
-        """Return a sentence with the piece, its file and its fault; None if the piece is complete."""
+        """Return a sentence with the piece, its file and its fault, or None if the piece is complete."""
         file = self.file.format(game=game)
         wrong = self.probe(house, game, file)
         return None if wrong is None else f"{game} lacks {self.name}: {file} {wrong}"
@@ -223,13 +223,13 @@ PIECES: Final = (
 
 
 def missing(house: House, game: str) -> list[str]:
-    """Return what a game lacks, one sentence for each piece."""
+    """Return the pieces that a game lacks, one sentence for each."""
     found = [piece.missing(house, game) for piece in PIECES]
     return [sentence for sentence in found if sentence is not None]
 
 
 def need(game: Game, *names: str) -> None:
-    """Fail with the sentence of a missing piece without which a test cannot run."""
+    """Fail with a sentence about a missing piece that a test needs to run."""
     for piece in PIECES:
         sentence = piece.missing(HOUSE, game.name) if piece.name in names else None
         if sentence:

@@ -1,7 +1,6 @@
-"""The promises of every game's engine, as plain functions that raise AssertionError if a game breaks them.
+"""The promises of every game's engine: plain functions that raise AssertionError if a game breaks a promise.
 
-The tests apply them to every game of the registry. They also apply them to a made-up game, to prove that faults are
-found.
+The tests apply them to every registered game. They also apply them to a made-up game, to prove that they detect faults.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from engine.observation import Field
 from tests.conformance.table import Table, tables
 
 MOST_CHOICES: Final = 50_000
-"""A game with more choices than this counts as endless."""
+"""Number of choices above which a game counts as endless."""
 
 
 class Listening:
-    """Decks that record the requests for cards."""
+    """Decks that record each request for a card."""
 
     def __init__(self) -> None:
         self._decks = SeededDecks(bytes(32))
@@ -46,7 +45,7 @@ class Listening:
         return self._decks.roll(round, number, faces)
 
 
-# --- of the game ---
+# --- promises of the game ---
 
 
 def it_says_what_it_is(game: Game) -> None:
@@ -97,7 +96,7 @@ def every_option_is_described_has_a_default_and_is_played(game: Game) -> None:
         assert len({table.options[spec.name] for table in played}) == 2, f"{spec.name} is always refused"
 
 
-# --- of a game in progress ---
+# --- promises of a game in progress ---
 
 
 def a_game_ends_and_is_sound_all_the_way(table: Table) -> None:
@@ -134,7 +133,7 @@ def _is_sound(table: Table, state: State[Any, Any]) -> None:
 
 
 def every_legal_action_can_be_made(table: Table) -> None:
-    """Every legal action leads to a valid state: tried for all actions of a tenth of the positions."""
+    """Every legal action leads to a valid state. All actions are tried in a tenth of the positions."""
     rng = Random(str(table))
     for state in table.walk(16, rng):
         if state.player == OVER or rng.random() > 0.1:
@@ -161,9 +160,7 @@ def the_server_alone_can_play_it_to_its_end(table: Table) -> None:
 
 
 def the_list_of_its_actions_is_the_game(table: Table) -> None:
-    """Determinism and replay: the actions give the same facts in a new state, whether or not facts are read on the
-    way.
-    """
+    """Determinism: the same actions lead to the same facts in a new state, whether or not facts are read in between."""
     rng = Random(str(table))
     state = table.new(2)
     history, course = [], [table.facts(state)]
@@ -211,11 +208,11 @@ COPIES: Final[dict[str, Callable[[State[Any, Any]], State[Any, Any]]]] = {
     "deepcopy": deepcopy,
     **{f"pickle {number}": partial(_pickled, number) for number in range(2, pickle.HIGHEST_PROTOCOL + 1)},
 }
-"""Ways to copy a state that need no knowledge of the game."""
+"""Ways to copy a state without knowledge of the game."""
 
 
 def a_copy_plays_on_as_the_game_does(table: Table) -> None:
-    """However it was copied, and also for copies of sampled games. Changes of one do not affect the other."""
+    """Changes of a copy do not affect the original, for every way of copying and for copies of sampled games."""
     rng = Random(str(table))
     for state in table.walk(5, rng):
         if state.player != OVER and rng.random() > 0.01:
@@ -233,7 +230,7 @@ def a_copy_plays_on_as_the_game_does(table: Table) -> None:
 
 
 def _play_on(table: Table, state: State[Any, Any]) -> None:
-    """Play some rounds; equal positions lead to equal play. Sometimes a seat reads its vector."""
+    """Play some rounds: equal positions lead to equal play. Sometimes a seat reads its vector meanwhile."""
     chance = Random(1)
     for _ in range(200):
         if state.player == OVER:
@@ -269,7 +266,7 @@ def it_takes_numpys_numbers_and_gives_none(table: Table) -> None:
 
 
 def choices_made_at_once_may_come_in_any_order(table: Table) -> None:
-    """No other seat sees a choice before all have chosen."""
+    """No other seat sees a simultaneous choice before all have chosen."""
     rng = Random(str(table))
     for state in table.walk(4, rng):
         waiting = state.waiting()
@@ -323,8 +320,8 @@ def a_vector_is_what_its_fields_say(table: Table) -> None:
 
 
 def _both_arrays_say_it(state: State[Any, Any], seat: int, fields: Sequence[Field], vector: list[float]) -> None:
-    """Check that an array of float32 has the same numbers, and one of bytes the same within a step, if a byte
-    reaches so far.
+    """Check that a float32 array has the same numbers, and a byte array the same within one step, up to the largest
+    byte.
     """
     floats, steps = array("f", [7] * len(vector)), bytearray([7] * len(vector))
     state.vector_into(seat, floats)

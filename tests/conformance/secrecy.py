@@ -1,8 +1,7 @@
-"""Checks of a game's secrets, as plain functions over its tables: facts that a seat cannot know change nothing that it
-sees.
+"""Checks of a game's secrets: facts that a seat cannot know do not change anything that it sees.
 
-The compared worlds come from the game's own `sample`. The games' tests in tests/engine redeal the hidden cards without
-it, so that one mistake cannot hide another.
+They are plain functions over a game's tables. The compared worlds come from the game's own `sample`. The games' tests
+in tests/engine redeal the hidden cards without `sample`, so that one mistake cannot hide another.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from tests.conformance.table import Table
 
 PLAIN: Final = (int, bool, str, bytes, type(None))
 MOST_WORLDS: Final = 40
-"""Number of worlds compared for one table and seed, spread over the game."""
+"""Number of worlds compared per table and seed, spread over the game."""
 
 
 class NoView(NamedTuple):
-    """A view that no game has."""
+    """A view type that no game has."""
 
     seat: int
 
 
 def worlds(table: Table, seed: int) -> Iterator[tuple[State[Any, Any], State[Any, Any], int]]:
-    """Yield positions of a random game, each with another truth that a seat's view allows, and that seat."""
+    """Yield positions of a random game, each with a seat and another true state that the seat's view allows."""
     rng = Random(f"{table} {seed}")
     positions = [state.clone() for state in table.walk(seed, rng) if state.player != OVER]
     for state in rng.sample(positions, min(MOST_WORLDS, len(positions))):
@@ -40,7 +39,7 @@ def worlds(table: Table, seed: int) -> Iterator[tuple[State[Any, Any], State[Any
 
 
 def two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart(table: Table) -> None:
-    """View, vector, legal actions and the server's choice are equal; a sampled view can be sampled from again."""
+    """View, vector, legal actions and the default choice are equal. A sampled view can be sampled again."""
     differ = 0
     for state, other, seat in worlds(table, 5):
         assert other.view(seat) == state.view(seat)
@@ -74,7 +73,7 @@ def a_sampled_world_is_a_game_like_any_other(table: Table) -> None:
 
 
 def many_sampled_worlds_are_games_like_any_other(table: Table) -> None:
-    """Each is played to its end, so that later rounds are dealt, too."""
+    """Play each world to its end, so that later rounds are dealt, too."""
     rng = Random(str(table))
     positions = [state.clone() for state in table.walk(12, rng) if state.player != OVER]
     differ = 0
@@ -110,7 +109,9 @@ def many_sampled_worlds_are_games_like_any_other(table: Table) -> None:
 
 
 def a_sampled_truth_is_dealt_and_played_to_the_view(table: Table) -> None:
-    """In the first round, with which a new game begins. With the same randomness `sample` plays the same."""
+    """Compare only the first round, with which a new game begins. With the same randomness `sample` plays the same
+    game.
+    """
     rng = Random(str(table))
     positions = [state.clone() for state in table.walk(11, rng) if state.round == 0 and state.player != OVER]
     for state in rng.sample(positions, min(12, len(positions))):
@@ -140,7 +141,7 @@ def a_view_of_no_game_in_progress_is_refused(table: Table) -> None:
             world = table.game.sample(view, Random(1))
         except ViewError:
             continue
-        # a seat may believe at the end that another's last choice is still due
+        # at the end a seat may believe that another seat's last choice is still due
         assert world.player != OVER
         assert world.view(seat) == view
 
@@ -157,7 +158,7 @@ def nothing_secret_is_reachable_from_a_view_or_report(table: Table) -> None:
 
 
 def _unplain(hint: Any, seen: set[Any]) -> set[Any]:
-    """Return the types reachable from a type hint that are not plain values."""
+    """Return the types within a type hint that are not plain values."""
     if hint in PLAIN or hint in seen or hint is Ellipsis:
         return set()
     seen.add(hint)

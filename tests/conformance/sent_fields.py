@@ -1,4 +1,4 @@
-"""The fields of views and reports as the protocol has them, and as a bot without the game's code reads them."""
+"""The fields of views and reports as the protocol defines them, and as a bot without the game's code reads them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from arena.api.game_codecs import encode_catalog
 from engine.game import Game
 
 RENAMED = {"hand_size": "cards_each"}
-"""Fields of the engine that have another name in the protocol."""
+"""Engine fields with another name in the protocol."""
 ABSENT_FOR_0 = {"rounds", "target"}
-"""Optional numbers for which the engine uses 0."""
+"""Optional numbers that the engine represents as 0."""
 
 
 def sent_fields(value: Any, message: Descriptor) -> dict[str, Any]:
-    """Return the fields of a view or report with the values that its message has; None for an absent one."""
+    """Return the fields of a view or report with the values from its message. Absent fields are None."""
     fields = message.fields_by_name
     return {name: _sent(fields.get(name), each) for name, each in _named(value, fields).items()}
 
@@ -30,7 +30,7 @@ def _named(value: Any, fields: Any) -> dict[str, Any]:
 def _sent(field: FieldDescriptor | None, value: Any) -> Any:
     if field is None:
         return value
-    if field.message_type is not None:  # a map by seat, which the engine stores as a list of numbers plus one
+    if field.message_type is not None:  # a map by seat; the engine stores it as a list of numbers plus one
         return {seat: number - 1 for seat, number in enumerate(value) if number}
     if field.has_presence and field.name in ABSENT_FOR_0:
         return value or None
@@ -40,12 +40,12 @@ def _sent(field: FieldDescriptor | None, value: Any) -> Any:
 
 
 def view_of(decision: play_pb2.Decision, game: Game) -> Any:
-    """Return the view of a decision; read it by the catalogue if the protocol has no field for the game."""
+    """Return the view of a decision. Read it by the catalogue if the protocol has no field for the game."""
     return getattr(decision, game.name) if decision.WhichOneof("view") else _read(decision.other, game)
 
 
 def record_of(report: play_pb2.RoundReport, game: Game) -> Any:
-    """Return the record of a round, like `view_of`."""
+    """Return the record of a round in the same way as `view_of`."""
     return getattr(report, game.name) if report.WhichOneof("record") else _read(report.other, game)
 
 

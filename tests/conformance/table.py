@@ -1,4 +1,4 @@
-"""The tables of a game: every number of seats with every set of options, derived from the game alone."""
+"""The tables of a game: every number of seats with every set of options, derived from the game's code alone."""
 
 from __future__ import annotations
 
@@ -29,25 +29,27 @@ class Table:
         return "-".join([self.game.name, str(self.seats), *changed, *chance])
 
     def new(self, seed: int = 0) -> State[Any, Any]:
-        """Return a new game; the same seed gives the same deals."""
+        """Return a new game. The same seed gives the same deals."""
         return self.game.new(self.seats, SeededDecks(b"%16d%16d" % (self.chance, seed)), **self.options)
 
     def choose(self, state: State[Any, Any], seat: int, rng: Random) -> int:
-        """Return a legal action. All kinds are equally likely, because rare kinds concern rules and secrets most."""
+        """Return a random legal action. Each kind is equally likely, because rules and secrets mostly depend on rare
+        kinds.
+        """
         by_kind: dict[str, list[int]] = {}
         for action in state.legal(seat):
             by_kind.setdefault(self.game.actions[action].kind, []).append(action)
         return rng.choice(by_kind[rng.choice(sorted(by_kind))])
 
     def step(self, state: State[Any, Any], rng: Random) -> tuple[int, int]:
-        """Make a choice for one of the seats that owe one; return the action and the seat."""
+        """Make a choice for one of the seats that owe a choice. Return the action and the seat."""
         seat = rng.choice(state.waiting())
         action = self.choose(state, seat, rng)
         state.apply(action, seat)
         return action, seat
 
     def walk(self, seed: int, rng: Random) -> Iterator[State[Any, Any]]:
-        """Yield one state, before every choice of a whole game and after the last."""
+        """Yield a state before every choice of a whole game and after the last choice."""
         state = self.new(seed)
         yield state
         while state.player != OVER:
@@ -69,8 +71,8 @@ class Table:
 
 
 def tables(game: Game) -> list[Table]:
-    """Return every table of a game: both values of every yes/no option, and the default and another value of the
-    others.
+    """Return every table of a game: both values of each yes/no option; for other options, the default and one other
+    value.
     """
     found = []
     for seats, values in product(game.seats, product(*map(_values, game.options))):
@@ -78,7 +80,7 @@ def tables(game: Game) -> list[Table]:
         try:
             table.new()
         except OptionError:
-            continue  # a combination that the game does not have
+            continue  # a combination that the game does not offer
         found.append(table)
     return found
 

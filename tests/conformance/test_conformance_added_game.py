@@ -1,6 +1,6 @@
-"""A game with all its pieces passes every test: Leduc poker, without tricks, hands or a third seat, is added.
+"""A game with all its pieces passes every test. The game is Leduc poker, which has no tricks, hands or third seat.
 
-It is added to a copy of the repository, whose tests and programs are then run as its author would run them.
+The test adds it to a copy of the repository and runs the copy's tests and programs as the game's author would.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WHOLE = (
     "tests/tools/test_tools_compile.py",
     "tests/test_library.py",
 )
-"""Tests that name no game, or all games; the long test runs every other test, too."""
+"""Tests that name no game or all games. The long test runs every other test, too."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_neither_the_protocol_nor_an_sdk_changes(tree: Path) -> None:
-    """Generated code does not change either. In clients/javascript, which is not an SDK, one file is new."""
+    """Generated code does not change either. One file is new in clients/javascript, which is not an SDK."""
     files = [path for folder in ("proto/arena", "clients") for path in (tree / folder).rglob("*") if path.is_file()]
     there = {path.relative_to(tree): path.read_bytes() for path in files if "__pycache__" not in path.parts}
     new = [path for path, content in there.items() if not same_as_here(path, content)]
@@ -51,7 +51,7 @@ def same_as_here(path: Path, content: bytes) -> bool:
 
 
 def test_every_test_of_the_game_passes(tree: Path) -> None:
-    """Every test with the new game among its parameters, except the one in Go."""
+    """Run every test that has the new game among its parameters, except the Go test."""
     ran = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", f"{NAME} and not {IN_GO}", *OTHERS)
     assert ran.returncode == 0, ran.stdout[-8000:]
 
@@ -96,7 +96,7 @@ def test_a_server_and_bots_play_it_rate_it_and_show_it(tree: Path) -> None:
 
 @pytest.mark.long
 def test_nothing_else_fails_for_it(tree: Path) -> None:
-    """The whole suite, except this file and the benchmarks, which measure time."""
+    """Run the whole suite, except this file and the benchmarks, which measure time."""
     ran = run(
         tree,
         "-m",

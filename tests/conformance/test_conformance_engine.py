@@ -1,4 +1,4 @@
-"""Every game of the registry keeps every promise of an engine, at every table."""
+"""Every registered game keeps every promise of an engine at every table."""
 
 from __future__ import annotations
 

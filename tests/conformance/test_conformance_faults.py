@@ -1,4 +1,6 @@
-"""The promises are effective: engines that break one each, and the promise that must find it."""
+"""The promises detect faults: each of these engines breaks one promise, and the test names the promise that must
+fail.
+"""
 
 from __future__ import annotations
 

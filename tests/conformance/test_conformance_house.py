@@ -1,4 +1,4 @@
-"""House bots of every game choose legally at every table, and always choose the same in the same position."""
+"""House bots of every game choose legally at every table, and choose the same whenever the position is the same."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ TABLES = [table for game in GAMES.values() for table in tables(game)]
 
 
 class Played(NamedTuple):
-    """A match that was played at a table."""
+    """A match that was played at a given table."""
 
     table: Table
     file: bytes
@@ -32,7 +32,7 @@ class Played(NamedTuple):
 
 
 def recorded(table: Table) -> bytes:
-    """Return the replay file of a match whose bots make mistakes, are late and leave for a moment."""
+    """Return the replay file of a match in which bots make mistakes, are late and leave for a moment."""
     return encode(*play(table.seats, game=table.game, **table.options))  # type: ignore[arg-type] # no option has its names
 
 
@@ -59,7 +59,7 @@ def test_a_match_is_recorded_read_and_verified(played: Played) -> None:
 
 @pytest.mark.thorough
 def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None:
-    """The first answer with several legal actions is changed; the report of its round shows every choice."""
+    """Change the first answer that has alternatives. The report of its round shows every choice."""
     made, other = next(
         (step.made, action)
         for before, step in pairwise(played.course.steps)
@@ -75,7 +75,7 @@ def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None
 
 
 def drawn(what: RenderableType) -> str:
-    """Draw at the promised width, without colour."""
+    """Draw the replay at the promised width, without colour."""
     console = Console(file=StringIO(), width=80, color_system=None, legacy_windows=False)
     console.print(what)
     text = console.file.getvalue()  # type: ignore[attr-defined] # it is the StringIO above

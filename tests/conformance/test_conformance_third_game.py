@@ -1,4 +1,4 @@
-"""The probes are effective: a made-up third game passes, and a missing piece is reported by name and file."""
+"""The probes detect faults: a made-up third game passes, and each missing piece is reported by name and file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def codec(message: str) -> Any:
 
 @pytest.fixture
 def house(tmp_path: Path) -> House:
-    """A house that has the game with all its pieces."""
+    """A code base that contains the game with all its pieces."""
     for file, text in FILES.items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)
@@ -123,8 +123,7 @@ def test_a_piece_left_out_is_named_with_its_file(house: House, piece: Any) -> No
     assert any(
         sentence.startswith(f"high_card lacks {piece.name}: {piece.file.format(game=NAME)} ") for sentence in sentences
     )
-    # without the English rules the other languages have nothing to be compared with; all other pieces are reported
-    # alone
+    # without English rules, the translations lack their reference; every other piece is reported alone
     assert len(sentences) == 1 or piece.name == "its rules in English"
 
 

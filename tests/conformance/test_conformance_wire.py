@@ -1,4 +1,4 @@
-"""Messages to a bot, for every game: they agree with the engine field by field, and hide other seats' secrets."""
+"""Messages to a bot for every game. They agree with the engine field by field, and hide other seats' secrets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sent(state: State[Any, Any], seat: int, *, asked: bool) -> bytes:
 
 
 def same(message: Any, value: Any, besides: frozenset[str] = frozenset()) -> None:
-    """Check that the message has exactly the fields of the view or report, with their values."""
+    """Check that the message has exactly the fields and values of the view or report."""
     values = sent_fields(value, message.DESCRIPTOR)
     names = values.keys() - besides
     assert {field.name for field in message.DESCRIPTOR.fields} == names

@@ -1,4 +1,4 @@
-"""Slightly wrong rules, one at a time: each must change the fingerprint or differ from the oracle."""
+"""Slightly wrong rules, one at a time. Each must change the fingerprint or differ from the reference implementation."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ BESIDE = pytest.mark.parametrize(
 
 
 def unmutated(mutant: Mutant) -> Game:
-    """Return the same game, loaded in the same way without a replacement."""
+    """Return the same game, loaded in the same way but without a replaced text."""
     return mutated(mutant._replace(new=mutant.old))
 
 
@@ -291,9 +291,10 @@ def test_a_wrong_rule_shows_in_the_fingerprint(case: str, mutant: Mutant) -> Non
 
 
 def play_beside_the_oracle(game: Game, games: int) -> None:
-    """Play random games of it beside the oracle.
+    """Play random games of the mutant beside the reference implementation.
 
-    Raises AssertionError if they differ.
+    Raises:
+        AssertionError: they differ.
     """
     for seed in range(games):
         random = Random(seed)

@@ -1,4 +1,6 @@
-"""Lines of play of small deals: the counts of the engine, of the naive games and in the files are equal."""
+"""Lines of play of small deals. The counts of the engine, of the reference implementations and in the files are
+equal.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ def test_the_naive_game_counts_what_is_written_down(name: str, case: Case) -> No
     assert count_plainly(RULES[name], case) == case.counted
 
 
-# How a count is made.
+# --- the way of counting ---
 
 
 def test_counting_leaves_the_state_alone_and_ends_with_the_round() -> None:
@@ -97,7 +99,7 @@ def test_a_game_that_is_over_is_its_own_end() -> None:
     assert fingerprint(state) == Fingerprint((), {End(tuple(state.scores), over=True): 1})
 
 
-# Counts that a formula gives.
+# --- counts that a formula gives ---
 
 
 def plays(seats: int, hand: int) -> list[int]:
@@ -111,19 +113,21 @@ def deal(hands: Sequence[Sequence[str]], turned: str, **more: Any) -> Case:
 
 
 def both(name: str, case: Case) -> Fingerprint:
-    """Return the counts of two engines that must agree."""
+    """Return the counts of two implementations, which must agree."""
     counted = count(RULES[name].game, case)
     assert count_plainly(RULES[name], case) == counted
     return counted
 
 
 VALUES = [1, 2, 3, 5, 7, 10]
-"""Values of cards of 6th Sense without an effect."""
+"""Values of 6th Sense cards that have no effect."""
 
 
 @pytest.mark.parametrize(("seats", "hand"), [(2, 2), (3, 2), (4, 2), (5, 2), (6, 2), (2, 3), (3, 3)])
 def test_6th_sense_without_anything_to_follow_is_factorials(seats: int, hand: int) -> None:
-    """hand^seats predictions, then (hand−1)! orders of play for each seat: a seat with one colour may play any card."""
+    """hand^seats predictions, then (hand−1)! orders of play for each seat: a seat with cards of one colour may play any
+    of them.
+    """
     hands = [
         [f"{SIXTH_SENSE.colours[seat % 5]} {value}" for value in VALUES[seat // 5 * 3 :][:hand]]
         for seat in range(seats)
@@ -142,7 +146,7 @@ def test_6th_sense_within_one_colour_is_factorials_too() -> None:
 
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 def test_6th_sense_with_a_card_of_the_led_colour_each_is_decided_by_the_lead(seats: int) -> None:
-    """The leader has two cards to choose from; the others hold one of that colour each and must play it."""
+    """The leader has a choice of two cards. Each other seat has one card of the led colour and must play it."""
     hands = [[f"red {value}", f"yellow {value}", f"green {value}"] for value in VALUES[:seats]]
     counted = both("sixth_sense", deal(hands, "blue 14", opening=[f"predict {hand[2]}" for hand in hands]))
     assert set(counted.lines) == {2}
@@ -150,8 +154,8 @@ def test_6th_sense_with_a_card_of_the_led_colour_each_is_decided_by_the_lead(sea
 
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 def test_6th_sense_plays_a_6_9_in_two_ways_and_a_0_as_itself_or_on_any_card(seats: int) -> None:
-    """Seat 1 leads with its 6/9, like all others. Seat 0 comes last, with a 0 and `seats` − 1 cards on which to lay
-    it.
+    """Seat 1 leads with its 6/9, as do all others. Seat 0 plays last, with a 0 and `seats` − 1 cards that the 0 can
+    block.
     """
     hands = [["red 0", "red 1"], *([f"{colour} 6/9", f"{colour} 5"] for colour in SIXTH_SENSE.colours[: seats - 1])]
     counted = both("sixth_sense", deal(hands, "green 1", opening=[f"predict {hand[1]}" for hand in hands]))
@@ -159,7 +163,7 @@ def test_6th_sense_plays_a_6_9_in_two_ways_and_a_0_as_itself_or_on_any_card(seat
 
 
 def test_6th_sense_with_the_trump_turned_late_has_the_same_lines() -> None:
-    """The trump is secret until then, but no choice depends on it."""
+    """The trump is secret until then, but no choice depends on the trump."""
     cases = {case.name: case for case in FILES["sixth_sense"][1]}
     at_once, late = cases["four seats, any prediction"], cases["four seats, the trump turned late"]
     assert (at_once.hands, at_once.turned, late.options) == (late.hands, late.turned, {"late_trump": True})
@@ -179,8 +183,8 @@ def test_nullern_without_a_trump_is_factorials(seats: int, hand: int) -> None:
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5])
 def test_nullern_with_a_trump_each_leaves_a_choice_only_where_none_was_led(seats: int) -> None:
-    """Two cards, one of them trump. If a trump is led, it draws all others; otherwise each seat has two choices. The
-    rest is forced.
+    """Two cards each, one of them trump. If a trump is led, all others must play theirs. Otherwise each seat has two
+    choices. The rest is forced.
     """
     hands = [[f"blue {seat + 1}", f"red {seat + 1}"] for seat in range(seats)]
     counted = both("nullern", deal(hands, "blue 20", round=1))

@@ -1,4 +1,4 @@
-"""A copy of the repository to which a game is added: the game's files, and its entries in the lists of games."""
+"""A copy of the repository with an additional game: the game's files, and its entries in the lists of games."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 PIECES: Final = Path(__file__).parent / "betting"
-"""The folder of the game's files, laid out like the repository."""
+"""The folder of the game's files, with the structure of the repository."""
 NAME: Final = "leduc"
 _KIND: Final = "Leduc"
 _LEFT_OUT: Final = shutil.ignore_patterns(
@@ -55,13 +55,13 @@ _LINES: Final = {
         (r"^(FROZEN = \{\n)", rf'\1    ("{NAME}", "house-random"): ("d61a566b", "4b55b94d"),\n'),
     ],
 }
-"""The game's lines in existing files: a place, and the text added there."""
+"""The game's lines in existing files, each as a place and the text to add there."""
 
 
 def add_game(tree: Path) -> None:
-    """Copy the repository to a folder, add the betting game to it, and generate the code of the protocol."""
+    """Copy the repository to a folder, add the betting game, and generate the code of the protocol."""
     shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
-    (tree / PIECES.relative_to(ROOT)).mkdir()  # documents name it
+    (tree / PIECES.relative_to(ROOT)).mkdir()  # documents refer to it
     shutil.copytree(PIECES, tree, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     for file, lines in _LINES.items():
         text = (tree / file).read_text()

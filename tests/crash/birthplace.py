@@ -1,8 +1,7 @@
-"""The process from which the servers of a trial come. It has imported everything, and forks a server for each line
-it reads.
+"""The process that forks the servers of a trial. It has imported everything and forks a server for each input line.
 
-So a server starts within a fraction of a second. A line is JSON: the step at which to die or "", the time, options and
-log. The output lines are, in turn, the server's pid, the server's own output, and how it ended.
+A server therefore starts within a fraction of a second. An input line is JSON: the step at which the server dies or "",
+the number of times, options and log. The output lines are the server's pid, the server's own output, and how it ended.
 """
 
 from __future__ import annotations

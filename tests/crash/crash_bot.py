@@ -1,6 +1,7 @@
-"""A seeded bot as a separate process: its choices depend only on its seed and the view.
+"""A seeded bot in its own process. Its choices depend only on its seed and the view.
 
-It records every question before it answers, and every result, each with one write, so that the judge can read them.
+It records every question before it answers, and every result. Each record is a single write, so that the judge can read
+it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class CrashBot(Bot):
         self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int | None]:
-        time.sleep(self._thinks)  # so that a match outlasts several servers
+        time.sleep(self._thinks)  # a match lasts longer than several servers
         return super().decide_many(decisions)
 
     def decide(self, decision: Decision) -> int:
@@ -62,8 +63,7 @@ class CrashBot(Bot):
 
 
 def main(address: str, name: str, seed: str, capacity: str, thinks: str, directory: str) -> None:
-    # servers die every second or two here; pauses of up to half a minute, as bots make them, would leave no match to
-    # kill
+    # servers die every second or two here; a bot's usual pauses of up to half a minute would leave no match to kill
     connection.LONGEST_WAIT = 0.3
     bot = CrashBot(name, seed, int(capacity), float(thinks), Path(directory, f"{name}.notes"))
     run(bot, address, token_file=Path(directory, f"{name}.token"))

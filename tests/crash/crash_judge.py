@@ -1,7 +1,7 @@
-"""The judge of a trial: every match must be the same as without disturbance, as seen by its bots.
+"""The judge of a trial. From its bots' point of view, every match must be the same as without a disturbance.
 
-The judge plays each match again with the same seed and nonces. The bots must have got the same questions, have chosen
-the same actions and have reached the same end, although their server died again and again.
+The judge plays each match again with the same seed and nonces. The bots must have received the same questions, made the
+same choices and seen the same end, although their server died repeatedly.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from engine.deal import SeededDecks, match_key
 from tests.crash.crash_bot import choice, fingerprint
 
 FAIR = (Ask, Show, Over, Hold, Release, Back)
-"""Effects that are allowed in a match in which only the server misbehaves: no seat is forced, late or replaced."""
+"""Effects that a match may have if only the server misbehaves. No seat is forced, late or replaced."""
 
 
 def journal_of(data: Path) -> dict[int, list[str]]:
-    """Return by match the complete lines in the journal."""
+    """Return the journal's complete rows by match."""
     found: dict[int, list[str]] = {}
     for path in sorted((data / "journal").glob("*.log")):
         with path.open("rb") as file:
@@ -62,15 +62,15 @@ class Move(NamedTuple):
 
 @dataclass
 class Course:
-    """The course of a recorded match."""
+    """The course of a match, as recorded."""
 
     moves: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """By decision, the bot that made it and its choice."""
+    """By decision, the bot that made it and the bot's choice."""
     over: Over | None = None
     restored: int = 0
-    """Number of the server's deaths that it survived."""
+    """Number of server deaths that the match survived."""
     least_bank: int = 1 << 62
-    """Smallest bank of any seat, in microseconds."""
+    """Smallest remaining time bank of any seat, in microseconds."""
 
 
 @dataclass
@@ -88,24 +88,24 @@ def _match(header: Header) -> Match:
 
 
 def question(ask: Ask) -> tuple[bytes, str]:
-    """Return the bytes of a question's view as a bot sees them, and its digest."""
+    """Return a question's view in bytes as the bot receives it, and the digest of these bytes."""
     (decision,) = play_pb2.PlayResponse.FromString(encode(Outgoing(questions=[Question(0, ask)]))).decisions
     view = getattr(decision, decision.WhichOneof("view") or "").SerializeToString(deterministic=True)
     return view, fingerprint(view, list(ask.legal))
 
 
 class Witness:
-    """Follows one match through the journals of its servers."""
+    """A follower of one match through the journals of its servers."""
 
     def __init__(self, header: str) -> None:
         self.asked: dict[int, Ask] = {}
-        """By decision, the question, for all questions that follow from the inputs."""
+        """By decision, every question that follows from the recorded inputs."""
         self._lines = [header]
         self._match = _match(read_unfinished(self._lines, "journal")[0])
-        self._read(Begun(Instant(0)))  # the match begins here if its first server did not get that far
+        self._read(Begun(Instant(0)))  # the match begins here if its first server died before the beginning
 
     def follow(self, lines: Sequence[str]) -> None:
-        """Read a journal's lines of the match, which include all lines of earlier journals."""
+        """Read a journal's rows of the match. They include all rows of earlier journals."""
         known = len(self._lines)
         assert lines[:known] == self._lines, f"the journal has lost something of {lines[0][:100]}"
         for event in read_unfinished([lines[0], *lines[known:]], "journal")[1]:
@@ -136,7 +136,7 @@ def course_of(header: Header, inputs: Sequence[Input]) -> Course:
 
 
 def undisturbed(header: Header, seeds: Mapping[str, str]) -> Calm:
-    """Play the same match to its end without a server."""
+    """Play the same match to its end, without a server."""
     match, calm = _match(header), Calm()
     house = {bot.name: bot for bot in named_bots(header.game.name)}
     chance = match_key(header.seed, header.nonces)

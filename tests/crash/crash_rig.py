@@ -1,4 +1,4 @@
-"""A server that dies again and again on the same data and port, and bots that survive it."""
+"""A server that dies repeatedly on the same data and port, and bots that survive its deaths."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ PATIENCE = 300.0
 """Seconds after which a trial fails."""
 TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nullern:3", "nullern:5")
 SLOWNESS = 1_000_000
-"""Microseconds that a busy machine may cost a bot beyond its soft limits. The deaths of servers take much longer."""
+"""Microseconds beyond its soft limits that a bot may lose on a busy machine. A server's death costs much more."""
 QUIET = {"HELD", "RELEASED", "BACK", "DRAINING", "WITHDRAWN"}
 """Notices that a bot may get if only the server misbehaves."""
 
 
 def until(done: Callable[[], object], what: str) -> None:
-    """Wait until a condition holds that can only be checked repeatedly."""
+    """Poll until a condition holds, for conditions without an event."""
     end = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < end, f"waited in vain for: {what}"
@@ -44,9 +44,7 @@ def until(done: Callable[[], object], what: str) -> None:
 
 
 def seed() -> str:
-    """Seed of all randomness of a trial except the server's own: CRASH_SEED or a new one. It is shown if a test
-    fails.
-    """
+    """Seed of all randomness in a trial except the server's own: CRASH_SEED or a new seed. A failing test prints it."""
     chosen = os.environ.get("CRASH_SEED") or os.urandom(4).hex()
     print(f"CRASH_SEED={chosen}")
     return chosen
@@ -64,12 +62,12 @@ class Asked(NamedTuple):
 
 @dataclass
 class Notes:
-    """The records of one bot."""
+    """The records that one bot writes."""
 
     path: Path
     asked: list[Asked] = field(default_factory=list)
     told: dict[int, tuple[int, list[int], list[int]]] = field(default_factory=dict)
-    """By match, its seat, the scores and the places."""
+    """By match, the bot's seat, the scores and the places."""
     noticed: Counter[str] = field(default_factory=Counter)
     _read: int = 0
 
@@ -111,7 +109,7 @@ class Birthplace:
         self._process.stdin.write(f"{line}\n")
 
     def hear(self) -> str:
-        """Return the next line; fail after a time limit."""
+        """Return the next line. Fail after a time limit."""
         assert self._process.stdout is not None
         hangs = threading.Timer(PATIENCE, self._process.kill)
         hangs.start()
@@ -126,7 +124,7 @@ class Birthplace:
 
 
 class Trial:
-    """A data directory and its bots, from the first server to the last."""
+    """A data directory and its bots, over the lives of several servers."""
 
     def __init__(
         self, directory: Path, data: Path, chosen: str, bots: int, capacity: int, thinks: float, search: bool
@@ -142,7 +140,7 @@ class Trial:
         self.server: int | None = None
         """The pid of the running server."""
         self._status = 0
-        """Exit status of the last server."""
+        """Exit status of the server that ran last."""
         self._birthplace = Birthplace()
         self._directory = directory
         self._capacity = capacity
@@ -162,13 +160,13 @@ class Trial:
     # --- processes ---
 
     def start(self, step: str = "", time: int = 1, *, drain: float = 0.0) -> None:
-        """Start a server without waiting until it listens. It dies when it reaches a step for a given time."""
+        """Start a server without waiting until it listens. It dies when it reaches a step for the given time."""
         options = ["--data", self.data, "--address", self._address, "--patience", "0.3", "--drain", drain, "--log-json"]
         self._birthplace.say(json.dumps([step, time, [*map(str, options), *self._options], str(self.log)]))
         self.server = int(self._birthplace.hear().removeprefix("pid "))
 
     def listens(self) -> bool:
-        """Wait until the server listens; return False if it died before."""
+        """Wait until the server listens. Return False if it died first."""
         return "listens on" in self._said()
 
     def _said(self) -> str:
@@ -179,13 +177,13 @@ class Trial:
         return said
 
     def kill(self) -> None:
-        """Kill the server at any moment."""
+        """Kill the server at its present step."""
         assert self.server is not None
         os.kill(self.server, signal.SIGKILL)
         self.dead()
 
     def dead(self) -> None:
-        """Wait for the server's death by SIGKILL and the end of its writer process, and check what they left."""
+        """Wait until SIGKILL has ended the server and its writer process has ended. Check the files that they left."""
         self._ended(-signal.SIGKILL)
         with locked(self.data):
             pass
@@ -193,19 +191,19 @@ class Trial:
         self.look()
 
     def tear(self) -> None:
-        """Append half a line to the journal, as if the server had died while writing."""
+        """Append half a row to the journal, as a server does that dies while it writes."""
         newest = max((self.data / "journal").glob("*.log"))
         with newest.open("ab") as file:
             file.write(b'0123abcd 1 {"in":"acted","at":')
 
     def stop(self) -> None:
-        """Stop the server in order."""
+        """Stop the server cleanly."""
         assert self.server is not None
         os.kill(self.server, signal.SIGTERM)
         self._ended(0)
 
     def refused(self, why: str) -> None:
-        """Wait for a server that could not start, and return its reason."""
+        """Wait for a server that could not start. Return the reason."""
         self._ended(1)
         assert why in self.last_words
 
@@ -216,7 +214,7 @@ class Trial:
 
     @property
     def last_words(self) -> str:
-        """Return the end of the servers' log."""
+        """Return the last part of the servers' log."""
         return "\n".join(self.log.read_text().splitlines()[-30:])
 
     def come(self) -> None:
@@ -228,24 +226,24 @@ class Trial:
                 self._bots.append(subprocess.Popen(words, stderr=log, text=True, cwd=ROOT))
 
     def play(self) -> None:
-        """Wait until all bots are registered and have got a question."""
+        """Wait until all bots have registered and received a question."""
         for notes in self.notes.values():
             until(lambda notes=notes: notes.path.exists() and notes.read().asked, "every bot to play")  # type: ignore[misc]
 
     def begin(self) -> None:
-        """Start a server and the bots, and wait until all play."""
+        """Start a server and the bots. Wait until all bots play."""
         self.start()
         assert self.listens(), self.last_words
         self.come()
         self.play()
 
     def progress(self, results: int) -> None:
-        """Wait until the bots have got a number of further results."""
+        """Wait until the bots have received the given number of further results."""
         goal = self.results() + results
         until(lambda: self.results() >= goal, f"{results} more results")
 
     def silence(self) -> None:
-        """Wait until the bots get no more questions."""
+        """Wait until the bots receive no more questions."""
         known, since = -1, 0.0
 
         def silent() -> bool:
@@ -258,7 +256,7 @@ class Trial:
         until(silent, "the bots to be asked nothing more")
 
     def says(self, *words: str) -> None:
-        """Wait until the server's log contains one of these events once more."""
+        """Wait until the server's log has one more of these events."""
 
         def said() -> int:
             return sum(map(self.log.read_text().count, words))
@@ -267,7 +265,7 @@ class Trial:
         until(lambda: said() > known, " or ".join(words))
 
     def results(self) -> int:
-        """Return the number of results that the bots have got."""
+        """Return the number of results that the bots have received."""
         return sum(len(notes.read().told) for notes in self.notes.values())
 
     def leave(self) -> None:
@@ -282,7 +280,7 @@ class Trial:
     # --- the judge ---
 
     def look(self) -> None:
-        """Check that the data directory accounts for everything that was shown or sent, as if the server died now."""
+        """Check that the data directory contains everything that was shown or sent, as if the server died now."""
         assert all(bot.poll() is None for bot in self._bots), "a bot ended"
         for notes in self.notes.values():
             if notes.path.exists():
@@ -312,7 +310,7 @@ class Trial:
                 assert [each.place for each in seats] == places
 
     def finish(self) -> None:
-        """Let a last server play all matches to their end, and judge them."""
+        """Start a last server that plays all matches to their end. Then judge them."""
         self.start(drain=PATIENCE)
         assert self.listens(), self.last_words
         self.stop()
@@ -320,7 +318,7 @@ class Trial:
         self.judge()
 
     def judge(self) -> None:
-        """Compare every match with the same match without disturbance, and the ladder with a rebuild."""
+        """Compare every match with the same match without a disturbance, and the ladder with a rebuild."""
         found = audit(self.data)
         assert found.playing == []
         assert found.interrupted == []
@@ -359,10 +357,10 @@ def trial(
     data: Path | None = None,
     search: bool = False,
 ) -> Iterator[Trial]:
-    """A trial whose processes end with the block; its data may be in another folder.
+    """A trial whose processes end with the block. Its data may be in another folder.
 
     A bot plays up to `capacity` matches at once and takes `thinks` seconds for the questions of one message. With
-    `search`, searching house bots play, too: the servers and the judge compute each of their decisions for long.
+    `search`, searching house bots play, too. Servers and judge then need much time for each of their decisions.
     """
     it = Trial(directory, data or directory / "data", chosen, bots, capacity, thinks, search)
     try:
@@ -372,8 +370,8 @@ def trial(
 
 
 def free_port() -> int:
-    """Return a port below those that the system uses for connections, so that a bot without a server cannot connect
-    to itself.
+    """Return a port below the range of outgoing connections. Otherwise a bot without a server could connect to
+    itself.
     """
     chance = Random()
     while True:

@@ -24,13 +24,13 @@ from arena.store.matches import matches
 
 
 class Step(NamedTuple):
-    """The moment before or after a call."""
+    """The moment before or after a function call."""
 
     when: str
     owner: Any
     name: str
     counts: Callable[..., bool] = lambda *_: True
-    """Return whether a call with these arguments is a call of this step."""
+    """Return True if a call with these arguments belongs to this step."""
 
 
 def _with_reports(_: object, encoded: bytes) -> bool:
@@ -80,7 +80,7 @@ STEPS = {
 
 
 def arm(step: Step, time: int) -> None:
-    """Make this process die when it reaches a step for the `time`-th time."""
+    """Make this process die when it reaches a step for the given time."""
     original, server = getattr(step.owner, step.name), os.getpid()
 
     def reach(when: str, arguments: tuple[Any, ...]) -> None:
@@ -89,7 +89,7 @@ def arm(step: Step, time: int) -> None:
             time -= 1
             if time == 0:
                 os.kill(server, signal.SIGKILL)
-                os.kill(os.getpid(), signal.SIGKILL)  # the writer process, if it reached the step
+                os.kill(os.getpid(), signal.SIGKILL)  # the writer process, if the step belongs to it
 
     if inspect.iscoroutinefunction(original):
 
@@ -112,7 +112,7 @@ def arm(step: Step, time: int) -> None:
 
 
 def serve(step: str, time: int, options: Sequence[str]) -> None:
-    """Run the command, which dies when it reaches a step for the given time; the step "" never occurs."""
+    """Run the command, which dies when it reaches a step for the given time. The step "" never occurs."""
     if step:
         # a journal file is full within seconds
         store.open_journal = partial(journal.open_journal, full=1 << 17)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A server killed at random moments, over and over, while bots play many matches at once: none is lost or changed."""
+"""A server that is killed at random moments, repeatedly, while bots play many matches. No match is lost or changed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def run(directory: Path, kills: int, capacity: int = 4, thinks: float = 0.02, *,
 
 
 def _one_more_end(it: Trial) -> None:
-    """End the server at any moment of its start, while the bots return or in the middle of play; or stop it in
-    order.
+    """End the server at any moment of its start, while bots return or during play. Sometimes stop it cleanly
+    instead.
     """
     way = it.chance.random()
     if way < 0.2:
@@ -41,7 +41,7 @@ def _one_more_end(it: Trial) -> None:
 
 
 def _moment(it: Trial, longest: float) -> None:
-    """Do not wait: the end may come at any moment."""
+    """Do not wait, so that the end comes at any moment."""
     time.sleep(it.chance.uniform(0.0, longest))
 
 

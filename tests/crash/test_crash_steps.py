@@ -1,4 +1,6 @@
-"""A server that dies at each named step: of a registration, of a match's end and beginning, of a move, of a restart."""
+"""A server that dies at each named step of a registration, of a match's beginning and end, of a move, or of a
+restart.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ DEATHS = (
     ("a full journal", 1),
     ("the journal has a new file", 2),
 )
-"""The step at which each later server dies, and how many times it reaches the step before."""
+"""The step at which each later server dies, and how often it reaches the step before that."""
 
 
 def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None:
@@ -77,7 +79,7 @@ def test_every_step_is_tried() -> None:
 
 @pytest.mark.parametrize("number", [12, pytest.param(len(DEATHS), marks=pytest.mark.long)])
 def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path, number: int) -> None:
-    """Steps drawn by the seed, in their order; with `--long` all of them."""
+    """Return steps that the seed selects, in their order. With `--long` return all steps."""
     chosen = seed()
     drawn = sorted(Random(chosen).sample(range(len(DEATHS)), number))
     run(tmp_path, chosen, [DEATHS[each] for each in drawn])
@@ -87,7 +89,7 @@ def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path, nu
 def test_a_hundred_deaths_at_steps_in_any_order_cost_no_match_and_change_none(tmp_path: Path) -> None:
     chosen = seed()
     chance = Random(chosen)
-    # A start reaches these steps only once, or once for each match: do not wait for more.
+    # A start reaches these steps only once, or once per match, so do not wait for a second time.
     most = {
         "the journal is copied": 1,
         "before matches are restored": 1,

@@ -1,4 +1,4 @@
-"""A full disk and a locked database: no match is lost or changed, and play continues when the trouble is over."""
+"""A full disk and a locked database. No match is lost or changed, and play continues after the trouble."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.crash.crash_rig import Trial, seed, trial
 
 NOT_WRITTEN = ("journal not written yet", "match not begun")
-"""Reports of unwritten data. The second appears if no match is running at that moment."""
+"""Log events about unwritten data. The second occurs if no match runs at that moment."""
 NOT_STORED = "result not stored yet"
 
 
@@ -27,7 +27,7 @@ def playing(directory: Path, data: Path | None = None) -> Iterator[Trial]:
 
 
 def _largest_file(it: Trial, size: int) -> None:
-    """Limit the size of every file of the server."""
+    """Limit the size of every file that the server writes."""
     assert it.server is not None
     resource.prlimit(it.server, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
@@ -99,7 +99,7 @@ def test_a_locked_database_holds_up_results_only(tmp_path: Path) -> None:
             connection = sqlite3.connect(it.data / "arena.db", isolation_level=None)
             connection.execute("BEGIN IMMEDIATE")
             if dies:
-                it.silence()  # every match is over, and no result is stored
+                it.silence()  # every match has ended, and no result is stored
                 it.look()
                 it.kill()
                 it.start()

@@ -1,7 +1,7 @@
 """An SDK bot that plays casual matches or accepts challenges until it is stopped.
 
 Arguments: address, name, token file, then any of "casual", "challenges" and "crash" (it raises an error in its first
-decision). It prints a line for each match: its kind and number, and the bots.
+decision). For each match it prints a line with kind, number and bots.
 """
 
 import sys
@@ -29,7 +29,7 @@ class CasualBot(Bot):
         print("start", start.kind, start.match_id, *start.bots, flush=True)
 
     def on_match_end(self, report: MatchReport) -> None:
-        """Print the result."""
+        """Print the match's result."""
         print("end", report.kind, report.match_id, "rated" if report.HasField("rating") else "unrated", flush=True)
 
 

@@ -1,6 +1,7 @@
-"""Shared parts of the end-to-end tests: servers and bots as processes, bots driven by a test, the audit of a data
+"""Shared parts of the end-to-end tests: servers and bots as processes, bots under a test's control, the audit of a data
+directory.
 
-directory. Every wait ends as soon as its event happens, and has a limit.
+Every wait ends as soon as its event happens, and has a limit.
 """
 
 from __future__ import annotations
@@ -52,20 +53,20 @@ ROOT = HERE.parents[1]
 ARENA = Path(sys.executable).with_name("arena")
 LITTLE_TIME = {"--soft-limit": "0.3", "--bank": "0.4", "--grace": "1", "--restart-hold": "3", "--ready-limit": "5"}
 IMPATIENT = (str(ARENA), "serve", *(word for setting in LITTLE_TIME.items() for word in setting))
-"""Options of a server that gives bots little time, so that tests need not wait until a bank of half a minute is
+"""Options of a server with short time limits for bots. Tests then need not wait until a bank of half a minute is
 empty.
 """
 
 
 def tail(text: str, lines: int = 5) -> str:
-    """Return the last lines, for the message of a failure."""
+    """Return the last lines, for a failure message."""
     return repr("\n".join(text.splitlines()[-lines:]))
 
 
 # --- servers ---
 
 SEVERAL = ("--processes", many) if (many := os.environ.get("ARENA_TEST_PROCESSES")) else ()
-"""The default number of processes of every server: `ARENA_TEST_PROCESSES=2 pytest tests/end_to_end`."""
+"""The default number of processes of every server, from `ARENA_TEST_PROCESSES=2 pytest tests/end_to_end`."""
 
 
 class Server:
@@ -79,12 +80,12 @@ class Server:
         timer.start()
         assert process.stdout is not None
         self.said = process.stdout.readline()
-        """The first line of its output."""
+        """The first line of the server's output."""
         timer.cancel()
         assert "listens on" in self.said, f"the server did not start: {self.said!r}; {self.log}"
         self.address = self.said.split("listens on ")[1].split(",")[0]
         self.journal = self.journal_size()
-        """Size of its journals at its start, in bytes."""
+        """Size of the server's journals at its start, in bytes."""
 
     def __repr__(self) -> str:
         state = "runs" if self.process.poll() is None else f"ended with {self.process.returncode}"
@@ -95,7 +96,7 @@ class Server:
         return self._log.read_text()
 
     def journal_size(self) -> int:
-        """Return the size of the journals of all its processes, in bytes."""
+        """Return the size of all journals of the server, in bytes."""
         return sum(file.stat().st_size for file in (self.data / "journal").rglob("*.log"))
 
     def signal(self, number: int) -> None:
@@ -103,22 +104,22 @@ class Server:
 
     @property
     def writer_process(self) -> int:
-        """Return the process that writes its database."""
+        """Return the process that writes the server's database."""
         return int(re.findall(r'"writer_process": (\d+)', self.log)[-1])
 
     def kill(self) -> None:
-        """Kill the server, and wait until its writer process has written everything that it was sent."""
+        """Kill the server. Wait until its writer process has written everything that it received."""
         self.signal(signal.SIGKILL)
         assert self.ended() == -signal.SIGKILL
         with locked(self.data):
             pass
 
     def ended(self, patience: float = PATIENCE) -> int:
-        """Return the exit status."""
+        """Wait for the server's end. Return its exit status."""
         return self.process.wait(patience)
 
     def memory(self, kind: str = "VmRSS") -> int:
-        """Return the resident memory in bytes; "VmHWM" selects its maximum so far."""
+        """Return the server's resident memory in bytes. "VmHWM" selects its maximum so far."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith(kind):
                 return int(line.split()[1]) * 1024
@@ -134,7 +135,7 @@ def server(
     seats: str = "2",
     log: Path | None = None,
 ) -> Iterator[Server]:
-    """Run a server for the block; it is killed if it still runs at the end."""
+    """Run a server for the block. Kill it if it still runs at the end."""
     log = log or data.with_name(f"{data.name}.log")
     command = [*program, "--data", str(data), "--address", address, "--seats", seats, "--no-house", *SEVERAL, *options]
     with log.open("a") as errors:
@@ -150,7 +151,7 @@ def server(
 
 @contextmanager
 def small_disk(directory: Path, size: str) -> Iterator[Path]:
-    """Mount a file system in memory for the block; the test is skipped if mounting is not permitted."""
+    """Mount an in-memory file system for the block. Skip the test if mounting is not permitted."""
     disk = directory / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
@@ -163,7 +164,7 @@ def small_disk(directory: Path, size: str) -> Iterator[Path]:
 
 
 def failing_server(*arguments: str) -> tuple[int, str]:
-    """Return exit status and last lines of a server that cannot start."""
+    """Return exit status and last lines of a server that must fail to start."""
     command = [str(ARENA), "serve", "--no-house", *arguments]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
     return ran.returncode, ran.stderr
@@ -171,7 +172,7 @@ def failing_server(*arguments: str) -> tuple[int, str]:
 
 @contextmanager
 def program(*command: str, listened_to: bool = True, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a process for the block, with variables of its environment; it is killed if it still runs at the end."""
+    """Run a process for the block, with variables of its environment. Kill it if it still runs at the end."""
     process = subprocess.Popen(
         [sys.executable, *command],
         stdout=subprocess.PIPE if listened_to else subprocess.DEVNULL,
@@ -193,7 +194,7 @@ def program(*command: str, listened_to: bool = True, **variables: str) -> Iterat
 
 
 def register(address: str, name: str, owner: str = "") -> str:
-    """Register a new bot; return its token."""
+    """Register a new bot. Return its token."""
     with channel_to(address) as channel:
         stub = bots_pb2_grpc.BotServiceStub(channel)
         answer = stub.RegisterBot(bots_pb2.RegisterBotRequest(name=name, owner=owner), timeout=PATIENCE)
@@ -201,7 +202,7 @@ def register(address: str, name: str, owner: str = "") -> str:
 
 
 class Crowd:
-    """Bots that are disconnected at the end of the block."""
+    """A group of bots that disconnect at the end of the block."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -212,11 +213,11 @@ class Crowd:
         return f"<Crowd at {self.address}: {self.bots}>"
 
     def come(self, name: str, **how: Any) -> RawBot:
-        """Connect the bot with a name on a new stream; register it the first time."""
+        """Connect the bot of this name on a new stream. Register the bot the first time."""
         return self.stranger(self.token(name), **how)
 
     def token(self, name: str) -> str:
-        """Return the token of the bot with a name; register it the first time."""
+        """Return the token of the bot of this name. Register the bot the first time."""
         if name not in self.tokens:
             self.tokens[name] = register(self.address, name)
         return self.tokens[name]
@@ -242,7 +243,7 @@ def listed(address: str, **request: Any) -> list[matches_pb2.MatchEntry]:
 
 
 def is_connected(address: str, name: str) -> bool:
-    """Return whether a bot is connected, according to the server."""
+    """Return True if the server reports the bot as connected."""
     with channel_to(address) as channel:
         bots = bots_pb2_grpc.BotServiceStub(channel).ListBots(bots_pb2.ListBotsRequest(), timeout=PATIENCE).bots
         return any(bot.connected for bot in bots if bot.name == name)
@@ -256,12 +257,12 @@ def replay_of(address: str, match_id: int) -> bytes:
 
 
 def why(address: str, match_id: int, bot: str) -> dict[str, Any]:
-    """Return the answer of `arena why` about a bot's seat."""
+    """Return the output of `arena why` about a bot's seat."""
     said = json.loads(shown("why", match_id, "--server", address, "--json"))
     return next(seat for seat in said["seats"] if seat["bot"] == bot)
 
 
-# --- what is stored ---
+# --- stored data ---
 
 
 def rate(
@@ -278,7 +279,7 @@ def rate(
 
 @dataclass
 class Audit:
-    """The contents of a data directory that is in order."""
+    """The contents of a valid data directory."""
 
     finished: list[MatchRow]
     interrupted: list[MatchRow]
@@ -288,7 +289,7 @@ class Audit:
 
 
 def audit(data: Path) -> Audit:
-    """Check that every match is complete, every replay verifies, and each ladder follows from the finished matches."""
+    """Check that every match is complete, every replay verifies, and each ladder follows from its finished matches."""
     with open_readonly(data) as connection:
         stored = matches.list_matches(connection, limit=100_000)
         by_state = {state: [match for match in stored if match.state is state] for state in MatchState}
@@ -336,8 +337,8 @@ def _checked(match: MatchRow, content: bytes) -> Replay:
 def _check_ladder(
     connection: Connection, ladder_id: str, finished: Sequence[MatchRow], replays: Mapping[int, Replay]
 ) -> None:
-    """Check that the events are the finished matches, the published ladder equals theirs bit for bit, and the live
-    ratings continue from it.
+    """Check three things: the ladder's history contains exactly the finished matches, the published ladder equals a fit
+    of them bit for bit, and the live ratings continue from it.
     """
     finished = [match for match in finished if match.kind is MatchKind.RATED]
     results = {each.match_id: each for each in events.read(connection, ladder_id) if isinstance(each, MatchResult)}

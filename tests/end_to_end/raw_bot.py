@@ -1,4 +1,4 @@
-"""A bot that speaks the protocol by hand, for tests that send messages which no library would send."""
+"""A handwritten bot for tests that send messages which no library would send."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = 120.0
 
 
 class Ended(Exception):  # noqa: N818 - an event, nobody's error
-    """Raised when a stream has ended."""
+    """Error for a stream that has ended."""
 
     def __init__(self, code: grpc.StatusCode, text: str) -> None:
         super().__init__(code, text)
@@ -29,7 +29,7 @@ def channel_to(address: str) -> grpc.Channel:
 
 
 class RawBot:
-    """A bot that speaks the protocol by hand. It accepts every invitation; the test sends its answers."""
+    """A handwritten bot. It accepts every invitation, and the test sends its answers."""
 
     def __init__(
         self,
@@ -55,27 +55,27 @@ class RawBot:
         self._call: Any = play(iter(self._out.get, None), metadata=metadata, timeout=patience)
         self.accepts = True
         self.decisions: list[pb.Decision] = []
-        """Decisions that are not answered yet."""
+        """Decisions that the bot has not answered yet."""
         self.matches: set[int] = set()
-        """Matches in which it was asked for a decision."""
+        """Matches in which the bot has received a decision."""
         self.invitations: list[pb.Invitation] = []
         self.starts: list[pb.MatchStart] = []
         self.notices: list[pb.Notice] = []
         self.reports: list[pb.MatchReport] = []
         self.reports_after = reports_after
-        """The leaf of its last report, or the size of the log before the first report."""
+        """The log leaf of the bot's last report, or the size of the log before the first report."""
         self.rounds = 0
         self.answered = 0
         self.end: Ended | None = None
         self.error: grpc.RpcError | None = None
-        """The end as gRPC reports it, with trailers, if it was not OK."""
+        """The error with which the stream ended, including trailers. None if it ended with OK."""
         self.thread: threading.Thread | None = None
         if hello:
             said = pb.Hello(games=games, capacity=capacity, client="raw", reports_after=reports_after)
             self.send(pb.PlayRequest(hello=said))
 
     def open_channel(self) -> grpc.Channel:
-        """Return a channel to its server."""
+        """Return a channel to the bot's server."""
         return channel_to(self.address)
 
     def __repr__(self) -> str:
@@ -94,7 +94,8 @@ class RawBot:
     def read(self) -> pb.PlayResponse:
         """Return the next message.
 
-        Raises: Ended.
+        Raises:
+            Ended: the stream has ended.
         """
         try:
             message: pb.PlayResponse = next(self._call)
@@ -146,7 +147,7 @@ class RawBot:
         self.answered += len(decisions)
 
     def play_until(self, done: Callable[[], object]) -> None:
-        """Answer everything with the last legal action until a condition holds."""
+        """Answer every decision with the last legal action until a condition holds."""
         while not done():
             if self.decisions:
                 due, self.decisions = self.decisions, []
@@ -154,7 +155,7 @@ class RawBot:
             self.read()
 
     def play_in_background(self) -> RawBot:
-        """Play until the stream ends."""
+        """Answer decisions until the stream ends."""
 
         def play() -> None:
             with suppress(Ended):
@@ -166,19 +167,19 @@ class RawBot:
 
     @property
     def unsent(self) -> int:
-        """Return the number of messages that wait to be sent."""
+        """Return the number of received messages that are unread."""
         return self._out.qsize()
 
     def connected(self) -> None:
-        """Wait for the connection."""
+        """Wait until the connection exists."""
         grpc.channel_ready_future(self._channel).result(PATIENCE)
 
     def say_goodbye(self) -> None:
-        """End the bot's side of the stream; it sends nothing more."""
+        """Half-close the stream: the bot sends nothing more."""
         self._out.put(None)
 
     def last_word(self) -> Ended:
-        """Return how the stream ends, ignoring the messages before."""
+        """Return how the stream ended. Skip the messages before the end."""
         try:
             self.play_until(lambda: False)
         except Ended as ended:

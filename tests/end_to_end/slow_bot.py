@@ -1,6 +1,6 @@
-"""A bot that thinks for a moment and plays the last legal action, until it is stopped.
+"""A bot that plays the last legal action after a moment, until it is stopped.
 
-Arguments: address, name, token file, matches at once, milliseconds for a decision (2).
+Arguments: address, name, token file, maximum number of matches at once, milliseconds per decision (2).
 """
 
 import sys
@@ -10,10 +10,10 @@ from arena_client import Bot, Decision, run
 
 
 class SlowBot(Bot):
-    """A bot that thinks for a given time."""
+    """A bot that needs a given time per decision."""
 
     def decide(self, decision: Decision) -> int:
-        """Return the last legal action after a while."""
+        """Return the last legal action after the delay."""
         time.sleep(float(milliseconds) / 1000)
         return decision.legal[-1]
 

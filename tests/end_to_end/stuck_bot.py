@@ -1,4 +1,4 @@
-"""A bot that plays until a choice of a given kind is due, reports it, and hangs. Arguments: address, token, kind."""
+"""A bot that plays until it owes a choice of a given kind, reports it, and hangs. Arguments: address, token, kind."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ from arena_client import Bot, Decision, run
 
 
 class StuckBot(Bot):
-    """A bot that hangs."""
+    """A bot that hangs at a kind of choice."""
 
     name = "stuck"
 

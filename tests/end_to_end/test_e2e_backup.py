@@ -1,4 +1,4 @@
-"""Backups of a running server, with server or backup killed at any moment: each finished backup is complete."""
+"""Backups of a running server. Server or backup may be killed at any moment, and each finished backup is complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.end_to_end.e2e_rig import ARENA, ROOT, audit, server, until
 
 
 def begun(data: Path, to: Path) -> subprocess.Popen[str]:
-    """Wait until a backup has begun or is already finished."""
+    """Wait until a backup has begun or finished."""
     command = [str(ARENA), "backup", str(to), "--data", str(data)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
     until(lambda: process.poll() is not None or [*to.parent.glob(f"{to.name}*")], "a backup that begins", PATIENCE)
@@ -43,10 +43,10 @@ def sound(backup: Path, data: Path, starts: bool) -> int:
 
 
 def run(it: Trial, backups: Path, kills: int) -> int:
-    """Kill backup and server in turn, a number of times, with a backup each; return how many backups were finished."""
+    """Kill backup and server in turn, several times, with a backup each time. Return the number of finished backups."""
     for number in range(kills):
         process = begun(it.data, backups / f"{number}")
-        time.sleep(it.chance.uniform(0, 0.05))  # do not wait: the kill may come at any moment
+        time.sleep(it.chance.uniform(0, 0.05))  # do not wait, so that the kill comes at any moment
         if number % 2:
             process.kill()
         else:

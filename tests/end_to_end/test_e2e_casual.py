@@ -1,4 +1,4 @@
-"""Casual matches and challenges with bots of the SDK, a real server and the verbs."""
+"""Casual matches and challenges with SDK bots, a real server and the `arena` command."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ BOT = str(HERE / "casual_bot.py")
 
 
 def arena(running: Server, *words: object, fails: bool = False) -> str:
-    """Return the output of a verb, or its error if it fails."""
+    """Return the output of an `arena` command, or its error message if it fails."""
     result = cli_rig.arena(*words, "--server", running.address)
     assert (result.exit_code != 0) is fails, result.output
     return result.stderr if fails else result.stdout
 
 
 def lines_until(process: subprocess.Popen[str], wanted: str, number: int = 1) -> list[list[str]]:
-    """Return the words of a bot's lines, up to a number of lines that begin as wanted."""
+    """Wait for a number of lines with the given beginning. Return the words of all the bot's lines so far."""
     assert process.stdout is not None
     found: list[list[str]] = []
     while sum(" ".join(line).startswith(wanted) for line in found) < number:
@@ -82,7 +82,7 @@ def test_a_challenge_is_played_by_those_it_names_and_nobody_else(tmp_path: Path)
             for process in (ann, bert, cleo, dora):
                 lines_until(process, "end")
             challenge = ("bots", "challenge", "--game", "nullern", "--token-file", token)
-            # On a busy machine a bot was once not connected here; the cause is unknown. The SDK would come back.
+            # On a busy machine a bot was once not connected here, for an unknown reason. The SDK would reconnect.
             until(lambda: all(is_connected(running.address, name) for name in ("ann", "bert")), "both to be there")
             said = json.loads(arena(running, *challenge, "bert", "--json"))
             number = str(said["match"])

@@ -1,4 +1,4 @@
-"""The evening of a class: the commands of the page for operators, with a real server and the bots of three pupils."""
+"""An evening with a class: the commands of the page for operators, with a real server and the bots of three pupils."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def section(title: str) -> str:
 
 
 def run(command: str, arena: Server, *more: str) -> str:
-    """Run a command of the page on this server; return what it prints."""
+    """Run a command of the page on this server. Return its output."""
     return shown(*shlex.split(command.replace("/var/lib/arena", str(arena.data)))[1:], *more)
 
 

@@ -1,4 +1,4 @@
-"""A data directory that is damaged, lost or exchanged: the server reports it, and announces no result that is not
+"""A damaged, lost or exchanged data directory. The server reports the damage and announces no result that is not
 stored.
 """
 
@@ -30,7 +30,7 @@ def delete(data: Path) -> None:
 
 
 def replace(data: Path) -> None:
-    """Replace a file by a copy, even by the newest possible one."""
+    """Replace a file by a copy, including the newest possible copy."""
     shutil.copy(data / "arena.db", data / "copy")
     (data / "copy").rename(data / "arena.db")
 
@@ -78,13 +78,13 @@ def test_a_server_ends_when_its_files_are_gone_and_no_result_is_told_that_is_not
         for process in stopped:
             os.kill(process, signal.SIGCONT)
         assert arena.ended() == 1
-        # if the whole directory is gone, the error names the file that is checked first
+        # without the whole directory, the error names the file that the server checks first
         missing = [named, "replays/00000001.gz"] if harm is move else [named]
         assert any(
             f"{data / file} was deleted or replaced while the server had it open" in arena.log for file in missing
         )
         told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
-    # Where the database is there still, it may have more than the copy.
+    # If the database still exists, it may contain more than the copy.
     if harm is delete_replays:
         with open_readonly(data) as connection:
             rows = matches.list_matches(connection, limit=1000)
@@ -105,7 +105,7 @@ NO_SOCKET = shutil.ignore_patterns("*.socket")
 
 
 def left_behind(data: Path) -> Path:
-    """Return a data directory with running matches, whose server was killed."""
+    """Return a data directory with running matches, after its server was killed."""
     with server(data) as arena, Crowd(arena.address) as crowd:
         all_playing(crowd, 4)
         until(lambda: crowd.bots[0].reports, "a result")
@@ -122,19 +122,19 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(left: Path, tmp_path: Path) -> Path:
-    """Return a copy of the data directory of a server that was killed while matches ran."""
+    """Return a copy of the data directory of a server that was killed during matches."""
     return shutil.copytree(left, tmp_path / "data", ignore=NO_SOCKET)
 
 
 def files(data: Path) -> dict[str, bytes]:
-    """Return the files, except those that reading the database leaves."""
+    """Return the directory's files, except those that a database reader leaves behind."""
     left = {"arena.lock", "arena.db-wal", "arena.db-shm"}
     found = (path for path in data.rglob("*") if path.is_file() and path.name not in left)
     return {str(path.relative_to(data)): path.read_bytes() for path in found}
 
 
 def other_migrated(path: Path) -> None:
-    """Return a database of another program that also uses Alembic."""
+    """Return another program's database that also uses Alembic."""
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE alembic_version (version_num TEXT)")
         database.execute("INSERT INTO alembic_version VALUES ('ae1027a6acf')")
@@ -202,12 +202,12 @@ def test_a_journal_of_another_database_is_refused_and_kept(data: Path, tmp_path:
 
 @pytest.mark.parametrize("changed", [1, 2])
 def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_named(data: Path, changed: int) -> None:
-    path = max((data / "journal").rglob("*.log"), key=lambda path: path.stat().st_size)  # one a process
+    path = max((data / "journal").rglob("*.log"), key=lambda path: path.stat().st_size)  # one journal per process
     with open_readonly(data) as connection:
         playing = {*matches.playing(connection)}
     content = path.read_bytes()
     lines = [line.start() for line in re.finditer(rb'(?m)^(\d+) \{"in"', content) if int(line[1]) in playing]
-    at = lines[len(lines) // 2] + 20  # not in the last turn, which may have been cut off
+    at = lines[len(lines) // 2] + 20  # not in the last turn, which may be incomplete
     begun = {match for match in playing if 0 <= content.find(b'\n%d {"arena_replay"' % match) < at}
     assert begun
     path.write_bytes(content[:at] + bytes([byte ^ 1 for byte in content[at : at + changed]]) + content[at + changed :])
@@ -225,7 +225,7 @@ def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_name
 
 
 def open_to_others(data: Path) -> dict[str, int]:
-    """Return the modes of the files that users other than the owner may access."""
+    """Return the modes of the files that users other than the owner can access."""
     modes = {str(path.relative_to(data)): stat.S_IMODE(path.stat().st_mode) for path in data.rglob("*")}
     return {name: mode for name, mode in modes.items() if mode & 0o077}
 
@@ -242,10 +242,10 @@ def test_in_a_directory_that_others_may_enter_everything_is_for_the_servers_user
         assert exposed not in arena.log
         tokens = crowd.tokens
         arena.signal(signal.SIGSTOP)
-        os.kill(arena.writer_process, signal.SIGKILL)  # so that it leaves the files beside the database
+        os.kill(arena.writer_process, signal.SIGKILL)  # so that the kill leaves SQLite's files beside the database
         arena.kill()
     left = ("arena.db", "arena.db-wal", "arena.db-shm", "operator.token", "log.key", "journal", "replays")
-    for name in left:  # modes as left by an earlier version or a manual copy
+    for name in left:  # file modes that an earlier version or a manual copy leaves
         (data / name).chmod(0o755 if (data / name).is_dir() else 0o644)
     with server(data) as arena, Crowd(arena.address) as crowd:
         crowd.tokens = tokens

@@ -1,4 +1,4 @@
-"""Deployment files: the archive without a network, its units in a booted Debian, and its container image."""
+"""Deployment files: the offline archive, its systemd units in a booted Debian, and its container image."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ pytestmark = [pytest.mark.process, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 DEBIAN = "systemd,systemd-sysv,dbus,python3,python3-venv"
-"""Packages of the booted system besides the essential ones."""
+"""Packages of the booted system besides Debian's essential packages."""
 HERE = "localhost:50051"
 PROXY, SERVER = "172.31.7.2", "172.31.7.3"
 """Addresses in compose.yaml."""
 STREAMS = "/usr/lib/nginx/modules/ngx_stream_module.so"
 SLIM = ("path-exclude=/usr/share/man/*", "path-exclude=/usr/share/doc/*", "path-exclude=/usr/share/locale/*")
-"""Options of dpkg with which Debian's slim images are made."""
+"""Options of dpkg with which Debian builds its slim images."""
 READ = """
 import ssl, sys
 from http.client import HTTPConnection, HTTPSConnection
@@ -44,7 +44,7 @@ connection.request("GET", url.path, headers={"Host": host[0]} if host else {})
 answer = connection.getresponse()
 print(answer.status, answer.headers["Location"], answer.read().decode())
 """
-"""A program that prints a web server's answer to a request: status, address of a redirection, content."""
+"""A program that prints a web server's response: status, redirect address, and content."""
 THINKER = """
 import sys, time
 from arena_client import Bot, run
@@ -62,7 +62,9 @@ run(Thinker(), sys.argv[4], token_file=sys.argv[1], matches=int(sys.argv[2]))
 
 
 def needed(*programs: str) -> None:
-    """Skip a test, with a message, if it lacks root or a program of `tools/debian-packages.sh --deployment`."""
+    """Skip a test with a message unless it runs as root and has the programs of `tools/debian-packages.sh
+    --deployment`.
+    """
     missing = [name for name in programs if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"needs root and {', '.join(missing) or 'nothing else'}: tools/debian-packages.sh --deployment")
@@ -85,28 +87,28 @@ def ran(*words: str | Path, **options: object) -> str:
 
 
 def codename() -> str:
-    """Return the release of this machine's Debian."""
+    """Return the release name of this machine's Debian."""
     found = re.search(r"^VERSION_CODENAME=(\w+)$", Path("/etc/os-release").read_text(), re.MULTILINE)
     assert found
     return found[1]
 
 
 def key_pair(folder: Path) -> tuple[Path, str]:
-    """Create a minisign key pair; return the file of the secret key, and the public key."""
+    """Create a minisign key pair. Return the file of the secret key, and the public key."""
     ran("minisign", "-G", "-W", "-p", folder / "key.pub", "-s", folder / "key")
     return folder / "key", (folder / "key.pub").read_text().split()[-1]
 
 
 @pytest.fixture(scope="session")
 def publisher(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Return the keys with which the archive is signed."""
+    """Return the keys that sign the archive."""
     needed("minisign")
     return key_pair(tmp_path_factory.mktemp("publisher"))
 
 
 @pytest.fixture(scope="session")
 def bundle(tmp_path_factory: pytest.TempPathFactory, publisher: tuple[Path, str]) -> Path:
-    """Unpack the archive into a folder without any reference to this checkout."""
+    """Unpack the archive into a folder that does not refer to this checkout."""
     said = ran("make", "bundle", f"MINISIGN_KEY={publisher[0]}", cwd=ROOT)
     archive = re.search(r"^(dist/arena-\S+\.tar\.gz): \d+ MB$", said, re.MULTILINE)
     assert archive, said
@@ -142,7 +144,7 @@ def test_a_signed_archive_installs_and_plays_without_a_network(
 
 
 def change(file: Path) -> None:
-    """Change a byte of a copied file, but not of the original to which it is linked."""
+    """Change a byte of a copied file without changing the original, to which the copy is a hard link."""
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.unlink()
@@ -186,7 +188,7 @@ def test_what_its_publisher_did_not_sign_is_not_installed(
 
 
 class Machine:
-    """A booted system in which programs can be run."""
+    """A booted system that can run programs."""
 
     def __init__(self, leader: int) -> None:
         self._enter = ("nsenter", "--target", str(leader), "--all")
@@ -239,7 +241,7 @@ def machine(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             try:
                 host.wait(30)
             except subprocess.TimeoutExpired:
-                os.kill(leader, signal.SIGKILL)  # the system survives its host and would disturb the next one
+                os.kill(leader, signal.SIGKILL)  # the system would survive its host program and disturb the next system
                 host.kill()
 
 
@@ -280,7 +282,7 @@ def test_a_server_lives_under_systemd(machine: Machine) -> None:
 
     for _ in range(2):
         machine.run("systemctl", "start", "arena-backup.service")
-        time.sleep(1.1)  # a backup's name contains the second of its creation
+        time.sleep(1.1)  # the name of a backup contains the second of its creation
     newest = machine.run("ls", "/var/backups/arena").split()[-1]
     assert "arena serve --data" in machine.run(
         "/opt/arena/bin/arena", "restore", f"/var/backups/arena/{newest}", "--data", "/tmp/restored"
@@ -295,13 +297,13 @@ def test_a_server_lives_under_systemd(machine: Machine) -> None:
 
 
 def inside(holder: subprocess.Popen[bytes]) -> tuple[str, ...]:
-    """Return the words before a command that run it in the network of a process."""
+    """Return the command prefix that runs a command in the network namespace of a process."""
     return ("nsenter", "--net", "--target", str(holder.pid))
 
 
 @contextmanager
 def network() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the words before a command that run it at the address of the proxy or of the server in compose.yaml."""
+    """Return the command prefix that runs a command at the address of the proxy or the server in compose.yaml."""
     holders = [subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) for _ in range(2)]
     try:
         own = Path("/proc/self/ns/net").readlink()
@@ -320,7 +322,7 @@ def network() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 
 class Container:
-    """A container of the image, and a volume that is removed with it."""
+    """A container of the image, with a volume that is removed together with the container."""
 
     def __init__(self, buildah: tuple[str, ...], where: tuple[str, ...], *options: str) -> None:
         name = ran(*buildah, "from", "localhost/arena").strip()
@@ -337,7 +339,7 @@ class Container:
 
     @contextmanager
     def started(self, *words: str) -> Iterator[Callable[[], None]]:
-        """Start the server, by default with the image's own arguments. What it yields stops it as Docker would."""
+        """Start the server, by default with the image's arguments. Yield a function that stops it as Docker does."""
         arguments = words or self.config["Cmd"]
         with subprocess.Popen([*self._run, *self.config["Entrypoint"], *arguments]) as outer:
             try:
@@ -366,7 +368,7 @@ def served_below(pid: int) -> int:
 
 @pytest.fixture(scope="session")
 def image(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
-    """Return the command buildah with a store that contains the image, on a base made like Debian's slim images."""
+    """Return the buildah command with a store that contains the image. Its base is built like Debian's slim images."""
     needed("mmdebstrap", "buildah", "nsenter", "ip")
     folder = tmp_path_factory.mktemp("image")
     store = ("--root", str(folder / "store"), "--runroot", str(folder / "run"), "--storage-driver", "vfs")

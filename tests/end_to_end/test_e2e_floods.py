@@ -1,4 +1,4 @@
-"""A server under floods: they use no more than their budget, and bots play on."""
+"""A server under floods. They use no more than their budget, and bots continue to play."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PLAY: Final = "/arena.v1.PlayService/Play"
 
 @lru_cache
 def costly_headers(path: str = "/no.Such/Call") -> bytes:
-    """Return a header block that is expensive to decode and adds nothing to the table."""
+    """Return a header block that is expensive to decode and adds nothing to the dynamic table."""
     fields = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "localhost"}
     fields |= {"content-type": "application/grpc", "x-long": "&" * 3500}
     return Encoder().encode(fields.items(), huffman=True)
 
 
 def flood_with_headers(connection: RawConnection) -> None:
-    """Open as many calls at once as allowed, and check that they are refused."""
+    """Open as many concurrent calls as allowed. Check that the server refuses them."""
     streams = [connection.stream() for _ in range(8)]
     for stream in streams:
         connection.send(frame(Kind.HEADERS, END_HEADERS | END_STREAM, stream, costly_headers()))
@@ -39,10 +39,10 @@ def flood_with_headers(connection: RawConnection) -> None:
 
 
 def flood_with_reads(connection: RawConnection) -> None:
-    """Read all matches, in as many calls at once as allowed."""
+    """Read all matches in as many concurrent calls as allowed."""
     streams = [connection.open("/arena.v1.MatchService/ListMatches") for _ in range(8)]
     for stream in streams:
-        connection.data(stream, message(b"\x18\xe8\x07"), end=True)  # limit = 1000
+        connection.data(stream, message(b"\x18\xe8\x07"), end=True)  # the field `limit` with the value 1000
     for stream in streams:
         connection.outcome(stream)
 
@@ -58,7 +58,7 @@ FLOODS: Final = (flood_with_headers, flood_with_reads, flood_with_registrations)
 
 
 def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
-    """Flood the server without end; open a new connection whenever one is closed."""
+    """Flood the server without end. Open a new connection whenever one is closed."""
     while True:
         with suppress(AssertionError, OSError), RawConnection(address) as connection:
             while True:
@@ -68,7 +68,9 @@ def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
 
 @contextmanager
 def flooding(address: str, flood: Callable[[RawConnection], None], connections: int = 4) -> Iterator[None]:
-    """Flood from several connections for the block, in processes, because threads would slow down the measurement."""
+    """Flood from several connections for the block. Processes send the floods, because threads would slow the
+    measurement.
+    """
     processes = [SPAWN.Process(target=keep_flooding, args=(address, flood), daemon=True) for _ in range(connections)]
     for process in processes:
         process.start()
@@ -90,11 +92,11 @@ def processor_time(running: Server) -> float:
 def test_a_flood_takes_no_more_processor_time_than_its_budget(
     tmp_path: Path, flood: Callable[[RawConnection], None]
 ) -> None:
-    """2 % of a core for 4 s; the rest is the server's usual work, unmeasured work, and the last of 0.2 s."""
+    """2 % of a core for 4 s. The rest is the server's usual work, unmeasured work, and the last 0.2 s."""
     seconds = 4.0
     options = ("--drain", "0", "--no-house", "--work-untrusted", "2")
     with server(tmp_path / "data", *options) as running, flooding(running.address, flood):
-        time.sleep(3.0)  # until they have begun, and have spent their savings
+        time.sleep(3.0)  # until the floods have begun and used up their saved budget
         before = processor_time(running)
         time.sleep(seconds)
         taken = processor_time(running) - before
@@ -125,7 +127,7 @@ def test_bots_are_answered_nearly_as_soon_beside_a_flood(
             stream = bot.open(PLAY, token)
             bot.data(stream, message(pb.PlayRequest(hello=pb.Hello(games=["nullern"])).SerializeToString()))
             bot.until(lambda: bot.answers[stream].messages)
-            time.sleep(5.0)  # until the budget that was spent on connecting is saved up again
+            time.sleep(5.0)  # until the budget used for connecting has recovered
             quiet = round_trips(bot, 20.0)
             with flooding(running.address, flood):
                 time.sleep(5.0)

@@ -1,6 +1,6 @@
-"""Over real sockets: no input from a bot or stranger stops the server, disturbs others or reveals secrets.
+"""Real sockets: no input from a bot or an unauthenticated client stops the server, disturbs others or reveals secrets.
 
-Most of the fuzzing needs no sockets: `tests/api/test_api_fuzz.py`.
+Most fuzz tests need no sockets and are in `tests/api/test_api_fuzz.py`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ GROWTH: Final = 48 << 20
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     data = tmp_path_factory.mktemp("fuzz") / "data"
-    # Enough time for correct bots on a busy machine. No deals are replayed, because a busy server would skip some with
-    # a warning.
+    # Correct bots have enough time even on a busy machine. The luck worker is off, because a busy server would skip
+    # some matches with a warning.
     limits = ("--soft-limit", "30", "--bank", "60", "--grace", "0.5", "--drain", "0", "--luck", "off")
     with server(data, "--quiet", *limits, seats="3") as arena:
         yield arena
 
 
 class WatchedBot(RawBot):
-    """A bot whose messages are checked for secrets."""
+    """A bot that checks all its messages for secrets."""
 
     def __init__(self, address: str, token: str, bot_observer: BotObserver, **how: Any) -> None:
         super().__init__(address, token, games=tuple(GAMES), patience=600.0, **how)
@@ -55,7 +55,7 @@ class WatchedBot(RawBot):
 
 
 class FuzzingBot:
-    """A bot that sends random messages, on one stream after the other."""
+    """A bot that sends random messages. When one stream ends, it opens the next."""
 
     def __init__(self, address: str, name: str, observer: SecrecyObserver, seed: str) -> None:
         self._address = address

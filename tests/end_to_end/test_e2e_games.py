@@ -1,4 +1,6 @@
-"""One server plays several games: each at its own tables, on its own ladder, with replays that anybody can check."""
+"""One server plays several games: each at its own tables and on its own ladder, with replays that anybody can
+verify.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def documented(*words: object) -> Any:
 
 
 def told_of(bot: RawBot, matches: int) -> Callable[[], bool]:
-    """Return whether a bot got the results of a given number of matches."""
+    """Return True if a bot has received the results of the given number of matches."""
     return lambda: len(bot.reports) >= matches
 
 

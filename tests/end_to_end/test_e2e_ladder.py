@@ -1,4 +1,4 @@
-"""The fitted ladder of real servers: the same bit for bit after fits, voids and kills."""
+"""The fitted ladder of real servers. It stays the same bit for bit after fits, annulled results and kills."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def workers(data: Path) -> list[int]:
         try:
             words = (process / "cmdline").read_bytes().split(b"\0") if process.name.isdigit() else []
         except OSError:
-            continue  # it has ended
+            continue  # the fit process has ended
         if b"arena.server.ratings.fit_process" in words and str(data).encode() in words:
             found.append(int(process.name))
     return found
@@ -81,7 +81,7 @@ def test_a_ladder_outlives_every_death_of_its_server_and_of_the_process_that_fit
     audit(data)
     with server(data) as arena:
         until(lambda: ladder(arena.address).through == 4, "the fit of what the dead server left")
-        # for a moment a forked process looks like its parent
+        # a forked process looks like its parent for a moment
         until(lambda: len(workers(data)) == 1, "one process that fits")
         (worker,) = workers(data)
         os.kill(worker, signal.SIGKILL)

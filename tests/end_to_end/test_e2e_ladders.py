@@ -1,4 +1,4 @@
-"""Several ladders of one game in a real server: bots name them, results count where they were played."""
+"""Several ladders of one game on a real server. Bots choose a ladder, and results count on that ladder."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ GAME = "sixth_sense"
 NOVICES = f'[[ladders]]\nname = "novices"\ngame = "{GAME}"\noptions = {{ novice = true }}\n'
 SLOW = f'[[ladders]]\nname = "slow"\ngame = "{GAME}"\npolicy = {{ soft_limit = 8 }}\n'
 LADDERS = {GAME: ("ann", "bob"), "novices": ("cleo", "dora"), "slow": ("eve", "fred")}
-"""The bots that play on each ladder."""
+"""The bots of each ladder."""
 
 
 def play(arena: Server, home: Path, matches: int) -> None:
-    """Let two sample bots play on each ladder: the default one, one from the environment, one from an option."""
+    """Let two sample bots play on each of three ladders: the default one, one named by the environment, one named by an
+    option.
+    """
     with ExitStack() as stack:
         bots = []
         for ladder, names in LADDERS.items():
@@ -40,14 +42,14 @@ def play(arena: Server, home: Path, matches: int) -> None:
 
 
 def config(folder: Path, *ladders: str) -> tuple[str, ...]:
-    """The options for a file with these ladders, which only a server with one process plays."""
+    """Options that name a file with these ladders. Only a server with a single process supports them."""
     file = folder / "arena.toml"
     file.write_text("\n".join(ladders))
     return "--config", str(file), "--processes", "1"
 
 
 def check(replay: Replay, ladder: str) -> None:
-    """Check that a match had the terms of its ladder."""
+    """Check that a match had the settings of its ladder."""
     header = replay.header
     assert {bot.name for bot in header.bots} == {*LADDERS[ladder]}
     assert header.options["novice"] == (ladder == "novices")
@@ -95,11 +97,9 @@ house = true
 options = {{ novice = true, target = 1 }}
 policy = {{ soft_limit = 8 }}
 """
-"""A ladder with short matches. A single troubled match parks a bot."""
+"""A ladder with short matches. One match with faults is enough to park a bot."""
 SECONDS = {"ann": 3.0, "bob": 4.0, "cleo": 5.0, "dora": 6.0, "eve": 6.0}
-"""Seconds that each bot takes for a decision. Above 5.3 s a bot is slow even on this clock, and first meets others
-like it.
-"""
+"""Seconds per decision of each bot. Above 5.3 s a bot is slow even on this clock, and first meets other slow bots."""
 THINKER = """
 import time
 from arena_client.command import main

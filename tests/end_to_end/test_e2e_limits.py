@@ -1,4 +1,4 @@
-"""Limits of the first messages over a real socket."""
+"""Limits on the first messages, over a real socket."""
 
 from __future__ import annotations
 

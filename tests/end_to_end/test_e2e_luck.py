@@ -1,4 +1,4 @@
-"""The luck column of real servers: no baseline is lost or counted twice, whichever process is killed."""
+"""The luck column of real servers. No baseline is lost or counted twice, whichever process is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real servers and real bots: matches are played, recorded and rated, and anybody can check them."""
+"""Real servers and real bots. Matches are played, recorded and rated, and anybody can verify them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.end_to_end.e2e_rig import (
 
 @pytest.fixture(scope="module")
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server for several tests."""
+    """A server that several tests share."""
     with server(tmp_path_factory.mktemp("quiet") / "data", "--quiet", "--drain", "0") as arena:
         yield arena
 
@@ -48,7 +48,7 @@ def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(
                 assert stopped.stdout.readline() == "stuck\n"
             else:
                 ann.read_until(lambda: ann.decisions)
-                time.sleep(0.5)  # it has made its prediction, and waits
+                time.sleep(0.5)  # the bot has made its prediction, and waits
                 ann.play_in_background()
             stopped.send_signal(stop)
             assert stopped.wait(PATIENCE) == 0
@@ -60,7 +60,7 @@ def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(
 
 
 def test_a_friend_that_vanishes_is_no_veto(tmp_path: Path) -> None:
-    """It loses to both others. Their results against each other count as if it had never played."""
+    """The bot that left loses to both others. Their results against each other count as if it had not played."""
     with server(tmp_path / "data", "--quiet", program=IMPATIENT, seats="3") as arena, Crowd(arena.address) as crowd:
         ann, bob = (crowd.come(name).play_in_background() for name in ("ann", "bob"))
         friend = crowd.come("friend")

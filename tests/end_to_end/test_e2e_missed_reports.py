@@ -1,4 +1,4 @@
-"""More reports than fit into one message, for bots that return to a real server after a long time."""
+"""Reports that do not fit into one message, for bots that return to a real server after a long time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHY = "a reason of four thousand letters: ".ljust(4000, "x")
 
 
 class Weighing(RawBot):
-    """A bot that records the sizes of the server's messages."""
+    """A bot that records the size of each message from the server."""
 
     def __init__(self, *who: str, **how: Any) -> None:
         super().__init__(*who, **how)
@@ -33,7 +33,9 @@ class Weighing(RawBot):
 
 
 def lie_behind(data: Path) -> tuple[int, list[int]]:
-    """Record matches for all bots that end without them; return the size of the log before these, and their numbers."""
+    """Record matches of all bots that end in their absence. Return the size of the log before these matches, and their
+    numbers.
+    """
     with open_to_amend(data) as connection:
         players = [bots.known(connection, name).id for name in NAMES]
         before = log.size(connection)

@@ -1,4 +1,4 @@
-"""The operator's decisions about bots and owners, while bots are connected to a real server."""
+"""The operator's decisions about bots and owners, while their bots are connected to a real server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_a_bot_of_the_sdk_that_is_deleted_is_told_to_take_another_name(tmp_path: Path, running: Server) -> None:
-    """The bot is connected, or returns with its token, or registers again."""
+    """The bot is connected, returns with its token, or registers again."""
     file = tmp_path / "token"
     command = ("-m", "arena_client.samples.random_bot", "--name", "gone", "--token-file", str(file))
     where = ("--server", running.address)

@@ -1,4 +1,4 @@
-"""Parking from a bot's point of view: real processes, a real socket, the operator's and the author's verbs."""
+"""Parking from a bot's point of view: real processes, a real socket, and the verbs of operator and author."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol page is true: its conversation takes place with a real server, and its tables agree with the code."""
+"""The protocol page agrees with a real server in its conversation, and with the code in its tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SAID: Final = [
 
 
 def fields(message: Any, at: str = "") -> Iterator[str]:
-    """Return the paths of the fields that a message has. Seats, which are keys of maps, count as one."""
+    """Return the paths of all fields in a message. Seats, which are keys of maps, count as one."""
     if isinstance(message, dict):
         for key, value in message.items():
             name = "SEAT" if key.isdecimal() else key
@@ -191,7 +191,7 @@ def test_the_table_of_ends_is_the_servers_and_the_clients() -> None:
 
 
 def test_without_a_reason_a_client_comes_back_after_any_status_but_those_of_the_page() -> None:
-    """The conversations contain each status for the other SDKs."""
+    """The conversations for the other SDKs contain each status."""
     text = PAGE.split("If a connection breaks without a status")[1].split("\n\n")[0]
     final = {*re.findall(r"`([A-Z_]+)`", text)} - {"UNAVAILABLE", "INTERNAL", "CANCELLED", "UNKNOWN"}
     for code in {*grpc.StatusCode} - {grpc.StatusCode.OK}:
@@ -224,7 +224,7 @@ def test_a_welcome_without_a_log_leaves_the_number_of_the_last_report_as_it_is()
 
 
 def test_the_table_of_pauses_is_the_servers() -> None:
-    """The server states a pause if and only if the bot should reconnect."""
+    """The server states a pause exactly if the bot should reconnect."""
     for _, reason, _, back, pause in rows("What ends a stream"):
         assert bool(pause) == (back == "yes"), reason
         if reason != "OVER_BUDGET":
@@ -239,11 +239,11 @@ class Came(NamedTuple):
     status: str
     reason: str
     pause: float | None
-    """The pause in its RetryInfo, in seconds."""
+    """The pause in the end's RetryInfo, in seconds."""
 
 
 def came(error: Any) -> Came:
-    """Return the end of a call with the details of its status."""
+    """Return the end of a call with its status details."""
     details = dict(error.trailing_metadata())["grpc-status-details-bin"]
     info, retry, pause = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo(), None
     for detail in status_pb2.Status.FromString(details).details:
@@ -256,16 +256,14 @@ def came(error: Any) -> Came:
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server without house bots at its tables. It lets a bot connect five times, and an address register twenty
-    times.
-    """
+    """A server without house bots. It allows five connections per bot and twenty registrations per address."""
     often = ("--connect-rate", "0.1", "--hello-timeout", "1", "--registrations-per-address", "20")
     with server(tmp_path_factory.mktemp("ends") / "data", *often, "--drain", "0", "--luck", "off") as arena:
         yield arena
 
 
 def at_a_table(crowd: Crowd, *names: str) -> tuple[RawBot, RawBot]:
-    """Return two bots at one table; the first owes a decision."""
+    """Return two bots at one table. The first owes a decision."""
     first, second = (crowd.come(name) for name in names)
     second.play_in_background()
     first.read_until(lambda: first.decisions)
@@ -289,7 +287,7 @@ def test_registering_again_is_answered_as_the_first_time(arena: Server) -> None:
 
 @pytest.mark.parametrize("closes", [False, True], ids=["waits", "closes"])
 def test_who_leaves_is_last_and_its_stream_ends_with_ok(arena: Server, closes: bool) -> None:
-    """Nobody waits for it, whether it then waits for the status or closes its side at once."""
+    """The server does not wait for the call, whether it then awaits the status or closes its side at once."""
     with Crowd(arena.address) as crowd:
         leaver, stayer = at_a_table(crowd, f"leaver-{closes}", f"stayer-{closes}")
         leaver.send(pb.PlayRequest(leave=True))
@@ -375,7 +373,7 @@ def test_a_server_that_stops_says_when_to_come_back(tmp_path: Path) -> None:
 
 
 def test_the_headers_of_a_stream_come_before_the_hello(arena: Server) -> None:
-    """A client that waits for the headers, and a server that waits for its hello, would otherwise wait for ever."""
+    """Otherwise a client that waits for the headers and a server that waits for its Hello would wait forever."""
     with Crowd(arena.address) as crowd, RawConnection(arena.address) as connection:
         stream = connection.open("/arena.v1.PlayService/Play", ("authorization", f"bearer {crowd.token('waits')}"))
         answer = connection.answers[stream]
@@ -462,7 +460,7 @@ def test_an_sdk_pings_a_silent_server_as_the_page_says(file: str, setting: str) 
     ],
 )
 def test_an_sdk_reads_the_variables_that_the_page_names(folder: str, ending: str) -> None:
-    """The effects are tested with each SDK; this tests that there are exactly these variables."""
+    """Each SDK's tests check the effects. This test checks that exactly these variables exist."""
     text = "".join(path.read_text() for path in (ROOT / "clients" / folder).rglob(f"*.{ending}"))
     named = set(re.findall(r"`(ARENA_[A-Z_]+)`", PAGE))
     assert named == set(re.findall(r'"(ARENA_[A-Z_]+)"', text))
@@ -510,7 +508,7 @@ ADDITIONS: Final = {
     "the bot as they are",
     "features, and messages or orders that only they permit": None,
 }
-"""The page's additions, each with the conversation in which every SDK meets it; None if only a server does."""
+"""The page's additions, each with the conversation in which every SDK meets it. None if only servers meet it."""
 ADDED: Final = (
     ("play.proto", r"^(message Answer \{\n)", "\\1  string more = 99;\n"),
     ("play.proto", r"^(message PlayResponse \{\n)", "\\1  More more = 99;\n"),
@@ -526,11 +524,11 @@ REMOVED: Final = (
     ("play.proto", r"^(enum NoticeKind \{.*?)NOTICE_KIND_GONE = 9;", r"\1", 'enum value "9"'),
     ("bots.proto", r"^(service BotService \{.*?)rpc RotateToken\(.*?;", r"\1", '"RotateToken"'),
 )
-"""Forbidden changes, each with buf's words for it."""
+"""Forbidden changes, each with buf's message about it."""
 
 
 def breaks(tmp_path: Path, changes: Iterable[Sequence[str]]) -> str:
-    """Return buf's objections to a copy of the protocol with these changes."""
+    """Return buf's messages about a copy of the protocol with these changes."""
     shutil.copytree(ROOT / "proto", tmp_path / "proto")
     shutil.copy(ROOT / "buf.yaml", tmp_path)
     for file, place, text, *_ in changes:

@@ -1,4 +1,4 @@
-"""The page on proxies is true: its nginx configurations are extracted and run in front of a server."""
+"""The page on proxies is correct: the test extracts its nginx configurations and runs them in front of a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NGINX: Final = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 MODULE: Final = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 NUMBERS: Final = count()
 SLOW: Final = 20
-"""Factor by which heartbeats and timeouts are shorter than on the page, if a test waits for them."""
+"""Factor by which heartbeats and timeouts are shorter than on the page, if a test has to wait for them."""
 
 pytestmark = pytest.mark.skipif(
     not (NGINX and MODULE.exists()) and os.environ.get("CI") != "true",
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a certificate."""
+    """The folder with a certificate."""
     folder = tmp_path_factory.mktemp("tls") / "tls"
     subprocess.run([str(ARENA), "cert", str(folder)], check=True, capture_output=True, timeout=PATIENCE, cwd=ROOT)
     return folder
@@ -53,7 +53,7 @@ def free_port() -> int:
 
 @contextmanager
 def nginx(folder: Path, tls: Path, text: str, places: Mapping[str, str]) -> Iterator[str]:
-    """Run a configuration of the page at any free port, with other addresses behind it; yield its address."""
+    """Run a configuration of the page at any free port with other upstream addresses. Yield its address."""
     assert NGINX, "there is no nginx: tools/debian-packages.sh installs it"
     port = free_port()
     for old, new in {"listen 443": f"listen 127.0.0.1:{port}", "/etc/arena": str(tls), **places}.items():
@@ -88,7 +88,7 @@ def answers(port: int) -> bool:
 
 
 class SecureBot(RawBot):
-    """A bot by hand that connects with TLS."""
+    """A handwritten bot that connects with TLS."""
 
     def __init__(self, address: str, token: str, tls: Path, **how: Any) -> None:
         self._roots = (tls / "cert.pem").read_bytes()
@@ -100,7 +100,7 @@ class SecureBot(RawBot):
 
 
 def lives(bot: RawBot) -> bool:
-    """Return whether a stream stays open for one and a half times a timeout; then close it."""
+    """Return True if a stream stays open for one and a half timeouts. Then close it."""
     heartbeats = 0
     try:
         while heartbeats < 9:
@@ -141,7 +141,7 @@ def test_a_bot_plays_a_match_through_nginx_by_tls(
 
 @pytest.fixture(scope="module", params=[True, False], ids=["with heartbeats", "without heartbeats"])
 def beating(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, bool]]:
-    """A server, and whether its heartbeats are as frequent as the page's timeouts require."""
+    """A server. Its heartbeats may be as frequent as the page's timeouts require, or rarer."""
     beats = bool(request.param)
     folder = tmp_path_factory.mktemp("beating")
     with server(folder / "data", "--heartbeat", str(10 / SLOW) if beats else "3600") as running:
@@ -152,7 +152,7 @@ def beating(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_a_stream_without_a_match_lives_as_long_as_heartbeats_come(
     tmp_path: Path, tls: Path, text: str, beating: tuple[Server, bool]
 ) -> None:
-    """Times are a twentieth of the page's. Without heartbeats these timeouts end the stream."""
+    """All times are a twentieth of the page's. Without heartbeats these timeouts end the stream."""
     running, beats = beating
     text = text.replace("60s", f"{60 // SLOW}s").replace("proxy_protocol on;", "")
     with nginx(tmp_path, tls, text, here(running)) as address:

@@ -1,4 +1,4 @@
-"""A server that is killed or stopped in the middle of matches: the next one on the same data plays them to the end."""
+"""A server that is killed or stopped during matches. The next server on the same data plays them to the end."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def running(address: str) -> set[int]:
 
 
 def are_going_on(arena: Server) -> bool:
-    """Return whether the bots play as many matches as they can, and the server has written some of their moves."""
+    """Return True if the bots play as many matches as they can and the server has recorded some of their moves."""
     return len(running(arena.address)) == AT_ONCE and arena.journal_size() > arena.journal + 20_000
 
 
 def sdk_bots(stack: ExitStack, tmp_path: Path, address: str) -> list[subprocess.Popen[str]]:
-    """Three bots of the SDK."""
+    """Three bots that use the SDK."""
     return [
         stack.enter_context(
             program("tests/end_to_end/slow_bot.py", address, name, str(tmp_path / f"{name}.token"), str(AT_ONCE))
@@ -38,7 +38,7 @@ def sdk_bots(stack: ExitStack, tmp_path: Path, address: str) -> list[subprocess.
 
 
 def undisturbed(found: Audit) -> None:
-    """Check that nobody was forced, blamed or replaced, and every result counts for all."""
+    """Check that no seat was forced, blamed or replaced, and that every result counts for all."""
     for match in found.finished:
         assert [seat.forced for seat in match.seats] == [0] * len(match.seats)
     for replay in found.replays.values():

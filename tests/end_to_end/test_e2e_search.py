@@ -1,4 +1,4 @@
-"""House bots that search at the tables of a real server: one is killed during a match, and their processor time is
+"""House bots that search, at the tables of a real server. One is killed during a match. Their processor time is
 limited.
 """
 
@@ -24,11 +24,11 @@ SHARE = 0.25
 MEASURED = 15.0
 """Length of the measurement in seconds."""
 MORE = 6.0
-"""Maximum processor time beyond the share, in seconds: that of the running matches, if nothing is compiled."""
+"""Seconds of processor time that running matches may add to the share, if nothing is compiled."""
 
 
 def with_it(address: str) -> list[MatchEntry]:
-    """Return the matches in which the searching bot sits, newest first."""
+    """Return the matches of the searching bot, newest first."""
     return [each for each in listed(address, limit=1000) if NAME in [seat.bot for seat in each.seats]]
 
 
@@ -45,7 +45,7 @@ def play(stack: ExitStack, tmp_path: Path, address: str, bots: int, capacity: in
 
 
 def searching(arena: Server) -> list[int]:
-    """Return a server's helper processes of low priority."""
+    """Return the server's helper processes that run with low priority."""
     own = arena.process.pid
     children = Path(f"/proc/{own}/task").glob("*/children")
     helpers = [int(pid) for thread in children for pid in thread.read_text().split()]

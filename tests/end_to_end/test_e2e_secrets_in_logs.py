@@ -1,4 +1,4 @@
-"""A server never logs a token, an invitation, a seed or a nonce, whatever happens."""
+"""A server never logs a token, an invitation, a seed or a nonce in any situation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ serve.command(sys.argv[1:])
 
 
 def nonces(bot: RawBot, secrets: set[bytes]) -> None:
-    """A bot that accepts invitations with nonces that it records."""
+    """A bot that accepts invitations with nonces and records the nonces."""
     bot.accepts = False
     for invitation in bot.invitations:
         nonce = os.urandom(16)
@@ -60,7 +60,7 @@ def seeds(data: Path) -> set[bytes]:
 @pytest.mark.parametrize("form", [(), ("--log-json",)], ids=["for people", "JSON"])
 def test_no_secret_is_ever_logged(tmp_path: Path, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("--debug", "--house", "--house-workers", "0", "--patience", "0", *form)
-    alone = ("--processes", "1")  # one of the secrets is in a damaged line
+    alone = ("--processes", "1")  # one of the secrets is in a damaged row
     monkeypatch.setenv("GRPC_VERBOSITY", "debug")
     (tmp_path / "faulty.py").write_text(FAULTY)
     program = (sys.executable, str(tmp_path / "faulty.py"))

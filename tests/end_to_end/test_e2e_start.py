@@ -1,4 +1,4 @@
-"""A server that cannot start gives the reason in one line, and names the cause."""
+"""A server that cannot start names the cause in one line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Honest bots beside one that declines, is silent, leaves or is slow: real servers and real processes.
+"""Honest bots beside a bot that declines, is silent, leaves or is slow, with real servers and processes.
 
-The two servers of a comparison, with and without the other bot, run at the same time, so other work on this machine
-affects both alike.
+Each test compares a server with the other bot and a server without it. Both run at the same time, so other work on this
+machine affects both alike.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tests.end_to_end.e2e_rig import program, server
 
 HERE = Path(__file__).parent
 LEAD = 60.0
-"""Seconds before the measurement."""
+"""Seconds before the measurement begins."""
 SECONDS = 180.0
 """Length of the measurement in seconds."""
 THINKING = 5
-"""Milliseconds that an honest bot takes for a decision."""
+"""Milliseconds that an honest bot needs for a decision."""
 
 
 @contextmanager
 def evening(data: Path, honest: int, seats: int, capacity: int, trouble: list[tuple[str, int]]) -> Iterator[None]:
-    """Run a server with house bots, honest bots and others, each in its own process, for the block."""
+    """Run a server with house bots for the block. Honest bots and the other bots run in separate processes."""
     with ExitStack() as stack:
         arena = stack.enter_context(server(data, "--house", "--luck", "off", "--quiet", seats=str(seats)))
         for number in range(honest):
@@ -51,7 +51,7 @@ def evening(data: Path, honest: int, seats: int, capacity: int, trouble: list[tu
 
 
 def finished(data: Path) -> int:
-    """Return the seats of honest bots in finished matches."""
+    """Return the number of seats that honest bots had in finished matches."""
     seats, bots, matches = schema.match_seats, schema.bots, schema.matches
     chosen = (
         select(func.count())

@@ -1,4 +1,4 @@
-"""Ends of a server, by signal, by force and by a full disk: they leave whole matches and a correct ladder."""
+"""Ends of a server by signal, by force and by a full disk. They leave whole matches and a correct ladder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_signal_lets_matches_finish_and_ends_with_status_0(tmp_path: Path, num
         assert any(notice.kind == 8 for notice in crowd.bots[0].notices), "bots are told that the server drains"
     found = audit(arena.data)
     assert found.playing == []
-    # a match whose beginning was being stored at that moment is called off before its first card
+    # if a match's beginning is being stored at that moment, the match is cancelled before its first card
     limit = timedelta(seconds=2)
     assert all(match.ended is not None and match.ended - match.started < limit for match in found.interrupted)
     assert len(found.interrupted) <= 4
@@ -110,13 +110,13 @@ def _keep(directory: Path, tokens: dict[str, str]) -> None:
 
 
 def _largest_file(arena: Server, size: int) -> None:
-    """Limit the size of every file of the server's database."""
+    """Limit the size of the server's database files."""
     _, hard = resource.prlimit(arena.writer_process, resource.RLIMIT_FSIZE)
     resource.prlimit(arena.writer_process, resource.RLIMIT_FSIZE, (size, hard))
 
 
 def _costs_no_result(arena: Server, crowd: Crowd) -> None:
-    """Stop a server; every result must be stored that its bots got."""
+    """Stop a server. Every result that its bots received must be stored."""
     arena.signal(signal.SIGTERM)
     assert arena.ended() == 0
     told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
@@ -130,8 +130,8 @@ def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
         all_playing(crowd, 4)
         ann, bob = crowd.bots
         dan = crowd.come("dan")
-        dan.read_until(lambda: dan.decisions)  # so that a running match has a result to store
-        _largest_file(arena, 0)  # not its present size, because SQLite may overwrite what it has written
+        dan.read_until(lambda: dan.decisions)  # so that a running match still has a result to store
+        _largest_file(arena, 0)  # not the present size, because SQLite may overwrite existing pages
         dan.play_in_background()
         until(lambda: "result not stored yet" in arena.log, "the server to notice")
         assert "arena.db" in arena.log

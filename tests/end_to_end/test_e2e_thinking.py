@@ -1,4 +1,4 @@
-"""A bot's thinking never counts as its distance, whatever it answers and when."""
+"""A bot's thinking time never counts as network delay, whatever it answers and when."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.end_to_end.e2e_rig import IMPATIENT, Crowd, RawBot, server, why
 
 OFTEN = ("--heartbeat", "0.1", "--drain", "0", "--quiet")
 THOUGHT = 0.6
-"""Seconds for each decision, twice the soft limit, so that the bank is soon empty."""
+"""Seconds per decision: twice the soft limit, so that the bank is soon empty."""
 
 
 def trips(seat: dict[str, Any]) -> list[float]:
-    """Return the round trips of a seat's decisions, in milliseconds."""
+    """Return the round trips of a seat's decisions in milliseconds."""
     return [sent["round_trip_ms"] for decision in seat["decisions"] for sent in decision["sent"]]
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="the system does not tell")
 def test_a_client_that_answers_heartbeats_only_between_thoughts_gains_nothing(tmp_path: Path) -> None:
-    """The bot has one thread, so its answers to decisions are all late, too."""
+    """The bot has one thread, so all its answers are late."""
 
     class Sleeps(RawBot):
         def answer(self, *decisions: Any, action: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""TLS from certificate to last card: one verb creates it, a server uses it, and bots trust it or refuse to connect."""
+"""TLS from the certificate to the last card: one verb creates it, a server uses it, and bots accept or refuse it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of a real server during attacks by strangers: it is bounded, and is freed afterwards."""
+"""Memory of a real server during attacks by unauthenticated clients. It stays bounded and is freed afterwards."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ pytestmark = [pytest.mark.process, pytest.mark.unmeasured]
 
 CONNECTIONS: Final = 60
 CALLS: Final = 8
-"""Maximum number of open calls of a connection."""
+"""Maximum number of concurrent calls on a connection."""
 MOST: Final = 20 * MIB
-"""Maximum number of bytes that strangers may add to the server's memory."""
+"""Maximum number of bytes that unauthenticated clients may add to the server's memory."""
 REST: Final = 10 * MIB
-"""Maximum number of these bytes that may remain soon afterwards."""
+"""Maximum number of these bytes that may remain after the attack."""
 BOMB: Final = message(gzip.compress(bytes(MIB)), flag=1)
 HALF: Final = message(bytes(16_000), length=16 << 10)
 
 
 def throw(connection: RawConnection, bombs: int) -> None:
-    """Send gzip bombs in as many calls at once as allowed."""
+    """Send gzip bombs in as many concurrent calls as allowed."""
     for _ in range(bombs // CALLS):
         streams = [connection.stream() for _ in range(CALLS)]
         connection.send(
@@ -44,7 +44,7 @@ def throw(connection: RawConnection, bombs: int) -> None:
 
 
 def attacked(running: Server, bombs: int) -> None:
-    """Send bombs, then leave requests half-sent, some of a MiB; check the memory at its peak and afterwards."""
+    """Send bombs, then leave requests incomplete, some of a MiB. Check the memory at its peak and afterwards."""
     with RawConnection(running.address) as connection, ExitStack() as stack:
         throw(connection, 10 * CALLS)
         before = running.memory()

@@ -1,4 +1,4 @@
-"""A server on a data directory of the oldest supported schema, upgraded in the middle of a match."""
+"""A server on a data directory of the oldest supported schema, upgraded during a match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The writer process of a server: it may outlive the server by a moment, and the server stops when it ends."""
+"""The writer process of a server. It may outlive the server by a moment, and the server stops when it ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_server_whose_writer_process_is_killed_says_so_and_the_next_one_loses_
 
 
 def test_a_signal_for_all_processes_is_handled_by_the_server_alone(tmp_path: Path) -> None:
-    """The signal is sent as by Ctrl-C in a terminal, or by a service manager."""
+    """The signal arrives as from Ctrl-C in a terminal, or as from a service manager."""
     with server(tmp_path / "data", "--drain", "20") as arena, Crowd(arena.address) as crowd:
         all_playing(crowd, 4)
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -73,7 +73,7 @@ def test_the_next_server_waits_for_the_writer_process_of_a_dead_one(tmp_path: Pa
 
 
 TIMES = 4
-"""Number of servers that end in one match. At the fourth absence of a bot a house bot takes over at once."""
+"""Number of servers that end during one match. At a bot's fourth absence a house bot replaces it at once."""
 
 
 def kill_the_writer(arena: Server) -> None:

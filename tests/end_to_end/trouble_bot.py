@@ -1,6 +1,6 @@
-"""A bot that keeps the rules but costs the others time, until it is stopped. It reconnects after every end.
+"""A bot that follows the rules but costs the others time, until it is stopped. It reconnects after every end.
 
-Arguments: address, name, capacity, and its behaviour: `declines`, `ignores`, `leaves` or `slow`.
+Arguments: address, name, capacity, and one of the behaviours `declines`, `ignores`, `leaves` and `slow`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GAMES = ("nullern", "sixth_sense")
 
 
 class TroubleBot:
-    """A bot with one stream after the other."""
+    """A bot that opens one stream after the other."""
 
     def __init__(self, address: str, token: str, capacity: int, manner: str) -> None:
         self._channel = grpc.insecure_channel(address)
@@ -33,7 +33,7 @@ class TroubleBot:
         self._changed = threading.Condition()
 
     def attend(self) -> None:
-        """Serve a stream until it ends."""
+        """Play on a stream until it ends."""
         play = self._channel.stream_stream(
             "/arena.v1.PlayService/Play",
             request_serializer=pb.PlayRequest.SerializeToString,
@@ -53,7 +53,7 @@ class TroubleBot:
             self._say(None)
 
     def _hear(self, message: pb.PlayResponse) -> bool:
-        """Handle a message; return whether to disconnect."""
+        """Handle a message. Return True if the bot should disconnect."""
         now = pb.PlayRequest()
         if message.HasField("heartbeat"):
             now.heartbeat = message.heartbeat

@@ -1,4 +1,4 @@
-"""Decks arranged by a test."""
+"""Decks that a test arranges."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.deal import SeededDecks
 
 
 class Arranged:
-    """Decks dealt by a function of round, size and count; dice roll as with a key of zeros."""
+    """Decks that a function of round, size and count deals. Dice roll as with a key of zeros."""
 
     def __init__(self, deal: Callable[[int, int, int], Sequence[int]]) -> None:
         self._deal = deal

@@ -21,7 +21,7 @@ def named(cards: str) -> list[int]:
 
 
 class Table:
-    """A game whose first round has the requested hands, filled up with cards of the given colours."""
+    """A game whose first round has the requested hands, completed with cards of the given colours."""
 
     def __init__(
         self,
@@ -32,7 +32,9 @@ class Table:
         fill: Mapping[int, str] | None = None,
         **options: Option,
     ) -> None:
-        """The first card of each hand is its prediction; `fill` names the colours of a seat's other cards."""
+        """Create a table. The first card of each hand is its prediction, and `fill` names the colours of a seat's other
+        cards.
+        """
         size = HAND_SIZE[seats]
         chosen = [named(hands.get(seat, "")) for seat in range(seats)]
         used = {card for hand in chosen for card in hand} | {CARDS[turned]}
@@ -64,7 +66,7 @@ class Table:
         return self
 
     def play(self, *names: str) -> Table:
-        """Make these choices, each by the seat whose turn it is. They must be legal."""
+        """Make these choices, each for the seat whose turn it is. They must be legal."""
         for name in names:
             assert name in self.choices(), f"{name!r} is not among {self.choices()}"
             self.state.apply(ACTIONS[name], self.state.player)

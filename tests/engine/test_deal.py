@@ -1,4 +1,4 @@
-"""The portable shuffle: its published vectors, checked by a second implementation written from the text alone."""
+"""The portable shuffle: its published test vectors, checked by a second implementation written from the text alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VECTORS: list[dict[str, Any]] = json.loads(
 
 
 def plain_shuffle(key: bytes, size: int) -> tuple[list[int], int]:
-    """Return the whole deck, and the number of rejected words."""
+    """Return the whole shuffled deck and the number of rejected words."""
     stream = b"".join(
         hashlib.sha256(key + bytes([0, 0, counter // 256, counter % 256])).digest() for counter in range(99)
     )
@@ -42,7 +42,7 @@ def plain_shuffle(key: bytes, size: int) -> tuple[list[int], int]:
 
 
 def plain_roll(key: bytes, faces: int) -> tuple[int, int]:
-    """Return the face, and the number of rejected words."""
+    """Return the face of a die and the number of rejected words."""
     thrown = 0
     while True:
         block = hashlib.sha256(key + (thrown // 16).to_bytes(4, "big")).digest()

@@ -1,4 +1,4 @@
-"""Names of Nullern's cards and actions, and the server's choices for a silent seat."""
+"""Names of Nullern's cards and actions, and the default choices for a silent seat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast engine and the naive one agree on every move of a game."""
+"""The fast engine and the reference implementation agree on every move of a game."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ EVERY_SIZE = pytest.mark.parametrize("seats", NULLERN.seats)
 
 
 def taker(table: Table) -> int:
-    """Return the seat that took the last trick of a finished round."""
+    """Return the seat that won the last trick of a finished round."""
     return table.report().takers[-1]
 
 

@@ -1,4 +1,4 @@
-"""Sampled games of Nullern: exactly those that a seat's view allows, each equally often."""
+"""Sampled games of Nullern: exactly the games that a seat's view allows, each equally often."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def sampled(view: SeatView, random: Random) -> NullernState:
 
 
 def truths(view: NullernView) -> Iterator[Hands]:
-    """Return all hands, by seat, that fit the view. The naive engine decides card by card which plays were legal."""
+    """Return all hands by seat that fit the view. The reference implementation decides card by card which plays were
+    legal.
+    """
     seen = {*view.plays, *view.hand, view.turned}
     unseen = [card for card in range(len(CARDS)) if card not in seen]
     tricks = []
@@ -69,7 +71,7 @@ def truths(view: NullernView) -> Iterator[Hands]:
 
 
 def assert_uniform(view: NullernView, fitting: set[Hands], random: Random) -> None:
-    """Sample many truths, and check that all possible ones occur, nothing else, and none too often."""
+    """Sample many possible games. Check that all possible ones occur, no other, and none too often."""
     each = 12
     draws = each * len(fitting)
     for states in ([sampled(view, random) for _ in range(draws)], NULLERN.sample_many(view, random, draws)):

@@ -1,4 +1,6 @@
-"""A view does not depend on facts that its seat cannot know: worlds that differ only in these look the same."""
+"""A view does not depend on facts that its seat cannot know. Worlds that differ only in these facts have the same
+view.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ EVERY_SIZE = pytest.mark.parametrize("seats", NULLERN.seats)
 
 
 def another_world(state: NullernState, seat: int, random: Random) -> NullernState:
-    """Return the state with all cards dealt anew that the seat cannot know: in the blind round also its own."""
+    """Return the state after dealing anew all cards that the seat cannot know, in the blind round also its own."""
     blind = state.round == BLIND_ROUND
     seen = {state.turned, *state.plays, *(b"" if blind else state.hands[seat])}
     pool = [card for card in range(80) if card not in seen]

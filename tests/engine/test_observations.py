@@ -1,4 +1,4 @@
-"""Observation vectors: they contain everything that the view contains, and their page is correct."""
+"""Observation vectors contain everything that the view contains, and their documentation page is correct."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EVERY_GAME = pytest.mark.parametrize("game", [*GAMES.values()], ids=lambda game:
 
 
 def played(game: Game, seats: int, options: dict[str, Option], most: int = 1000) -> Iterator[Any]:
-    """Return the states of a random game, at most a given number; the last state is that of the end."""
+    """Return at most the given number of states of a random game. The last is the state at the end."""
     random = Random(seats)
     state = game.new(seats, SeededDecks(seats.to_bytes(32, "big")), **options)
     for _ in range(most):
@@ -79,7 +79,7 @@ def part(game: Game, state: Any, seat: int, name: str) -> list[float]:
 
 @EVERY_GAME
 def test_seats_are_counted_from_the_one_that_looks(game: Game) -> None:
-    """This holds for the fields that mean the same in every game."""
+    """This holds for the fields with the same meaning in every game."""
     seats = min(4, game.seats[-1])
     named = {field.name for field in game.observation(seats)}
     for state in played(game, seats, {}, 200):
@@ -104,7 +104,7 @@ def test_the_page_about_observations_is_what_the_games_say(tmp_path: Path) -> No
 
 
 LOSSY = {"score", "scores", "target"}
-"""Fields for which a byte cannot represent every value."""
+"""Fields with values that a byte cannot represent."""
 
 
 @EVERY_TABLE
@@ -141,7 +141,7 @@ def test_what_was_in_an_array_before_is_gone(game: Game) -> None:
 
 @EVERY_TABLE
 def test_a_vector_is_the_same_whatever_was_asked_before(game: Game, seats: int, options: dict[str, Option]) -> None:
-    """A state updates the vector that it wrote last; a copy of the state begins with a whole one."""
+    """A state updates the vector that it wrote last. A copy of the state starts with a complete vector."""
     random = Random(7)
     length = len(next(played(game, seats, options, 1)).vector(0))
     arrays = [(array("f", bytes(4 * length)), array("f", bytes(4 * length))), (bytearray(length), bytearray(length))]

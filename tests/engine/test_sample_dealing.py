@@ -1,4 +1,4 @@
-"""Dealing unseen cards: every deal that fits is exactly equally likely, shown by trying all random choices."""
+"""Dealing of unseen cards: every possible deal is exactly equally likely. The test tries all random choices."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Truth = tuple[frozenset[int], ...]
 
 
 class EveryChance:
-    """A source of chance that takes every possible course, one after the other."""
+    """A random source that runs through every possible course, one after the other."""
 
     def __init__(self) -> None:
         self.choices: list[tuple[int, int]] = []
-        """The numbers drawn in this run, each with the number of possible ones."""
+        """The numbers drawn in this run, each with the number of possible values."""
         self.drawn = 0
 
     def randrange(self, stop: int, /) -> int:
@@ -37,7 +37,7 @@ class EveryChance:
         raise AssertionError("nothing here needs bytes")
 
     def next(self) -> bool:
-        """Begin another run; return False after the last."""
+        """Begin another run. Return False after the last."""
         self.drawn = 0
         while self.choices:
             choice, stop = self.choices.pop()
@@ -63,7 +63,7 @@ def distribution(run: Callable[[EveryChance], Hashable]) -> dict[Hashable, Fract
 
 
 def fitting(cards: Sequence[Sequence[int]], hands: Sequence[Hand]) -> Counter[Truth]:
-    """Return the deals that fit, each as often as an order of the cards yields it."""
+    """Return the possible deals, each as often as an order of the cards leads to it."""
     colour_of = {card: colour for colour, pile in enumerate(cards) for card in pile}
     found: Counter[Truth] = Counter()
     for order in permutations(colour_of):
@@ -80,7 +80,7 @@ def fitting(cards: Sequence[Sequence[int]], hands: Sequence[Hand]) -> Counter[Tr
 
 
 def assert_equally_likely(piles: Sequence[Sequence[int]], hands: Sequence[Hand]) -> None:
-    """Compare the number of ways and the probability of every deal with all deals that fit."""
+    """Compare the number of ways and the probability of every deal with a list of all possible deals."""
     expected = fitting(piles, hands)
     dealing = ConstrainedDeal(hands, len(piles))
     assert dealing.ways([len(pile) for pile in piles]) == expected.total()
@@ -106,7 +106,7 @@ def test_drawing_gives_every_choice_in_every_order_equally_often() -> None:
 
 
 class EveryNumber:
-    """A source of chance whose bytes run through all numbers of a given length, again and again."""
+    """A random source whose bytes run through all numbers of a given length, repeatedly."""
 
     def __init__(self, size: int) -> None:
         self.numbers = cycle(b"".join(number.to_bytes(size, "big") for number in range(256**size)))
@@ -119,7 +119,7 @@ class EveryNumber:
 
 
 class Pairs(EveryNumber):
-    """A source of chance that yields the pairs (first, 0), (first, 1) … (first, 254)."""
+    """A random source that yields the pairs (first, 0), (first, 1) … (first, 254)."""
 
     def __init__(self, first: int) -> None:
         self.numbers = cycle(bytes(chain.from_iterable((first, second) for second in range(255))))
@@ -134,12 +134,12 @@ def test_of_all_bytes_every_card_is_drawn_by_as_many(size: int) -> None:
         draws.draw(cards, 1)
         assert sorted(cards) == [*range(size)]
         found[cards[0]] += 1
-    if size > 1:  # the only card needs no byte
+    if size > 1:  # a choice with one card needs no byte
         assert found == dict.fromkeys(range(size), 256 // size)
 
 
 def test_each_place_is_drawn_from_the_cards_that_are_left() -> None:
-    """All pairs of bytes that count: 256 numbers for 4 cards, 255 for 3."""
+    """All accepted pairs of bytes: 256 numbers for 4 cards, 255 for 3."""
     found: Counter[tuple[int, ...]] = Counter()
     for first in range(256):
         draws = BulkDraws(Pairs(first))

@@ -1,4 +1,4 @@
-"""Names of 6th Sense's cards, actions and options, and the server's choices for a silent seat."""
+"""Names of 6th Sense's cards, actions and options, and the default choices for a silent seat."""
 
 from __future__ import annotations
 

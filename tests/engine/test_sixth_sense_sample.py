@@ -1,4 +1,4 @@
-"""Sampled games of 6th Sense: exactly those that a seat's view allows, each equally often."""
+"""Sampled games of 6th Sense: exactly the games that a seat's view allows, each equally often."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Truth = tuple[tuple[PlainCard, ...], ...]
 
 
 class Play:
-    """A random game with many blocks and peeks, in the fast engine and in the naive one."""
+    """A random game with many blocks and peeks, in the fast engine and in the reference implementation."""
 
     def __init__(self, seats: int, random: Random, **options: Option) -> None:
         self.random = random
@@ -75,10 +75,10 @@ def seen_cards(view: SixthSenseView) -> set[PlainCard]:
 
 
 def truths(view: SixthSenseView, plain: PlainGame) -> Iterator[Truth]:
-    """Return all truths that fit the view, except for predictions. The naive engine decides card by card what was
-    legal.
+    """Return all hidden states that fit the view, except for predictions. The reference implementation decides card by
+    card which plays were legal.
 
-    `plain` is the real game; of hidden cards only their numbers are used.
+    `plain` is the real game. Only the number of hidden cards is read from it.
     """
     colours = {card[0] for card in PLAIN[: 14 * (4 if view.seats == 2 else 5)]}
     unseen = sorted(card for card in {*PLAIN} - seen_cards(view) if card[0] in colours)
@@ -90,7 +90,7 @@ def truths(view: SixthSenseView, plain: PlainGame) -> Iterator[Truth]:
 
     @cache
     def fits(seat: int, hand: tuple[PlainCard, ...], zeros: tuple[PlainCard, ...]) -> bool:
-        """Return whether all plays of the seat were legal if it had this hand and blocked with these 0s."""
+        """Return True if all plays of the seat were legal with this hand and these 0s as blocks."""
         held, blocked_with = list(hand), list(zeros)
         for trick, place, play in reversed(course):
             if play.seat == seat:
@@ -119,7 +119,7 @@ def truths(view: SixthSenseView, plain: PlainGame) -> Iterator[Truth]:
 
 
 def truth_of(state: SixthSenseState, view: SixthSenseView) -> Truth:
-    """Return a sampled state in the form of `truths`."""
+    """Return a sampled state in the form that `truths` uses."""
     hidden = [action for action, shown in zip(state.plays, view.plays, strict=True) if action != shown]
     zeros = tuple((NAMES[action].split(" ")[0], 0) for action in hidden)
     hands = [cards_of(hand) for seat, hand in enumerate(state.hands) if seat != view.seat]
@@ -127,7 +127,9 @@ def truth_of(state: SixthSenseState, view: SixthSenseView) -> Truth:
 
 
 def assert_likely(found: Counter[object], expected: dict[object, float]) -> None:
-    """Check that all possible truths were found, nothing else, with frequencies that chance explains."""
+    """Check that the samples contain all possible hidden states and no others, with frequencies that chance
+    explains.
+    """
     assert found.keys() == expected.keys()
     chi_square = sum((found[each] - count) ** 2 / count for each, count in expected.items())
     freedom = len(expected) - 1
@@ -135,7 +137,7 @@ def assert_likely(found: Counter[object], expected: dict[object, float]) -> None
 
 
 def assert_uniform(view: SixthSenseView, fitting: list[Truth], random: Random) -> None:
-    """Sample many truths; compare hands, hidden 0s and predictions with all possible ones."""
+    """Sample many hidden states. Compare hands, hidden 0s and predictions with all possible ones."""
     draws = max(14 * len(fitting), 1500)
     for states in ([sampled(view, random) for _ in range(draws)], SIXTH_SENSE.sample_many(view, random, draws)):
         assert_uniformly_sampled(view, fitting, cast("list[SixthSenseState]", states))
@@ -156,7 +158,9 @@ def assert_uniformly_sampled(view: SixthSenseView, fitting: list[Truth], states:
 
 
 def last_positions(seats: int, random: Random, **options: Option) -> Iterator[tuple[SixthSenseView, list[Truth]]]:
-    """Yield views near the end of a first round with few possible truths and some information about the other seats."""
+    """Yield views near the end of a first round with few possible hidden states and some information about other
+    seats.
+    """
     while True:
         play = Play(seats, random, **options)
         while not play.plain.over and play.plain.round == 0:
@@ -264,7 +268,7 @@ def test_S16_a_late_trump_is_any_card_not_seen() -> None:
 
 
 def asked_twice() -> Table:
-    """Seat 1 led an 8, seat 2 took the trick with a 12. It is asked to double, then seat 1 to peek."""
+    """Seat 1 led an 8, and seat 2 won the trick with a 12. Seat 2 may now double, then seat 1 may peek."""
     table = Table({1: "red 3, green 8", 2: "red 4, green 12", 3: "red 5, green 1", 0: "red 1, green 2"}).predict()
     return table.play("green 8", "green 12", "green 1", "green 2")
 
@@ -292,7 +296,7 @@ def test_S13_a_seat_is_taken_to_be_asked_where_it_can_be() -> None:
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 @pytest.mark.thorough
 def test_worlds_that_are_copies_are_what_their_deals_and_choices_make(seats: int, options: dict[str, Option]) -> None:
-    """Each is played again from the first card, with its own blocks in place of hidden ones."""
+    """Replay each sample from the first card, with its own blocks in place of hidden ones."""
     random = Random(f"{seats} {options}")
     play = Play(seats, random, **options)
     state = play.state

@@ -1,4 +1,6 @@
-"""A view does not depend on facts that its seat cannot know: worlds that differ only in these look the same."""
+"""A view does not depend on facts that its seat cannot know. Worlds that differ only in these facts have the same
+view.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ ZEROS = frozenset(index for index, card in enumerate(SIXTH_SENSE.cards) if card.
 
 
 def another_world(state: SixthSenseState, seat: int, peeked_at: set[int], random: Random) -> SixthSenseState:
-    """Return the state with everything dealt anew that the seat cannot know, given the seats at which it peeked."""
+    """Return the state after dealing anew everything that the seat cannot know, given the seats at which it peeked."""
     setting = state.setting
     seats = setting.seats
     predicting = -1 in state.predictions

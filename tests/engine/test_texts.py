@@ -1,6 +1,7 @@
-"""Views and rounds in words: each game's texts equal those in `texts/` (`python -m tests.engine.test_texts`).
+"""Views and rounds as text. Each game's texts equal those in `texts/`, which `python -m tests.engine.test_texts`
+writes.
 
-Programs may have learned to read these texts, for example the prompt of a language model. So they must not change.
+Programs may depend on these texts, for example the prompt of a language model. So the texts must not change.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from engine.registry import GAMES, texts_of
 
 TEXTS = Path(__file__).parent / "texts"
 EACH = 13
-"""Every thirteenth view is written, and every view with a rare choice."""
+"""The file contains every thirteenth view, and every view with a rare choice."""
 RARE = ("double", "peek")
 OPTIONS: dict[str, tuple[dict[str, Option], ...]] = {
     "sixth_sense": ({}, {"novice": True}, {"target": 30, "late_trump": True}),
@@ -27,7 +28,7 @@ OPTIONS: dict[str, tuple[dict[str, Option], ...]] = {
 
 
 def matches(game: Game) -> Iterator[tuple[str, list[str]]]:
-    """Return the texts of the first rounds of a few matches, each with a heading."""
+    """Return the texts of the first rounds of some matches, each with a heading."""
     texts_of_game = texts_of(game)
     for options in OPTIONS[game.name]:
         for seats in (2, 4):

@@ -1,11 +1,11 @@
-"""Drawings as text, for comparison with pictures in tests."""
+"""Drawings as text, for comparison with expected pictures in tests."""
 
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console, RenderableType
 
 SGR = {"red": 31, "yellow": 33, "green": 32, "blue": 94, "purple": 35}
-"""The terminal's numbers of the colours, by name."""
+"""The terminal's colour numbers by name."""
 
 
 def drawn(what: RenderableType, *, colour: bool = False, width: int = 80) -> str:
@@ -16,12 +16,12 @@ def drawn(what: RenderableType, *, colour: bool = False, width: int = 80) -> str
 
 
 def lines(text: str) -> str:
-    """Return the lines of a picture in a test, without its first newline and its indentation."""
+    """Return the lines of a picture in a test, without first newline and indentation."""
     return "\n".join(line[4:] for line in text.strip("\n").splitlines()).rstrip()
 
 
 def nothing_is_lost(pictures: Iterable[RenderableType], signs: Sequence[str]) -> None:
-    """Check that each drawing fits 80 columns, and there has every sign that it has in a wide window."""
+    """Check that each drawing fits into 80 columns, with every character that it has in a wide window."""
     for each in pictures:
         narrow, wide = drawn(each), drawn(each, width=200)
         assert max(map(len, narrow.splitlines())) <= 80

@@ -1,4 +1,4 @@
-"""Matches for recording, of 6th Sense or any game. Seeded bots make mistakes, are late or leave at times."""
+"""Recorded matches of 6th Sense or any other game. Seeded bots make mistakes, are late or leave at times."""
 
 from __future__ import annotations
 
@@ -70,17 +70,15 @@ def play(
     interrupted_after: int | None = None,
     **options: Option,
 ) -> tuple[Header, list[Entry]]:
-    """Play a whole match. A bot that leaves returns at once and never answers, or stays away until chance brings it
-    back.
-    """
+    """Play a whole match. A bot that leaves returns at once and never answers, or stays away for a random time."""
     header = header_of(game, seats, options, chance)
     decks = SeededDecks(match_key(header.seed, header.nonces))
     match = Match(game, seats, header.options, decks, header.policy)
     entries: list[Entry] = []
     rng, queue, now = Random(chance), deque[Ask](), 0
-    # choices are drawn among names, so another numbering of the actions gives the same match
+    # names are drawn instead of numbers, so another numbering of the actions leads to the same match
     by_name = sorted(range(len(game.actions)), key=lambda action: game.actions[action].name)
-    any_answer = (*by_name, *range(len(by_name), 300), -1)  # also numbers that no action has
+    any_answer = (*by_name, *range(len(by_name), 300), -1)  # including numbers of no action
 
     def put(event: Input) -> None:
         effects = match.receive(event)
@@ -134,7 +132,7 @@ def rate(
     spoilt: Sequence[bool],
     beyond_quota: Collection[tuple[int, int]] = (),
 ) -> list[RecordedRating]:
-    """Compute ratings like the ladder, for the verification of a replay."""
+    """Compute ratings as the ladder does, for the verification of a replay."""
     ratings = [Rating(rating.value, rating.deviation) for rating in before]
     after = update(ratings, places, bots, counts, spoilt, beyond_quota)
     return [RecordedRating(rating.value, rating.deviation) for rating in after]
@@ -163,7 +161,7 @@ def rated(
 
 
 def restarted(stand_in: str = "", removed: tuple[int, ...] = ()) -> bytes:
-    """Return the file of a rated match whose server died twice; all bots return, one of them once in time."""
+    """Return the file of a rated match whose server died twice. All bots return, one of them just in time."""
     header, entries = play(interrupted_after=60)
     match = Match(header.game, 4, header.options, SeededDecks(match_key(header.seed, header.nonces)), header.policy)
     entries = [(event, match.receive(event)) for event, _ in entries[:-1]]
@@ -188,7 +186,7 @@ def restarted(stand_in: str = "", removed: tuple[int, ...] = ()) -> bytes:
 
 
 def long_names(seats: int, game: Game) -> bytes:
-    """Return the file of a rated match of bots with the longest allowed names."""
+    """Return the file of a rated match between bots with the longest allowed names."""
     header, entries = play(seats, game=game)
     bots = tuple(SeatedBot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
     return encode(replace(header, bots=bots), entries, changes(entries))
@@ -199,7 +197,7 @@ def lines_of(file: bytes) -> list[str]:
 
 
 def objects_of(file: bytes) -> list[dict[str, object]]:
-    """Return the contents of the lines, without their chain."""
+    """Return the contents of the lines without their chain fields."""
     return [json.loads(without_chain(line) or "") for line in lines_of(file)]
 
 

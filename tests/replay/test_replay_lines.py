@@ -1,4 +1,4 @@
-"""Lines that are formatted without an encoder, because they are many: they equal the encoder's output."""
+"""Lines of a replay that are formatted without an encoder for speed. They equal the encoder's output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTS = st.binary(max_size=9) | st.lists(NUMBERS, max_size=9).map(tuple)
 
 
 class Odd(NamedTuple):
-    """A report with every kind of value that a report may have."""
+    """A report with every type of value that a report may have."""
 
     round: int
     points: tuple[int, ...]

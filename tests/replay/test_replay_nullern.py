@@ -1,4 +1,4 @@
-"""Replays of Nullern agree with the played game, at every table, and changes are found."""
+"""Replays of Nullern agree with the played game at every table, and the verification finds changes."""
 
 from typing import Any
 

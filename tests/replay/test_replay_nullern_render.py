@@ -1,4 +1,4 @@
-"""Drawings of Nullern's replays: bids, leaders, duties to follow, Hupfers, and the blind round."""
+"""Drawings of Nullern's replays: bids, leaders, obligations to follow, Hupfers, and the blind round."""
 
 import re
 from dataclasses import replace
@@ -58,7 +58,9 @@ def test_replay_match_of_nullern_shows_hupfers_by_round_and_deducted_at_the_end(
 
 @SEATS
 def test_replay_match_of_nullern_adds_up(seats: int) -> None:
-    """Every number in the table: points and Hupfers of each round, and the running score without their cost."""
+    """Check every number in the table: each round's points and Hupfers, and the running score without the cost of
+    Hupfers.
+    """
     played = course(seats)
     *_, table, _ = drawn(show_match(played)).split("\n\n")
     rows = [line.split(maxsplit=1) for line in table.splitlines()[2:]]
@@ -119,8 +121,8 @@ def test_replay_round_of_nullern_shows_bids_in_turn_who_leads_and_tricks_against
 
 @cache
 def eventful_round() -> tuple[Course, int]:
-    """Return the number, from 1, of a round with a tie for the highest bid, a duty to follow, a missed and a
-    fulfilled bid.
+    """Return the number, from 1, of a round with four features: a tie for the highest bid, an obligation to follow, a
+    missed bid and a fulfilled bid.
     """
     for chance in range(1, 20):
         played = course(4, chance)
@@ -292,7 +294,7 @@ def test_replay_shows_a_seat_of_nullern_exactly_what_the_engine_let_it_see(seats
 
 
 def without_rules(what: RenderableType) -> list[str]:
-    """Return the lines except the rules under table titles, whose width depends on the content."""
+    """Return the lines without the rules below table titles, because their width depends on the content."""
     return [line for line in drawn(what).splitlines() if not line.startswith("─")]
 
 

@@ -1,4 +1,4 @@
-"""Invalid files: each fault has its own message, with the file's name and the line."""
+"""Invalid replay files. Each fault has its own message with the file's name and the line."""
 
 import gzip
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Recording: what is stored while a match runs, and that the same match gives the same file."""
+"""Recording: the data stored while a match runs. The same match leads to the same file."""
 
 import gc
 import json
@@ -60,7 +60,7 @@ def test_replay_recorder_keeps_no_input_and_what_was_shown_until_the_round_is_ov
         for effect in effects:
             shown = 0 if isinstance(effect, Show) else shown + isinstance(effect, Ask)
     kept: list[object] = [recorder]
-    for each in kept:  # the file it refers to is added to it
+    for each in kept:  # add the file that it refers to
         if isinstance(each, Recorder | ViewDigests | Stopwatch | list | dict):
             kept += gc.get_referents(each)
     assert any(isinstance(each, str) for each in kept)

@@ -1,4 +1,4 @@
-"""Drawings of replays: at 80 columns, with and without colour, and for one seat only with what it knew."""
+"""Drawings of replays at 80 columns, with and without colour. For one seat they show only what the seat knew."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -28,13 +28,13 @@ def course(seats: int = 4, chance: int = 1, **options: Any) -> Course:
 
 
 def matches(seats: int = 4, **options: Any) -> Iterator[Course]:
-    """Enough matches for everything that can happen."""
+    """Enough matches for every possible feature to occur."""
     return (course(seats, chance, **options) for chance in range(1, 13))
 
 
 @cache
 def eventful_round() -> list[Trick]:
-    """Return the tricks of the first round that shows every feature."""
+    """Return the tricks of the first round that has every feature."""
     for played in matches():
         for number in range(1, played.rounds + 1):
             found = [trick for trick in tricks(played) if trick.round == number]
@@ -54,12 +54,12 @@ def eventful_round() -> list[Trick]:
 
 
 def trick_with_a_block() -> Trick:
-    """Return a trick in which a 6, played as 9, was blocked."""
+    """Return a trick in which a 6 that was played as a 9 was blocked."""
     return find(matches(), lambda trick: trick.blocked is not None and trick.blocked.name.endswith(" 6 as 9"))
 
 
 def card(trick: Trick, seat: int) -> str:
-    """Return the card with which a seat predicted in the round of a trick."""
+    """Return the prediction card of a seat in the round of a trick."""
     return SIXTH_SENSE.cards[trick.report.predictions[seat]].name
 
 
@@ -329,8 +329,8 @@ def test_replay_trick_that_was_broken_off() -> None:
 
 @cache
 def step_forced_by_suspension() -> tuple[Course, int, int]:
-    """Return a step in which the server leads for a suspended bot after a reversed trick: its number, from 1, and
-    the seat.
+    """Return a step in which the server leads for a suspended bot after a reversed trick: the step's number, from 1,
+    and the seat.
     """
     trick = find(
         matches(),

@@ -1,4 +1,4 @@
-"""Costs of choices: known for a tiny game, and plausible for the real games."""
+"""Costs of choices: exact for a tiny game, and plausible for the real games."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.replay.recorded import rated
 
 
 class Seen(NamedTuple):
-    """One seat's view of the named numbers."""
+    """A seat's view of the numbers that the seats have named."""
 
     seat: int
     named: tuple[int, ...]
 
 
 class Coin:
-    """A round in which each of two seats names a number, and a coin then decides whether the larger number wins."""
+    """A round in which each of two seats names a number. Then a coin decides whether the larger number wins."""
 
     round = 0
 
@@ -73,7 +73,7 @@ class Coin:
 
 
 class Middle:
-    """A bot that names 1."""
+    """A bot that always names 1."""
 
     def decide(self, view: object, legal: Sequence[int], chance: bytes) -> int:
         return legal[1]
@@ -108,7 +108,7 @@ def test_a_choice_costs_what_the_best_other_brings_more_on_the_mean_of_the_world
 
 
 def test_the_cost_in_an_ending_is_exact_where_all_worlds_are_solved() -> None:
-    """The coin has two sides. Middle, who would not name 2, is not asked."""
+    """The coin has two sides. The review does not ask the house bot Middle, which would not name 2."""
     [found] = of_coin(coin_course(1, 2), 0)
     assert (found.action, found.better, found.cost, found.error) == (1, 2, 0.5, 0.0)
 
@@ -126,7 +126,7 @@ def test_the_best_choice_costs_nothing_and_what_others_chose_for_a_seat_is_not_i
 
 
 def test_a_cost_is_not_dearer_for_having_been_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The three choices that are selected from twelve of cost 0.5 cost 0.5 on average over many matches."""
+    """A review selects three choices out of twelve of cost 0.5. On average over many matches they cost 0.5."""
     monkeypatch.setattr("arena.analysis.review.ENDING_LINES", 0)
     monkeypatch.setattr("arena.analysis.review.WORLDS", 16)
     start = Step(cast("Any", 0), None, 0, cast("Any", Coin(1)), None)

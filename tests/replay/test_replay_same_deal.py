@@ -1,4 +1,4 @@
-"""Two matches on one deal: exactly the differences that the test made are found."""
+"""Two matches on one deal. The comparison finds exactly the differences that the test made."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.replay.recorded import header_of
 def played(
     game: Game, choose: Callable[[int, Ask], int], *, backwards: bool = False, chance: int = 1, until: int | None = None
 ) -> Replay:
-    """Play a match in which `choose` is called with the round; `backwards`: of simultaneous choices the last seat is
-    first.
+    """Play a match that calls `choose` with the round. With `backwards`, the last seat answers first in simultaneous
+    choices.
     """
     header = header_of(game, nearest_seats(game.seats, 3), {}, chance)
     match, now = header.new_match(), Instant(0)
@@ -85,7 +85,7 @@ def test_one_choice_that_differs_is_the_one_that_is_named(game: Game) -> None:
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 def test_each_round_begins_alike_again(game: Game) -> None:
-    """Rounds of random play differ, but both are equal before the first difference."""
+    """Rounds of random play differ, but both rounds are equal before the first difference."""
     one, other = played(game, by_chance(1)), played(game, by_chance(2))
     rounds = rounds_twice(one, other)
     assert len(rounds) > 3

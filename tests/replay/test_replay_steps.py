@@ -1,4 +1,4 @@
-"""A replay as positions: one after every choice of a bot, house bot or server."""
+"""A replay as positions, one after every choice of a bot, house bot or server."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from tests.replay.recorded import play, rated
 
 
 def choices(entries: Sequence[Entry]) -> list[Made]:
-    """Return every choice of a match by its decision: the answers that were applied, and forced choices."""
+    """Return every choice of a match by its decision: the accepted answers and the forced choices."""
     made = []
     for event, effects in entries:
         made += [Made(*effect) for effect in effects if isinstance(effect, Force)]

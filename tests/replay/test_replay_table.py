@@ -1,4 +1,4 @@
-"""The table at a step: it agrees with the views, and for one seat shows only what that seat knew; and its picture."""
+"""The table at a step agrees with the views. For one seat, table and picture show only what that seat knew."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_picture_is_well_formed_and_inside_its_frame_whatever_the_names() -> N
 def test_a_view_alone_makes_the_table_that_its_seat_is_shown(game: Game, seats: int) -> None:
     played, compared = course(game, seats), 0
     for number, step in enumerate(played.steps, 1):
-        if step.ended is not None:  # the state already has the next deal
+        if step.ended is not None:  # the state already contains the next deal
             continue
         for seat in range(seats):
             scene = table_scene(played, number, seat)

@@ -1,4 +1,4 @@
-"""Think times of bots: sums that are compared with the match's timeline."""
+"""Thinking times of bots: sums, compared with the match's timeline."""
 
 from __future__ import annotations
 

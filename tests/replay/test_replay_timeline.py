@@ -1,4 +1,4 @@
-"""Timelines of all seats: times of decisions, troubles, and the blame for each."""
+"""Timelines of all seats: times of decisions, faults, and the reason for each."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Rig:
         self.put(StoodIn(Instant(at), seat, self.asks[seat].decision, self.asks[seat].legal[0]))
 
     def seats(self, at: int = 10**9) -> tuple[SeatTimeline, ...]:
-        """Interrupt the match, record and read it, and return the timelines."""
+        """Interrupt the match, record and read it. Return the timelines."""
         self.put(Interrupted(Instant(at), "enough"))
         replay = read(encode(self._header, self._entries))
         return timelines(replay.header, replay.inputs)
@@ -103,7 +103,7 @@ def kinds(seat: SeatTimeline) -> list[EventKind]:
 def test_timeline_of_a_decision_has_when_it_was_due_sent_and_made_and_what_it_cost() -> None:
     rig = Rig()
     rig.send(5 * MS, 1, lag=40 * MS)
-    rig.answer(345 * MS, 1)  # 300 ms on the clock: 200 ms are free for a first decision, and the bank pays the rest
+    rig.answer(345 * MS, 1)  # 300 ms on the clock: a first decision has 200 ms free, and the bank pays the rest
     rig.send(350 * MS, 0)
     rig.answer(353 * MS, 0)
     first, second = rig.seat(1).decisions
@@ -126,7 +126,7 @@ def test_timeline_round_trip_is_taken_off_up_to_the_allowance_only() -> None:
 
 
 def late(at: Callable[[int], int | None], lag: int = 0) -> SeatTimeline:
-    """Seat 1 loses its first decision to time; its answer comes at the time that `at` computes from that instant."""
+    """Seat 1's first decision times out. Its answer comes at the time that `at` computes from that instant."""
     rig = Rig()
     rig.send(0, 1, lag)
     fell = 1200 * MS + min(lag, ALLOWANCE)
@@ -134,7 +134,7 @@ def late(at: Callable[[int], int | None], lag: int = 0) -> SeatTimeline:
     if answered is not None:
         rig.answer(answered, 1)
     else:
-        rig.wait(fell + 1)  # the match continues without it
+        rig.wait(fell + 1)  # the match continues without seat 1
     return rig.seat(1)
 
 
@@ -237,7 +237,7 @@ def test_timeline_doubled_answers_and_answers_to_nothing_are_the_bots() -> None:
 
 
 def suspended(answers_last: bool) -> Rig:
-    """Seat 1 is late three times in a row, on a connection slower than the allowance; seat 0 answers at once."""
+    """Seat 1 is late three times in a row on a connection slower than the allowance. Seat 0 answers at once."""
     rig, now = Rig(), 0
     for turn in range(3):
         rig.send(now, 1, lag=ALLOWANCE + 50 * MS)
@@ -299,7 +299,7 @@ def test_timeline_orderly_leave_is_the_bots_and_so_is_what_was_played_meanwhile(
     rig = Rig()
     rig.send(0, 1)
     rig.put(Left(Instant(10 * MS), 1, in_order=True))
-    rig.put(Left(Instant(10 * MS + 1), 1))  # its stream ends
+    rig.put(Left(Instant(10 * MS + 1), 1))  # the bot's stream ends
     rig.stand_in(11 * MS, 1)
     seat = rig.seat(1)
     first = seat.decisions[0]
@@ -358,7 +358,7 @@ def test_timeline_question_that_waited_for_a_bot_that_was_there_is_the_bots() ->
     rig = Rig()
     rig.send(101 * MS, 1)
     rig.answer(102 * MS, 1)
-    rig.send(202 * MS, 0)  # exactly a soft limit: not long
+    rig.send(202 * MS, 0)  # exactly at the soft limit, so it does not count as long
     other, seat = rig.seats(at=202 * MS)
     assert seat.events[0] == Event(Instant(101 * MS), EventKind.WAITED, 1, time=101 * MS, blame=Blame.BOT)
     assert kinds(other) == [EventKind.INTERRUPTED]

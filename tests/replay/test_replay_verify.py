@@ -1,4 +1,4 @@
-"""Changes in a replay are found, and the line is named."""
+"""The verification finds every change in a replay and names the line."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,7 +72,9 @@ def test_replay_that_lets_a_result_count_for_others_is_found(field: str, lie: li
 
 @pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
 def test_replay_from_before_spoilt_seats_is_verified_by_its_own_rule(game: Game) -> None:
-    """The file is as servers stored it then. If a seat is spoilt, the result counts only for the bots that vanished."""
+    """The file is in the format of the servers of that time. If a seat is spoilt, the result counts only for the bots
+    that vanished.
+    """
     stored = with_chain((Path(__file__).parent / f"format_4_rule_1_{game.name}.jsonl.gz").read_bytes())
     replay = read(stored)
     assert (replay.version, replay.header.rating_rule) == (4, 1)
@@ -83,7 +85,7 @@ def test_replay_from_before_spoilt_seats_is_verified_by_its_own_rule(game: Game)
     objects[0]["rating_rule"] = 2
     for line in objects:
         if "counts" in line:
-            line["spoilt"] = line["counts"]  # both vanished bots were gone for long
+            line["spoilt"] = line["counts"]  # both bots were gone for a long time
     assert verify(read(forged(objects)), rate).difference is not None, "by the new rule others gain and lose"
 
 
@@ -138,7 +140,7 @@ def test_replay_records_what_comes_after_the_end() -> None:
 
 
 def leaves(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every place in a line with a single value: its container and its key."""
+    """Yield every place in a line that has a single value, as its container and key."""
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(each, dict | list):
             yield from leaves(each)
@@ -159,7 +161,7 @@ def altered(value: Any) -> Any:
 
 @pytest.mark.thorough
 def test_replay_with_any_single_value_changed_is_refused_at_that_line() -> None:
-    """The chain reveals it. Text is replaced by text, so that each line remains JSON."""
+    """The chain reveals the change. A text replaces a text, so that each line remains JSON."""
     count = 0
     kinds = {str(line.get("in") or line.get("out") or next(iter(line))): number for number, line in enumerate(OBJECTS)}
     for number in (*range(4), *kinds.values()):
@@ -200,7 +202,7 @@ def test_replay_with_a_chain_digit_changed_is_refused_at_that_line() -> None:
         read(pack([*LINES[:5], wrong, *LINES[6:]]))
 
 
-# From here on the forger has computed the chain again.
+# In the tests below the forger has recomputed the chain.
 
 
 def first(kind: str, name: str, **fields: Any) -> int:

@@ -1,4 +1,4 @@
-"""Digests of shown views: every view counts, anybody can compute them, and a different view is found and named."""
+"""Digests of shown views: every view counts, anybody can compute them, and the verification names a different view."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def asks_of(effects: Sequence[Effect]) -> list[Ask]:
 
 
 def on_the_wire(ask: Ask) -> play_pb2.Decision:
-    """Return the message that the bot gets, parsed from the server's bytes."""
+    """Return the message that the bot receives, parsed from the server's bytes."""
     return play_pb2.PlayResponse.FromString(codec.encode(Outgoing(questions=[Question(1, ask)]))).decisions[0]
 
 
 def question_of(decision: play_pb2.Decision) -> bytes:
-    """Compute the bytes of a question as docs/replay-format.md describes them, from the message alone."""
+    """Compute a question's bytes from the message alone, as docs/replay-format.md describes."""
     absent = {"rounds", "target"}
     view: Any = getattr(decision, decision.WhichOneof("view") or "")
     values = [b"i" + number(decision.decision_id), b"s" + number(len(decision.legal)) + bytes(decision.legal)]
@@ -151,7 +151,7 @@ def shown_otherwise(ask: Ask, what: str) -> Ask:
 
 @pytest.mark.parametrize("what", ["decision", "legal", "hand", "scores", "dealer", "known_predictions", "seat"])
 def test_shown_view_that_differs_is_found_and_named(what: str) -> None:
-    """A server showed one seat something else, once, and recorded it truthfully."""
+    """A server once showed one seat a different view, and recorded it truthfully."""
     header, entries = play(4, chance=5)
     number, [ask] = [
         (number, asks)
@@ -212,7 +212,9 @@ def test_shown_match_that_was_broken_off_before_it_began_is_verified() -> None:
 @GAMES
 @pytest.mark.parametrize("version", [2, 3])
 def test_shown_digests_of_the_formats_before_are_still_verified(game: Game, version: int) -> None:
-    """The files are as servers stored them then. A single digest in the present format would change them."""
+    """The files are in the format of the servers of that time. A single digest in the present format would change
+    them.
+    """
     stored = (Path(__file__).parent / f"format_{version}_{game.name}.jsonl.gz").read_bytes()
     replay = read(with_chain(stored))
     assert replay.version == version

@@ -1,4 +1,4 @@
-"""Tricks of a recorded match, from its choices and the engine's reports, with a search by what happened in them.
+"""Tricks of a recorded match, from its choices and the engine's reports, and a search for tricks by their features.
 
 This module is independent of the drawing code, so that drawings can be compared with it.
 """
@@ -19,37 +19,37 @@ class Trick(NamedTuple):
     course: Course
     report: SixthSenseRound
     number: int
-    """Number in the round, from 1."""
+    """Number of the trick in its round, from 1."""
     plays: tuple[Made, ...]
-    """Plays in the order of play."""
+    """Plays of the trick in order."""
     answers: Mapping[str, Made]
-    """The answers to "double" and to "peek", if the seat was asked."""
+    """The answers to "double" and "peek", if the seat was asked."""
 
     @property
     def round(self) -> int:
-        """The number of its round, from 1."""
+        """The number of the trick's round, from 1."""
         return self.report.round + 1
 
     @property
     def taker(self) -> int:
-        """The seat that took the trick; the number of seats if none took it."""
+        """The seat that won the trick, or the number of seats if no seat won it."""
         return self.report.takers[self.number - 1]
 
     @property
     def actions(self) -> list[Action]:
-        """The plays, in order."""
+        """The plays of the trick in order."""
         return [SIXTH_SENSE.actions[made.action] for made in self.plays]
 
     @property
     def blocker(self) -> Made | None:
-        """The choice that took a card out of the trick."""
+        """The choice that removed a card from the trick."""
         return next(
             (made for made, action in zip(self.plays, self.actions, strict=True) if action.kind == "block"), None
         )
 
     @property
     def blocked(self) -> Action | None:
-        """The cards that were taken out of the trick."""
+        """The cards that were removed from the trick."""
         return next((self.actions[action.place] for action in self.actions if action.place is not None), None)
 
     @property
@@ -60,11 +60,11 @@ class Trick(NamedTuple):
 
     @property
     def looker(self) -> int | None:
-        """The seat that looked at the taker's prediction card."""
+        """The seat that looked at the winner's prediction card."""
         return self.answers["peek"].seat if self.answered("peek", True) else None
 
     def answered(self, kind: str, yes: bool) -> bool:
-        """Return whether the seat was asked and gave this answer."""
+        """Return True if the seat was asked and gave this answer."""
         return kind in self.answers and bool(SIXTH_SENSE.actions[self.answers[kind].action].value) == yes
 
 
@@ -86,5 +86,5 @@ def tricks(course: Course) -> Iterator[Trick]:
 
 
 def find(courses: Iterable[Course], holds: Callable[[Trick], bool]) -> Trick:
-    """Return the first trick of these matches that fits."""
+    """Return the first trick of these matches that meets the condition."""
     return next(trick for course in courses for trick in tricks(course) if holds(trick))

@@ -1,4 +1,4 @@
-"""Fixtures with a real server process under load: two clients talk with it while a test attacks it."""
+"""Fixtures with a real server process under load: two clients talk to the server while a test attacks it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def loaded_server(module_server: LoadedServer) -> Iterator[LoadedServer]:
 
 @pytest.fixture
 def connection(loaded_server: LoadedServer) -> Iterator[RawConnection]:
-    """A connection on which preface and SETTINGS have been sent."""
+    """A connection that has sent the preface and SETTINGS."""
     with RawConnection(loaded_server.address) as connection:
         yield connection

@@ -1,4 +1,4 @@
-"""The echo service of the tests: its message, the server's end and a client's."""
+"""The echo service of the tests: its message, its server part and its client part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAY: Final = f"/{NAME}/Say"
 if TYPE_CHECKING:
 
     class Item(Message):
-        """The message of all methods, in both directions; a field that is not set is absent."""
+        """The message of all methods, in both directions. A field without a value is not sent."""
 
         number: int
         text: str
@@ -61,15 +61,17 @@ def _register(servicer: object, server: Any) -> None:
 
 
 def service(servicer: object) -> Service:
-    """Return the service with those of `Get` (unary), `List` (server stream) and `Say` (both) that the servicer has."""
+    """Return the echo service with those of the methods `Get` (unary), `List` (server stream) and `Say` (both) that the
+    servicer implements.
+    """
     return Service(_register, servicer)
 
 
 class Stub:
-    """The methods for a client."""
+    """Client stubs for the methods of the echo service."""
 
     def __init__(self, channel: Any) -> None:
-        """`channel` is one of grpc or of grpc.aio."""
+        """Create the stubs on a channel of grpc or of grpc.aio."""
         self.Get: Any = channel.unary_unary(GET, Item.SerializeToString, Item.FromString)
         self.List: Any = channel.unary_stream(LIST, Item.SerializeToString, Item.FromString)
         self.Say: Any = channel.stream_stream(SAY, Item.SerializeToString, Item.FromString)

@@ -2,7 +2,7 @@
 
     grpc_client.py ADDRESS [deaf]
 
-It has read one answer by then; with "deaf" it reads none at all.
+The client reads one answer first. With "deaf" it reads no answer.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A server with one handler, and clients that block a thread, each call with a timeout."""
+"""A server with one handler, and clients that block a thread. Every call has a timeout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = HERE.parents[1]
 
 
 class Say:
-    """A servicer with this handler."""
+    """A servicer with a handler that the test supplies."""
 
     def __init__(self, handler: Callable[[EchoStream], Awaitable[None]]) -> None:
         self.Say = handler
@@ -43,7 +43,7 @@ async def echo(stream: EchoStream) -> None:
 
 @asynccontextmanager
 async def serving(*services: Service, **keywords: Any) -> AsyncIterator[str]:
-    """Run a server for the block; yields its address."""
+    """Run a server for the block and yield its address."""
     async with trio.open_nursery() as nursery:
         port: int = await nursery.start(partial(serve, services, "127.0.0.1:0", **keywords))
         yield f"127.0.0.1:{port}"
@@ -59,7 +59,7 @@ def stub_at(address: str) -> Iterator[Stub]:
 
 
 class RequestSource:
-    """The requests of a streaming call, put one by one; closed at the end of the block."""
+    """A queue of requests for a streaming call. The end of the block closes it."""
 
     def __init__(self, *sent: int) -> None:
         self._queue: queue.SimpleQueue[int | None] = queue.SimpleQueue()
@@ -79,7 +79,7 @@ class RequestSource:
         self._queue.put(None)
 
     def wait_until_asked_for_more(self) -> None:
-        """Block until gRPC has taken and forwarded all requests so far."""
+        """Block until gRPC has read and forwarded all requests put so far."""
         for _ in range(self._put + 1):
             assert self._asked.acquire(timeout=PATIENCE)
         self._put = 0
@@ -111,13 +111,13 @@ def numbers(*sent: int) -> Iterator[Item]:
 
 
 def converse(address: str, *sent: int) -> list[int]:
-    """Send these numbers in a call on a connection of its own, half-close it and return the numbers received."""
+    """Send these numbers in a call on a separate connection and half-close it. Return the numbers received."""
     with stub_at(address) as stub:
         return [answer.number for answer in stub.Say(numbers(*sent), timeout=PATIENCE)]
 
 
 def refusal(call: Callable[[], object]) -> tuple[grpc.StatusCode, str]:
-    """Return the status of a call that does not end with OK."""
+    """Return the status of a call that must fail."""
     try:
         call()
     except grpc.RpcError as error:
@@ -130,7 +130,7 @@ in_thread = trio.to_thread.run_sync
 
 @asynccontextmanager
 async def program(name: str, *arguments: str) -> AsyncIterator[Program]:
-    """Run a program from this folder for the block; killed if it still runs at the end."""
+    """Run a program from this folder for the block. Kill it if it still runs at the end."""
     process = await trio.lowlevel.open_process([sys.executable, str(HERE / name), *arguments], stdout=PIPE, cwd=ROOT)
     try:
         yield Program(process)
@@ -143,7 +143,7 @@ async def program(name: str, *arguments: str) -> AsyncIterator[Program]:
 
 
 class Program:
-    """A process that reports its state on standard output, one line each."""
+    """A process that reports each of its states as a line on standard output."""
 
     def __init__(self, process: trio.Process) -> None:
         self.process = process
@@ -153,7 +153,7 @@ class Program:
         return f"<Program {self.process.args!r} pid {self.process.pid} status {self.process.returncode}>"
 
     async def line(self) -> str:
-        """Return its next line."""
+        """Return the next line of the process's output."""
         assert self.process.stdout is not None
         with trio.fail_after(PATIENCE):
             while b"\n" not in self._output:

@@ -20,12 +20,12 @@ S = TypeVar("S", bound=Http2Stream)
 
 
 def raise_again() -> None:
-    """Raise the current exception again, as the `on_failure` of a connection without a server."""
+    """Re-raise the current exception: the `on_failure` of a connection without a server."""
     raise  # noqa: PLE0704
 
 
 class Peer(Generic[S]):
-    """A client, and the server's side of its connection."""
+    """A client and the server's end of its connection."""
 
     def __init__(self, stream_type: Callable[[Http2Connection, int], S]) -> None:
         self.streams: list[S] = []
@@ -54,7 +54,9 @@ class Peer(Generic[S]):
         return f"<Peer of streams {sorted(self.server.streams)}, window {self.server.window}, heard {self.events[-3:]}>"
 
     def talk(self, piece: int = 1 << 20) -> None:
-        """Exchange the output of both sides until there is no more; the client's in pieces of this many bytes."""
+        """Exchange output between both sides until neither has more. The client's output arrives in pieces of `piece`
+        bytes.
+        """
         while (sent := self.h2.data_to_send()) or self.server.outgoing:
             for at in range(0, len(sent), piece):
                 self.server.receive(sent[at : at + piece])
@@ -68,14 +70,14 @@ class Peer(Generic[S]):
         self.server.outgoing_sent()
 
     def open(self) -> S:
-        """Open a stream; return the server's side of it."""
+        """Open a stream and return the server's stream object."""
         stream_id = self.h2.get_next_available_stream_id()
         self.h2.send_headers(stream_id, REQUEST)
         self.talk()
         return self.streams[-1]
 
     def frame(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
-        """Send any frame, without the knowledge of h2."""
+        """Send any frame without informing h2."""
         self.server.receive(len(payload).to_bytes(3, "big") + pack(">BBI", kind, flags, stream_id) + payload)
 
     def got(self) -> bytes:
@@ -83,6 +85,6 @@ class Peer(Generic[S]):
         return b"".join(event.data for event in self.events if isinstance(event, DataReceived) and event.data)
 
     def reset(self) -> ErrorCodes | int | None:
-        """Return the code of the last RST_STREAM of the server; None without one."""
+        """Return the code of the last RST_STREAM that the server sent, or None."""
         self.hear()
         return next((event.error_code for event in self.events[::-1] if isinstance(event, StreamReset)), None)

@@ -48,7 +48,7 @@ class Server:
         return self._log.read_text()
 
     def memory(self, kind: str = "VmRSS") -> int:
-        """Return the resident memory in bytes; "VmHWM" selects its maximum so far."""
+        """Return the resident memory in bytes, or its maximum so far with "VmHWM"."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith(kind):
                 return int(line.split()[1]) * 1024
@@ -57,7 +57,7 @@ class Server:
 
 @contextmanager
 def server(folder: Path, *credentials: Path) -> Iterator[Server]:
-    """Run an echo server for the block; its log is in this folder."""
+    """Run an echo server for the block. It logs to a file in this folder."""
     log = folder / "server.log"
     words = [sys.executable, str(PROGRAM), *map(str, credentials)]
     with log.open("w") as errors:
@@ -70,7 +70,7 @@ def server(folder: Path, *credentials: Path) -> Iterator[Server]:
 
 
 class Talker:
-    """A client that sends a number whenever it has the echo of the previous one."""
+    """A client that sends the next number as soon as the previous one is echoed."""
 
     def __init__(self, address: str) -> None:
         self.answered = 0
@@ -128,14 +128,16 @@ class LoadedServer:
         return f"<LoadedServer {self.server}, with {self._talkers}>"
 
     def talk_on(self, answers: int = 20) -> None:
-        """Wait until each of the two clients has this many more answers."""
+        """Wait until each client has this many more answers."""
         for talker in self._talkers:
             until(partial(_reached, talker, talker.answered + answers), "the conversation to go on")
             assert talker.end is None, talker.end
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Fail if the block costs the server more than `MAX_GROWTH` or an error, or a client its conversation."""
+        """Fail if the block costs the server more memory than `MAX_GROWTH`, causes an error in it, or ends a client's
+        conversation.
+        """
         before, peak = self.server.memory(), self.server.memory("VmHWM")
         self.talk_on(1)
         yield

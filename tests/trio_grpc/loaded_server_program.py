@@ -2,7 +2,7 @@
 
     loaded_server_program.py [CERTIFICATE KEY]
 
-`Say` echoes for clients with the token; `Get` sends everybody a text of some kilobytes.
+`Say` echoes messages to clients with the token. `Get` sends a text of some kilobytes to any client.
 """
 
 import logging

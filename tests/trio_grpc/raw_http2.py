@@ -1,7 +1,8 @@
-"""An HTTP/2 client over a plain socket that can send bytes which no library would: any bytes, in any order.
+"""An HTTP/2 client over a plain socket that can send any bytes in any order, including bytes that no library would
+send.
 
-It enforces no rules and no flow-control windows. Received frames are sorted by stream; a connection that the server
-closes is a result, never an error.
+It enforces no rules and no flow-control windows. It sorts received frames by stream. If the server closes the
+connection, that is a result and not an error.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ PATIENCE: Final = 120.0
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 CHECK: Final = "/grpc.health.v1.Health/Check"
 EMPTY: Final = bytes(5)
-"""An empty gRPC message with its prefix."""
+"""An empty gRPC message with its length prefix."""
 MAX_WINDOW: Final = (1 << 31) - 1
 """The largest flow-control window, and the largest stream identifier."""
 DEFAULT_WINDOW: Final = (1 << 16) - 1
-"""The initial size of a window, unless the peer has set another."""
+"""The initial size of a window if the peer sets no other."""
 
 
 class Kind(IntEnum):
@@ -71,13 +72,13 @@ class Frame(NamedTuple):
 
 
 def frame(kind: int, flags: int = 0, stream: int = 0, content: bytes = b"", *, length: int | None = None) -> bytes:
-    """Serialize a frame, with a wrong length if one is given."""
+    """Serialize a frame. A test may give it a wrong length."""
     size = len(content) if length is None else length
     return struct.pack(">I", size)[1:] + struct.pack(">BBI", kind, flags, stream) + content
 
 
 def settings(**values: int) -> bytes:
-    """Serialize the payload of a SETTINGS frame; names as in `Setting`, in lower case."""
+    """Serialize the payload of a SETTINGS frame. The names are those of `Setting` in lower case."""
     return b"".join(struct.pack(">HI", Setting[name.upper()], value) for name, value in values.items())
 
 
@@ -90,13 +91,13 @@ def reset(stream: int, code: int = 8) -> bytes:
 
 
 def message(content: bytes, *, flag: int = 0, length: int | None = None) -> bytes:
-    """Serialize a gRPC message, with a wrong length if one is given."""
+    """Serialize a gRPC message. A test may give it a wrong length."""
     return struct.pack(">BI", flag, len(content) if length is None else length) + content
 
 
 @dataclass
 class Answer:
-    """Everything received on one stream."""
+    """All frames received on one stream."""
 
     headers: dict[str, str] = field(default_factory=dict)
     content: bytes = b""
@@ -109,7 +110,7 @@ class Answer:
 
     @property
     def status(self) -> int | None:
-        """The number of the gRPC status; None without one."""
+        """The gRPC status code, or None if none was received."""
         return int(self.headers["grpc-status"]) if "grpc-status" in self.headers else None
 
     @property
@@ -125,7 +126,7 @@ class Answer:
 
 
 class RawConnection:
-    """A connection; with `auto_reply` it acknowledges settings and pings and returns windows, as clients have to."""
+    """A connection. With `auto_reply` it acknowledges settings and pings and enlarges windows, as real clients do."""
 
     def __init__(
         self, address: str, *, preamble: bytes | None = None, auto_reply: bool = True, sock: socket.socket | None = None
@@ -137,9 +138,11 @@ class RawConnection:
         self.closed = False
         """True if the server has closed the connection."""
         self.windows: defaultdict[int, int] = defaultdict(lambda: DEFAULT_WINDOW)
-        """Bytes that the server accepts now, for the connection (0) and for each stream; `upload` obeys them."""
+        """Number of bytes that the server accepts now on the connection (key 0) and on each stream. Only `upload`
+        respects these limits.
+        """
         self.goaway_code: int | None = None
-        """The error code of the server's GOAWAY; None without one."""
+        """The error code of the server's GOAWAY, or None if it sent none."""
         self.answers: defaultdict[int, Answer] = defaultdict(Answer)
         self.pongs: list[bytes] = []
         self.pings: list[bytes] = []
@@ -167,12 +170,12 @@ class RawConnection:
     # --- sending ---
 
     def send(self, *pieces: bytes) -> None:
-        """Send bytes; does nothing on a connection that the server has closed."""
+        """Send bytes. On a connection that the server has closed, do nothing."""
         with suppress(ConnectionError):
             self.socket.sendall(b"".join(pieces))
 
     def send_until_blocked(self, pieces: Iterable[bytes], patience: float = 2.0) -> int:
-        """Send without reading until the server accepts no more for `patience` seconds; return the number of pieces
+        """Send without reading until the server accepts nothing for `patience` seconds. Return the number of pieces
         sent.
         """
         self.socket.settimeout(patience)
@@ -193,7 +196,7 @@ class RawConnection:
         return self._next - 2
 
     def used(self, stream: int) -> None:
-        """Mark stream identifiers up to this one as used."""
+        """Mark all stream identifiers up to this one as used."""
         self._next = max(self._next, stream + 1 | 1)
 
     def block(self, path: str, *more: tuple[str, str], method: str = "POST") -> bytes:
@@ -225,14 +228,14 @@ class RawConnection:
         self.send(frame(Kind.PING, flags, 0, bytes(8)))
 
     def data(self, stream: int, content: bytes, *, end: bool = False) -> None:
-        """Send data in frames of at most 16 KiB, whatever the windows are."""
+        """Send data in frames of at most 16 KiB, regardless of the windows."""
         pieces = [content[at : at + 16384] for at in range(0, len(content), 16384)] or [b""]
         for piece in pieces[:-1]:
             self.send(frame(Kind.DATA, 0, stream, piece))
         self.send(frame(Kind.DATA, END_STREAM if end else 0, stream, pieces[-1]))
 
     def upload(self, stream: int, content: bytes) -> None:
-        """Send data and half-close, like a client that obeys the windows; stop if the call ends first."""
+        """Send data within the windows, as a correct client does, and half-close. Stop if the call ends first."""
         at = 0
         while True:
             size = min(len(content) - at, 16384, self.windows[0], self.windows[stream])
@@ -260,7 +263,7 @@ class RawConnection:
         return int(self._decoder.header_table_size)
 
     def receive(self) -> Frame | None:
-        """Receive the next frame; None when the server has closed the connection."""
+        """Receive the next frame. Return None if the server has closed the connection."""
         head = self._read(9)
         if head is None:
             return None
@@ -284,13 +287,13 @@ class RawConnection:
         return self.answers[stream]
 
     def settle(self) -> None:
-        """Receive the server's answers to everything sent before: it answers a ping in order."""
+        """Receive the server's answers to everything sent before. The answer to a ping comes after them."""
         self.pongs.clear()
         self.ping()
         self.until(lambda: self.pongs)
 
     def is_alive(self) -> bool:
-        """Return whether a new call on this connection is answered with OK."""
+        """Return True if a new call on this connection succeeds."""
         stream = self.open()
         self.data(stream, EMPTY, end=True)
         self.until(lambda: self.answers[stream].over)

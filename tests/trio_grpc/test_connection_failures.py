@@ -1,4 +1,6 @@
-"""Faults of the server itself on one connection, over real sockets: they are logged, and end only that connection."""
+"""Faults in the server's own code on one connection, over real sockets. The server logs them, and only that connection
+ends.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ Line = MutableMapping[str, Any]
 
 
 class Faulty(Http2Stream):
-    """A stream that answers a request with one byte, and fails in one of its methods."""
+    """A stream that answers a request with one byte and fails in one of its methods."""
 
     def __init__(self, connection: Http2Connection, stream_id: int, step: str, lost: list[int]) -> None:
         super().__init__(connection, stream_id)
@@ -83,7 +85,7 @@ async def listening(
     settings: TransportSettings = TransportSettings(),  # noqa: B008 - frozen
     credentials: ssl.SSLContext | None = None,
 ) -> AsyncIterator[tuple[Listener, str]]:
-    """Run a listener for the block, which must neither fail nor last long; yield it with its address."""
+    """Run a listener for the block and yield it with its address. It must neither fail nor run too long."""
     listener = Listener("127.0.0.1:0", settings, credentials)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.run, accept_request)
@@ -95,7 +97,7 @@ async def listening(
 
 
 def failures(said: list[Line]) -> list[str]:
-    """Return the tracebacks in the log of connections that failed; fail for any other error."""
+    """Return the logged tracebacks of failed connections. Fail for any other logged error."""
     errors = [line for line in said if line["log_level"] == "error"]
     assert {line["event"] for line in errors} <= {"a connection failed"}
     return [str(line["traceback"]) for line in errors]
@@ -136,7 +138,7 @@ async def test_a_fault_in_a_step_of_one_stream_ends_its_connection_and_no_other(
 
 
 async def is_served(listener: Listener, address: str) -> None:
-    """Fail unless another connection is served, as the only one."""
+    """Fail unless the server still serves a new connection and has no other."""
 
     def client() -> bool:
         with RawConnection(address) as other:
@@ -278,7 +280,7 @@ async def test_a_broken_record_that_comes_when_there_is_something_to_send_ends_i
         assert failures(said) == []
 
 
-# --- what is not yet a connection, or no longer listens ---
+# --- connections in a handshake, and after the listener has closed ---
 
 
 @pytest.mark.sources_only("it replaces a constant")
@@ -291,10 +293,10 @@ async def test_a_header_of_a_proxy_that_comes_as_its_time_is_over_is_too_late(mo
             with socket.create_connection((host, int(port)), timeout=PATIENCE) as late:
                 await trio.sleep(0.01)
                 late.sendall(b"PROXY ")
-                time.sleep(0.1)  # the header and its timeout are noticed together
+                time.sleep(0.1)  # the server notices the header and its timeout in the same turn
                 await trio.sleep(0.05)
                 late.setblocking(False)
-                with suppress(ConnectionResetError):  # the late bytes are unread
+                with suppress(ConnectionResetError):  # the server has not read the late bytes
                     assert late.recv(1) == b""
         assert not listener.connections
 

@@ -1,7 +1,7 @@
 """Connections that are reset at any moment, over real sockets: between two steps of a turn, a flush or a check.
 
-The server's end of each connection counts its system calls, since only these reveal a reset. Before one of them the
-peers reset their connections. Time is virtual, so that all timeouts pass.
+Only the system calls of the server's end of a connection reveal a reset, so that end counts them. The peers reset their
+connections before a chosen call. Time is virtual, so that all timeouts pass.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ LARGE: Final = Item(text="s" * 30_000)
 RESET_AT_ONCE: Final = struct.pack("ii", 1, 0)
 """The option SO_LINGER with which a socket is reset when it is closed."""
 NARROW: Final = TransportSettings(work_untrusted=10_000, max_memory_untrusted=100_000)
-"""Limits that let the tests alone decide when a budget is spent, and give strangers memory for a few messages."""
+"""Limits with which only the tests exhaust a budget. Unauthenticated peers have memory for a few messages."""
 TO_THE_END: Final = (0.5, 31.0, 31.0, 61.0, 31.0)
-"""Seconds that pass, one after the other, until nothing is left of a connection, whatever its peer does."""
+"""Steps of time after which nothing of a connection may be left, whatever its peer does."""
 
 Action = Callable[["Lifetime", "Stranger"], None]
 
@@ -73,16 +73,16 @@ class Watched(socket.socket):
 
 
 class Stranger(RawConnection):
-    """The peer's end of a connection. It reads and answers only if asked to."""
+    """The peer's end of a connection. It reads and answers only when a test calls it."""
 
     def __init__(self, sock: socket.socket, *, lively: bool) -> None:
         super().__init__("", sock=sock, auto_reply=False)
         self.lively = lively
-        """True if it sends messages all the time, so that it is not taken for lost."""
+        """True if the peer sends messages all the time, so that the server does not consider it lost."""
         self.streams: list[int] = []
 
     def send(self, *pieces: bytes) -> None:
-        """Send bytes; does nothing on a connection that either side has closed."""
+        """Send bytes. On a connection that either side has closed, do nothing."""
         if self.socket.fileno() >= 0:
             super().send(*pieces)
 
@@ -99,7 +99,7 @@ class Stranger(RawConnection):
 
 
 class Lifetime:
-    """Some connections from beginning to end, reset before the step with a given number."""
+    """Several connections from beginning to end, reset before the step with a given number."""
 
     def __init__(self, listener: Listener, clock: trio.testing.MockClock, chance: Random, reset_before: int) -> None:
         self.listener = listener
@@ -111,7 +111,7 @@ class Lifetime:
         self.strangers: list[Stranger] = []
 
     def step(self) -> None:
-        """Count a step. Before the step with the given number, some or all strangers reset their connections."""
+        """Count a step. Before the step with the given number, reset the connections of some or all peers."""
         if self.steps == self._reset_before:
             for stranger in self.strangers:
                 if self._whose.random() < 0.7 or len(self.strangers) == 1:
@@ -119,7 +119,7 @@ class Lifetime:
         self.steps += 1
 
     def connect(self) -> Stranger:
-        """Connect one more stranger."""
+        """Connect one more unauthenticated peer."""
         with socket.create_server(("127.0.0.1", 0)) as listening:
             mine = socket.create_connection(listening.getsockname())
             accepted, address = listening.accept()
@@ -131,12 +131,12 @@ class Lifetime:
         return self.strangers[-1]
 
     async def settle(self) -> None:
-        """Let the server finish its present work."""
+        """Let the server finish the work that it has now."""
         self.step()
         await trio.testing.wait_all_tasks_blocked()
 
     async def wait(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the virtual clock."""
         for stranger in self.strangers:
             if stranger.lively:
                 stranger.ping()
@@ -144,8 +144,8 @@ class Lifetime:
         await self.settle()
 
     async def end(self, patience: int = len(TO_THE_END)) -> None:
-        """Reset the remaining connections after the first of the times `TO_THE_END`, and wait until the server has
-        forgotten them.
+        """Reset the remaining connections after the first of the times `TO_THE_END`. Wait until the server has
+        discarded them.
         """
         for seconds in TO_THE_END[:patience]:
             await self.wait(seconds)
@@ -158,7 +158,9 @@ class Lifetime:
 
 
 async def play(stream: EchoStream) -> None:
-    """Answer messages with large ones, and trust a caller with the token; the caller decides whether it reads them."""
+    """Answer each message with a large one, and trust a caller with the token. The caller decides whether it reads the
+    answers.
+    """
     if "x-slow" in stream.metadata:
         await trio.sleep(0.3)
     if bearer(stream) == "good":
@@ -186,7 +188,7 @@ async def play(stream: EchoStream) -> None:
 
 
 class Handlers:
-    """Counts the handlers that run."""
+    """Number of handlers that run now."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -203,7 +205,9 @@ class Handlers:
 
 @asynccontextmanager
 async def listening(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
-    """Run a server for the block. It must not fail with any connection, keep any handler, or stop serving."""
+    """Run a server for the block. At its end no connection may have failed, no handler may still run, and new calls
+    must succeed.
+    """
     made: list[Listener] = []
 
     def make(*arguments: Any) -> Listener:
@@ -227,7 +231,7 @@ async def listening(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
     assert [line for line in said if line["log_level"] == "error"] == []
 
 
-# --- every moment of some lives ---
+# --- a reset at every moment of fixed lives ---
 
 
 async def calls_that_wait_for_a_window(life: Lifetime) -> None:
@@ -290,7 +294,7 @@ async def strangers_who_are_evicted(life: Lifetime) -> None:
 
 
 def spend(life: Lifetime) -> None:
-    """Spend the budget of this machine: strangers' connections are not read until it is saved up again."""
+    """Exhaust the machine's budget: the server reads no unauthenticated connection until the budget has recovered."""
     life.listener.work.charge(LOOPBACK, 1e5, life.listener.now)
 
 
@@ -310,7 +314,7 @@ async def test_a_reset_at_any_moment_ends_its_connection_only(
     monkeypatch: pytest.MonkeyPatch,
     mock_clock: trio.testing.MockClock,
 ) -> None:
-    """The whole life is repeated for each moment, and its peers reset their connections one step later."""
+    """Repeat the whole life of the connections once per step. Each time the peers reset them one step later."""
     async with listening(monkeypatch) as listener:
         steps, reset_before = 0, -1
         while reset_before <= steps:
@@ -322,7 +326,7 @@ async def test_a_reset_at_any_moment_ends_its_connection_only(
         assert steps > 15
 
 
-# --- moments of any lives ---
+# --- a reset at random moments of random lives ---
 
 
 def open_a_call(life: Lifetime, stranger: Stranger) -> None:
@@ -391,7 +395,7 @@ def go_away(_: Lifetime, stranger: Stranger) -> None:
 
 
 def read(_: Lifetime, stranger: Stranger) -> None:
-    """Read all available data, so that the server can send on."""
+    """Read all available data so that the server can continue to send."""
     if stranger.socket.fileno() >= 0:
         stranger.socket.settimeout(0)
         try:
@@ -404,7 +408,7 @@ def read(_: Lifetime, stranger: Stranger) -> None:
 
 
 def half_close(_: Lifetime, stranger: Stranger) -> None:
-    """End the connection in order."""
+    """Close the connection properly."""
     with suppress(OSError):
         stranger.socket.shutdown(socket.SHUT_WR)
 
@@ -435,7 +439,7 @@ ACTIONS: Final[tuple[tuple[Action, int], ...]] = (
 
 
 async def any_life(life: Lifetime) -> None:
-    """Do random things in random order, with pauses in which the server works or time passes."""
+    """Take random actions in random order. Between them the server works or time passes."""
     strangers = [life.connect() for _ in range(life.chance.randint(1, 3))]
     for stranger in strangers:
         if life.chance.random() < 0.3:
@@ -454,7 +458,7 @@ async def any_life(life: Lifetime) -> None:
 async def test_whatever_strangers_do_and_whenever_they_go_others_are_served(
     block: int, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
 ) -> None:
-    """Each life is lived once to its end, and several times to a reset."""
+    """Run each life once to its end, and several times to a reset."""
     async with listening(monkeypatch) as listener:
         for seed in range(25 * block, 25 * block + 25):
             steps = 0

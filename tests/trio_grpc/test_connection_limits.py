@@ -1,4 +1,4 @@
-"""Limits on connections, in all and per address, and on idle ones; a closed connection makes room again."""
+"""Limits on connections: in total, per address and for idle ones. A connection that closes frees its place."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def narrow(**limits: Any) -> AsyncIterator[str]:
 
 
 def admitted(address: str, source: str = "127.0.0.1") -> RawConnection | None:
-    """Connect from a source address; return None if the server closes the connection instead of sending SETTINGS."""
+    """Connect from a source address. Return None if the server closes the connection instead of sending SETTINGS."""
     host, _, port = address.rpartition(":")
     connection = RawConnection(
         address, sock=socket.create_connection((host, int(port)), 30, source_address=(source, 0))
@@ -139,7 +139,7 @@ async def test_who_comes_beyond_the_limit_of_all_is_sent_away_until_one_goes() -
 async def test_who_comes_beyond_the_limit_of_an_address_is_sent_away_and_others_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Loopback addresses are exempt from the limit; here each counts as an ordinary one."""
+    """Loopback addresses are exempt from the limit. In this test each counts as an ordinary address."""
     monkeypatch.setattr(connection_limits, "origin_of", Origin)
 
     def crowd(address: str) -> None:
@@ -170,7 +170,7 @@ async def test_a_connection_without_a_call_is_asked_to_go_and_one_with_a_call_is
 
 @pytest.mark.sources_only("it replaces a constant")
 async def test_who_is_asked_to_go_and_stays_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trio_grpc.http2.connection.LINGER", 0.0)  # a check that comes late still sends GOAWAY first
+    monkeypatch.setattr("trio_grpc.http2.connection.LINGER", 0.0)  # even a late check sends GOAWAY first
 
     def stay(address: str) -> None:
         with RawConnection(address) as connection:

@@ -39,7 +39,9 @@ CODE = grpc.StatusCode
 
 
 class Answers:
-    """Answers with the request, with peer and metadata of the call, or with as many items as the request says."""
+    """A handler that answers with the request, with the call's peer and metadata, or with the requested number of
+    items.
+    """
 
     async def Get(self, request: Item, call: Call) -> Item:
         if request.text == "nobody":
@@ -218,7 +220,7 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
                 connection.data(call, message(Item(number=number).SerializeToString()))
             connection.until(lambda: len(connection.answers[call].messages) == 100)
             connection.send(reset(call))
-            connection.call()  # its answer comes after the reset was handled
+            connection.call()  # the server answers after it has handled the reset
 
     async with serving(echo_service(handler)) as address:
         await in_thread(client, address)
@@ -271,7 +273,7 @@ async def test_a_message_is_stamped_when_it_arrives_though_the_handler_is_busy()
             return Item()
 
     def client(address: str) -> None:
-        # On one connection, messages sent before the signal arrive before the signal.
+        # Messages sent before the signal arrive before it, because they use one connection.
         with grpc.insecure_channel(address) as channel, RequestSource(1) as requests:
             call = Stub(channel).Say(requests, timeout=PATIENCE)
             assert next(call).number == 1
@@ -292,7 +294,8 @@ async def test_cancelling_a_receive_loses_no_message() -> None:
         nonlocal cancelled
         going_on = True
         while going_on:
-            # cancelled at every possible point: before it waits, while it waits, and just when a message comes
+            # cancel at every possible point: before the handler waits, during the wait, and just when a message
+            # arrives
             with trio.move_on_after(0.0001 * (cancelled % 3)) as scope:
                 message = await stream.receive()
                 going_on = message is not None
@@ -409,7 +412,8 @@ async def test_no_more_calls_of_a_connection_run_at_once_than_allowed() -> None:
     def client(address: str) -> None:
         with grpc.insecure_channel(address) as channel:
             stub = Stub(channel)
-            # The others wait in the client, or are refused while the two sides disagree about which calls are over.
+            # The other calls wait in the client. The server refuses some while the two sides disagree about which calls
+            # are over.
             calls = [stub.Get.future(Item(), timeout=PATIENCE) for _ in range(12)]
             assert {call.code() for call in calls} <= {CODE.OK, CODE.UNAVAILABLE}
 
@@ -450,7 +454,7 @@ async def test_a_client_that_probes_the_network_sends_as_much_as_it_likes() -> N
 
 
 async def test_a_client_that_waits_for_headers_before_it_speaks_has_them_when_it_is_trusted() -> None:
-    """tonic does this: the program gets its call only after the server's headers."""
+    """The library tonic does this: the program gets its call only after the server's headers."""
 
     async def greet(stream: EchoStream) -> None:
         if bearer(stream) == "right":

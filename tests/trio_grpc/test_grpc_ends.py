@@ -1,4 +1,4 @@
-"""Shutdown of servers and detection of lost peers, with processes that are killed, frozen and interrupted."""
+"""Server shutdown and detection of lost peers. Tests kill, freeze and interrupt processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.process
 
 CODE = grpc.StatusCode
 AFTER_A_RESET = 0.05
-"""Seconds within which a broken connection is detected."""
+"""Maximum number of seconds until the server detects a broken connection."""
 
 
 class Watch:
@@ -66,7 +66,7 @@ class Watch:
             self._ended.set()
 
     async def end(self) -> None:
-        """Wait until the next stream ends."""
+        """Wait for the next stream to end."""
         with trio.fail_after(PATIENCE):
             await self._ended.wait()
         self._ended = trio.Event()
@@ -75,7 +75,7 @@ class Watch:
 async def test_a_killed_client_is_noticed_by_its_broken_connection() -> None:
     watch = Watch()
     delays = []
-    # Pings cannot have noticed it: none is due for ten minutes.
+    # Pings cannot have detected the loss: none is due for ten minutes.
     async with serving(echo_service(watch), settings=TransportSettings(ping_after=600)) as address:
         for _ in range(5):
             async with program("grpc_client.py", address) as bot:
@@ -89,7 +89,7 @@ async def test_a_killed_client_is_noticed_by_its_broken_connection() -> None:
 
 
 class FaultyTurn:
-    """A turn context that fails on request."""
+    """A turn context that fails when a test sets a flag."""
 
     def __init__(self) -> None:
         self.fails = False
@@ -103,7 +103,7 @@ class FaultyTurn:
 
 
 async def test_a_fault_of_the_server_cancels_its_handlers_and_no_peer_has_vanished() -> None:
-    """A handler that mistook the end of its server for its peer's departure would blame the peer."""
+    """A handler must distinguish the end of its server from its peer's departure, or it would blame the peer."""
     watch, turn = Watch(), FaultyTurn()
 
     def client(address: str) -> tuple[grpc.StatusCode, str]:
@@ -128,7 +128,7 @@ async def test_a_frozen_client_is_noticed_within_the_ping_timeout_however_long_i
     settings = TransportSettings(ping_after=1, ping_timeout=0.5)
     async with serving(echo_service(watch), settings=settings) as address, program("grpc_client.py", address) as bot:
         assert await bot.line() == "open"
-        # silent for longer than the usual interval of pings, but alive, so not disconnected
+        # the peer is silent for longer than a ping interval but alive, so the server must not disconnect it
         with trio.move_on_after(4):
             await watch.end()
         assert watch.ends == []
@@ -197,7 +197,8 @@ async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_i
             with trio.fail_after(PATIENCE):
                 await stalled.wait()
             await in_thread(others, address)
-            # what fits into the sockets' buffers and the client's window has been sent; nothing accumulates here
+            # the server has sent as much as the sockets' buffers and the client's window hold; nothing accumulates in
+            # it
             assert sent < 200
             assert resident_bytes() - before < 16 << 20
 
@@ -207,7 +208,7 @@ async def test_a_busy_handler_holds_a_flooding_client_back() -> None:
 
     async def handler(stream: EchoStream) -> None:
         stream.trust()
-        for _ in range(200):  # long enough for growing windows
+        for _ in range(200):  # long enough for the windows to grow
             assert (await stream.receive()) is not None
         busy.set()
         await trio.sleep_forever()
@@ -348,7 +349,7 @@ async def test_starting_and_stopping_again_and_again_leaks_nothing() -> None:
         await once()
     with trio.fail_after(PATIENCE):
         while not all(now <= then for now, then in zip(resources(), before, strict=True)):
-            await trio.sleep(0.01)  # gRPC's threads end some time later
+            await trio.sleep(0.01)  # gRPC's threads end some time after the call
 
 
 async def test_a_server_cancelled_before_it_is_up_leaves_nothing_in_the_way() -> None:
@@ -426,7 +427,7 @@ async def test_a_client_that_reads_again_long_after_it_was_let_go_finds_the_reas
         with stub_at(address) as stub:
             call, messages = stub.Say(RequestSource()), list[Item]()
             await let_go.wait()
-            await trio.sleep(3)  # well beyond LINGER, with a check every half second
+            await trio.sleep(3)  # well beyond LINGER; the server checks every half second
             code, text = await in_thread(refusal, partial(messages.extend, call))
     assert (code, text) == (CODE.RESOURCE_EXHAUSTED, "nothing was read")
     assert {len(message.text) for message in messages} == {3001}

@@ -1,4 +1,4 @@
-"""Messages and statuses of a gRPC call, without a socket: delivery in turns, limits, malformed messages."""
+"""Messages and statuses of a gRPC call without a socket: delivery in turns, limits, malformed messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SETTINGS: Final = TransportSettings(
 
 
 class Caller:
-    """A client with one call, authenticated unless it is a stranger's."""
+    """A client with one call. The call is authenticated unless the test asks for an unauthenticated one."""
 
     def __init__(self, metadata: Mapping[str, str] = NONE, *, stranger: bool = False) -> None:
         nowhere: Any = None
@@ -64,7 +64,7 @@ class Caller:
 
     def next_turn(self) -> None:
         self.listener._run_turn(())
-        self.listener._in_turn = True  # the next one begins when a test asks for it
+        self.listener._in_turn = True  # the next turn begins when a test asks for it
 
     def say(self, *messages: bytes, compressed: int = 0, piece: int = 1 << 14) -> None:
         content = b"".join(bytes([compressed]) + len(each).to_bytes(4, "big") + each for each in messages)
@@ -417,7 +417,7 @@ async def test_a_message_that_waits_for_the_handler_to_take_others_may_stay_inco
 
 
 async def test_a_message_in_time_after_one_that_was_cut_is_not_late() -> None:
-    """Each message has its own time limit, even if it begins in the frame that completes the previous one."""
+    """Each message has its own time limit, even if it begins in the frame that ends the previous message."""
     caller = Caller()
     now = caller.listener.now
     caller.bytes(b"\0\0\0\0\x04ha")

@@ -31,7 +31,7 @@ TRAILERS: Headers = [(b"grpc-status", b"0")]
 
 
 class Stream(Http2Stream):
-    """A stream that records its data and the calls of its methods."""
+    """A stream that records its data and the calls to its methods."""
 
     def __init__(self, connection: Http2Connection, stream_id: int) -> None:
         super().__init__(connection, stream_id)
@@ -56,7 +56,7 @@ class Stream(Http2Stream):
 
 
 class Slow(Stream):
-    """A stream that never returns the peer's window."""
+    """A stream that never enlarges the peer's window."""
 
     def return_window(self) -> None:
         pass
@@ -158,7 +158,7 @@ def test_streams_share_a_window_that_is_short_frame_by_frame() -> None:
 
 @pytest.mark.parametrize("room", [0, 1, 9])
 def test_a_short_message_waits_for_the_window_of_the_connection_though_its_stream_has_room(room: int) -> None:
-    """RFC 9113, section 6.9.1: a sender obeys both windows, and each stream has its own."""
+    """RFC 9113, section 6.9.1: a sender respects the connection's window and each stream's own."""
     peer = Peer(Stream)
     first, second = peer.open(), peer.open()
     for stream in (first, second):
@@ -262,7 +262,7 @@ def test_a_connection_begins_with_settings() -> None:
 
 
 class Answering(Stream):
-    """A stream that answers at once."""
+    """A stream that sends its answer as soon as it opens."""
 
     def on_end(self) -> None:
         self.open(RESPONSE)
@@ -282,7 +282,7 @@ def test_a_connection_does_not_grow_with_the_calls_that_were_made_on_it() -> Non
     numbers = count(1, 2)
 
     def call(times: int) -> int:
-        """Make calls; return the number of memory blocks added by them."""
+        """Make calls. Return the number of memory blocks that they add."""
         gc.collect()
         before = sys.getallocatedblocks()
         for stream in islice(numbers, times):
@@ -431,7 +431,7 @@ def test_time_makes_up_for_frames_that_ask_for_nothing() -> None:
 
 @pytest.mark.parametrize("size", [100, 5 * WINDOW])
 def test_who_pings_and_opens_windows_for_every_message_it_gets_is_never_cut_off(size: int) -> None:
-    """gRPC clients that probe the bandwidth-delay product do this."""
+    """gRPC clients send such pings to probe the bandwidth-delay product."""
     peer = Peer(Stream)
     stream = peer.open()
     stream.open(RESPONSE)

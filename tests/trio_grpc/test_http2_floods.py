@@ -1,4 +1,4 @@
-"""Floods of input that is cheap to send: the sender is disconnected or slowed down, and memory stays bounded."""
+"""Floods of input that is cheap to send. The server disconnects or slows the sender, and its memory stays bounded."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_headers_without_an_end(loaded_server: LoadedServer, connection: RawConn
 
 @pytest.mark.parametrize("headers", [12, 60, 1000])
 def test_a_header_list_that_is_too_large(loaded_server: LoadedServer, connection: RawConnection, headers: int) -> None:
-    """The parameter is the number of headers of one KiB."""
+    """Send a given number of headers of one KiB."""
     block = connection.block(CHECK) + b"".join(
         b"\x00\x04x%03d\x7f\x81\x07" % number + b"x" * 1024 for number in range(headers)
     )
@@ -86,7 +86,7 @@ def test_a_header_list_that_is_too_large(loaded_server: LoadedServer, connection
 
 
 def test_a_dynamic_table_of_four_gigabytes_is_not_used(connection: RawConnection) -> None:
-    """A peer allows the server a dynamic table of any size; the server need not use it."""
+    """A peer may allow the server a dynamic table of any size. The server need not use all of it."""
     connection.send(frame(Kind.SETTINGS, 0, 0, settings(header_table_size=(1 << 32) - 1)))
     assert connection.is_alive()
     assert connection.table <= 1 << 16
@@ -103,7 +103,7 @@ def test_a_long_text_is_not_said_back(connection: RawConnection) -> None:
 def test_a_few_bytes_that_decompress_to_megabytes_of_headers(
     loaded_server: LoadedServer, connection: RawConnection
 ) -> None:
-    """One header of 4000 bytes in the dynamic table, then four thousand references to it; 250 times."""
+    """Send one header of 4,000 bytes for the dynamic table and then 4,000 references to it, 250 times."""
     large = b"\x40\x01x\x7f\xa1\x1e" + b"y" * 4000
     connection.send(frame(Kind.HEADERS, END_HEADERS | END_STREAM, 1, connection.block(CHECK) + large))
     connection.send_until_blocked(
@@ -189,7 +189,7 @@ def calls(connection: RawConnection, path: str, count: int) -> Iterator[bytes]:
 
 
 def test_answers_that_nobody_reads_are_not_piled_up(loaded_server: LoadedServer, connection: RawConnection) -> None:
-    """Flow-control windows have their largest size, so that only the full socket stops the server."""
+    """The flow-control windows have their largest size, so that only the full socket stops the server."""
     connection.send(WIDE)
     connection.send_until_blocked(calls(connection, GET, 20_000))
     loaded_server.talk_on()
@@ -210,7 +210,7 @@ def test_windows_that_never_open(loaded_server: LoadedServer) -> None:
 
 
 def test_a_bot_that_sends_before_it_is_authenticated(loaded_server: LoadedServer, connection: RawConnection) -> None:
-    """Megabytes on a stream with a wrong token are not stored, and the connection remains usable."""
+    """The server does not store megabytes on a stream with a wrong token, and the connection remains usable."""
     stream = connection.open(SAY, ("authorization", "Bearer wrong"))
     connection.send_until_blocked(repeat(frame(Kind.DATA, 0, stream, message(bytes(16000))), 500))
     connection.closed_or_alive()
@@ -223,7 +223,7 @@ def test_messages_faster_than_they_are_read(loaded_server: LoadedServer, connect
 
 
 def test_a_thousand_that_say_nothing(loaded_server: LoadedServer) -> None:
-    """No client waits for them, and each is closed when the handshake timeout is over."""
+    """No client waits for these connections. The server closes each after the handshake timeout."""
     began = time.monotonic()
     connections = [
         RawConnection(loaded_server.address, preamble=b"" if number % 2 else PREFACE[: number % 24])

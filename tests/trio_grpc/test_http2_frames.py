@@ -1,4 +1,4 @@
-"""Frames that no peer should send: each is ignored, or ends its own call or connection, as in RFC 9113."""
+"""Frames that no peer should send. The server ignores each, or ends only its call or its connection, as in RFC 9113."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHOLE: Final = (1 << 32) - 1
 
 
 def lone(*content: bytes) -> Callable[[RawConnection], bytes]:
-    """Return a builder of frames that do not depend on the connection."""
+    """Return a function that builds frames independent of the connection."""
     return lambda _: b"".join(content)
 
 
@@ -42,7 +42,7 @@ def depending(stream: int, on: int) -> bytes:
 
 
 def interrupted(between: bytes) -> Callable[[RawConnection], bytes]:
-    """Return a builder of a header block with another frame in its middle."""
+    """Return a function that builds a header block with another frame in its middle."""
 
     def build(connection: RawConnection) -> bytes:
         block = connection.block(CHECK)
@@ -210,7 +210,7 @@ def test_data_after_the_end_is_refused_and_costs_others_no_room(connection: RawC
             connection.call()
         case _:
             connection.send(connection.opening(1), reset(1))
-    for _ in range(32):  # half a MiB, where the windows are 64 KiB
+    for _ in range(32):  # half a MiB; the windows are 64 KiB
         connection.data(1, bytes(16000))
         connection.send(PING)
     if connection.closed_or_alive() == "alive":

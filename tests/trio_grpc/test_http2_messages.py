@@ -1,4 +1,4 @@
-"""gRPC messages inside DATA frames: split anywhere, compressed, malformed. A malformed one ends only its own call."""
+"""gRPC messages inside DATA frames: split anywhere, compressed, malformed. A malformed one ends only its call."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def test_padding_is_no_part_of_a_message(connection: RawConnection, padding: int
 
 
 def test_padding_is_given_back(connection: RawConnection) -> None:
-    """A MiB of padding only, with windows of 64 KiB. A server that did not return them would block the peer."""
+    """Send a MiB of padding only, with windows of 64 KiB. A server that did not enlarge them again would block the
+    peer.
+    """
     stream = connection.open(SAY, TOKEN)
     connection.send(frame(Kind.DATA, 0, stream, ONE))
     connection.until(lambda: connection.answers[stream].messages)
@@ -76,8 +78,8 @@ def test_padding_is_given_back(connection: RawConnection) -> None:
 
 
 def bomb() -> bytes:
-    """Return 512 MiB of zeros, made of one packed MiB. Only the checksum at the end is wrong, which nobody should
-    reach.
+    """Return 512 MiB of zeros, compressed as one repeated MiB. Only the checksum at the end is wrong, and the server
+    should not read that far.
     """
     packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     first, again = (packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
@@ -176,7 +178,7 @@ def test_a_deadline_ends_a_call_that_waits(connection: RawConnection, timeout: s
     stream = connection.open("/grpc.health.v1.Health/Watch", ("grpc-timeout", timeout))
     connection.data(stream, EMPTY, end=True)
     answer = connection.outcome(stream)
-    # A server may also just reset such a call: its client has already ended it.
+    # A server may also reset such a call, because the client has already ended it.
     assert answer.status == value(grpc.StatusCode.DEADLINE_EXCEEDED) or answer.reset is not None
     assert connection.is_alive()
 

@@ -1,4 +1,6 @@
-"""Clients that do not speak HTTP/2, or no TLS although it is required: their connections are closed soon."""
+"""Clients that do not speak HTTP/2, or use no TLS where the server requires it. The server soon closes their
+connections.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,7 @@ def test_noise_after_the_preface_ends_at_most_its_connection(connection: RawConn
 
 @pytest.fixture(scope="module")
 def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, ssl.SSLContext]]:
-    """A server that requires TLS, and a client's context that trusts its certificate."""
+    """A server that requires TLS, and a client's TLS context that trusts its certificate."""
     folder: Path = tmp_path_factory.mktemp("tls")
     cert, key = folder / "cert.pem", folder / "key.pem"
     command = (
@@ -74,7 +76,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, s
 
 
 def tls_connection(running: Server, trust: ssl.SSLContext, protocols: list[str]) -> RawConnection:
-    """Connect over TLS, offering these protocols (ALPN)."""
+    """Connect over TLS and offer these protocols by ALPN."""
     host, _, port = running.address.rpartition(":")
     if protocols:
         trust.set_alpn_protocols(protocols)

@@ -1,4 +1,4 @@
-"""Turns of a listener: other tasks run between them, however much input there is, and no callback is forgotten."""
+"""Turns of a listener: other tasks run between them regardless of the amount of input, and no callback is lost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LongTurns:
 async def running(
     listener: Listener, accept_request: Callable[..., Http2Stream | None] = lambda *_: None
 ) -> AsyncIterator[None]:
-    """Run a listener for the block, which accepts no calls by default; fail a block that waits for ever."""
+    """Run a listener for the block; by default it accepts no calls. Fail if the block never ends."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.run, accept_request)
         await trio.testing.wait_all_tasks_blocked()
@@ -78,7 +78,7 @@ async def test_what_becomes_due_in_a_turn_that_nobody_on_a_socket_caused_is_done
 
 
 class Flag:
-    """A turn context that shows whether a turn is in progress."""
+    """A turn context that records whether a turn is in progress."""
 
     up = False
 
@@ -126,7 +126,7 @@ async def test_a_connection_that_another_process_gave_counts_for_no_limit_while_
 
 
 async def test_a_connection_is_charged_without_a_call_and_not_read_once_the_budget_of_its_address_is_spent() -> None:
-    """A thousandth of a percent of a core, saved up for 10 s, is 0.1 ms: less than the start of a connection takes."""
+    """A thousandth of a percent of a core, saved for 10 s, is 0.1 ms. The start of a connection needs more."""
     listener = Listener("127.0.0.1:0", TransportSettings(work_untrusted=0.001))
 
     def is_answered_soon(connection: RawConnection) -> bool:

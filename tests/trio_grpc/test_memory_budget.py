@@ -1,4 +1,4 @@
-"""The budget for memory of untrusted peers: what counts, and which peer is evicted if it is exceeded."""
+"""The memory budget of unauthenticated peers: what counts against it, and which peer the server evicts beyond it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trio_grpc.limits.memory_budget import MemoryBudget
 
 
 class Hoarder:
-    """A holder that records its eviction."""
+    """A peer that holds memory and records its eviction."""
 
     def __init__(self, name: str, evicted: list[str]) -> None:
         self.held = 0

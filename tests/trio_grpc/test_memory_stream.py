@@ -1,4 +1,4 @@
-"""The stream without a network fulfils the promises of the real one, under a virtual clock."""
+"""The in-memory stream behaves as the real one does, under a virtual clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that is relayed for another client, to a real server at a Unix socket."""
+"""A call that the process relays for another client to a real server at a Unix socket."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.process
 
 @asynccontextmanager
 async def at_socket(tmp_path: Path, handler: Any, **settings: Any) -> AsyncIterator[str]:
-    """A server with one handler; yields the path of its socket."""
+    """Run a server with one handler and yield the path of its socket."""
     path = tmp_path / "server.sock"
     async with serving(echo_service(handler), settings=TransportSettings(unix_socket=path, **settings)):
         with trio.fail_after(PATIENCE):
@@ -124,7 +124,7 @@ async def test_who_takes_nothing_holds_the_server_back_and_answers_its_pings(tmp
         calling(path, SAY, "127.0.0.1") as call,
     ):
         await call.accepted()
-        await trio.sleep(2)  # several pings; each would end the connection if it were not answered
+        await trio.sleep(2)  # several pings are due in this time; each ends the connection unless the peer answers
         assert sent <= 2 * (1 << 16) // 10_000
         before = sent
         for _ in range(50):

@@ -1,4 +1,4 @@
-"""Connections through proxies and Unix sockets: the client's address counts, and only named proxies may state it."""
+"""Connections through proxies and Unix sockets. The client's address counts, and only trusted proxies may state it."""
 
 from __future__ import annotations
 
@@ -115,13 +115,13 @@ over_sockets = pytest.mark.process
 
 
 async def tell_peer(stream: EchoStream) -> None:
-    """Send each caller its own address."""
+    """Answer each caller with its own address."""
     while await stream.receive() is not None:
         await stream.send(Item(text=stream.peer))
 
 
 class Dear:
-    """A service whose only method takes half a second of processor time."""
+    """A service with one method, which takes half a second of processor time."""
 
     async def Get(self, _: object, __: Call) -> Item:
         end = thread_time() + 0.5
@@ -141,7 +141,7 @@ async def behind(proxies: str | None = "127.0.0.0/8", **settings: Any) -> AsyncI
 
 @contextmanager
 def proxy(address: str, header: Callable[[], bytes]) -> Iterator[str]:
-    """Run a proxy that begins each connection with a header, in two pieces; yield its address."""
+    """Run a proxy that begins each connection with a header sent in two pieces. Yield its address."""
 
     def forward(source: socket.socket, to: socket.socket) -> None:
         try:
@@ -183,7 +183,7 @@ def sending(address: str, content: bytes) -> socket.socket:
 
 
 def is_told_something(connection: socket.socket) -> bool:
-    """Return whether the server sends anything before it closes the connection."""
+    """Return True if the server sends anything before it closes the connection."""
     try:
         return bool(connection.recv(1))
     except ConnectionResetError:
@@ -230,7 +230,7 @@ async def test_behind_a_proxy_everybody_has_a_budget_of_his_own() -> None:
             in_debt.receive()
             assert not in_debt.answers, "it waits for 20 s"
 
-    # A tenth of a second is saved up: enough for a connection on a busy machine, too little for a call.
+    # A tenth of a second is available: enough for a connection on a busy machine, too little for a call.
     async with behind(work_untrusted=1.0) as address:
         await in_thread(flood, address)
 

@@ -1,4 +1,4 @@
-"""A certificate that is renewed while a server runs: real files, real handshakes, virtual time."""
+"""Renewal of a certificate while a server runs, with real files, real handshakes and virtual time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def certify(folder: Path, name: str) -> tuple[bytes, bytes]:
 
 
 def shown(credentials: ssl.SSLContext) -> bytes:
-    """Return the certificate that a new connection gets."""
+    """Return the certificate that the server presents on a new connection."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols([HTTP2])

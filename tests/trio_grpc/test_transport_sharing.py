@@ -1,4 +1,4 @@
-"""Connections pass from one process to another with the address of their peer, on real sockets."""
+"""Transfer of connections from one process to another with the peer's address, on real sockets."""
 
 from __future__ import annotations
 

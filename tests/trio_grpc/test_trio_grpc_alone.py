@@ -1,4 +1,6 @@
-"""The package stands alone: its page has a whole server, and neither it nor its tests need the arena."""
+"""The package is independent of the arena: its README shows a complete server, and neither code nor tests import the
+arena.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory and time of peers without a token, over real sockets: limits, deadlines, eviction, no garbage."""
+"""Memory and time of peers without a token, over real sockets: limits, deadlines, eviction, and no cyclic garbage."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 SHORT: Final = TransportSettings(request_timeout=0.5)
 SMALL: Final = TransportSettings(max_memory_untrusted=1 << 20)
-"""Room for 63 requests of 16 KiB."""
+"""Memory for 63 requests of 16 KiB."""
 
 
 async def trusting(stream: EchoStream) -> None:
-    """Answer each message with its size, and trust the stream from the first message on."""
+    """Answer each message with its size. Authenticate the stream at the first message."""
     while (received := await stream.receive()) is not None:
         stream.trust()
         await stream.send(Item(number=received.ByteSize()))
@@ -64,7 +64,7 @@ def services() -> tuple[Service, Service]:
 
 
 def attack(connection: Callable[[str], Any], settings: TransportSettings = TransportSettings()) -> Any:  # noqa: B008
-    """Return the result of a client that blocks its thread, given the address of a server with these settings."""
+    """Run a client that blocks its thread against a server with these settings. Return the client's result."""
 
     async def run() -> Any:
         async with serving(*services(), settings=settings) as address:
@@ -78,7 +78,7 @@ def status(code: grpc.StatusCode) -> int:
 
 
 def sized(size: int) -> bytes:
-    """Return a message of a health check with its prefix, so many bytes without it."""
+    """Return a message of a health check with its prefix. The message has this many bytes without the prefix."""
     name = "x" * (size - 3)
     content = health_pb2.HealthCheckRequest(service=name).SerializeToString()
     assert len(content) == size
@@ -132,7 +132,7 @@ def test_a_message_of_a_stream_that_stays_incomplete_ends_it_also_when_it_is_tru
     ids=["data", "headers", "headers to be continued", "3 B"],
 )
 def test_a_frame_that_stays_incomplete_ends_its_connection(beginning: bytes) -> None:
-    """The peer answers pings, and another complete call keeps the connection from being idle."""
+    """The peer answers pings, and another complete call prevents the connection from being idle."""
 
     def client(address: str) -> RawConnection:
         with RawConnection(address) as connection:
@@ -171,7 +171,9 @@ def test_before_a_token_a_message_has_16_KiB_and_after_it_a_MiB() -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_large_message_waits_within_its_window_until_the_token_is_checked(trusted: bool) -> None:
-    """The bot need not wait for the check of its token before it sends; a stranger is refused then."""
+    """The bot may send before the server has checked its token. Until then the server refuses an unauthenticated peer's
+    message.
+    """
     checked = trio.Event()
 
     async def slow(stream: EchoStream) -> None:
@@ -208,7 +210,7 @@ def test_a_large_message_waits_within_its_window_until_the_token_is_checked(trus
 
 
 def test_who_hoards_is_evicted_and_others_are_served() -> None:
-    """Twice as many as there is room for: the last ones are served, and the first hoarders are evicted."""
+    """Open twice as many calls as the budget has memory for. The last calls are served, and the first are evicted."""
 
     def client(address: str) -> list[int | None]:
         with ExitStack() as stack:
@@ -249,14 +251,14 @@ def test_who_hoards_in_unfinished_frames_is_disconnected_and_others_are_served()
 
 
 class Generous:
-    """A service whose only method answers with a MiB."""
+    """A service with one method, which answers with a MiB."""
 
     async def Get(self, _: object, __: Call) -> Item:
         return Item(text="x" * MIB)
 
 
 def asking(address: str, initial_window: int) -> RawConnection:
-    """Connect with windows of a given size, and with a small receive buffer."""
+    """Connect with windows of a given size and a small receive buffer."""
     host, _, port = address.rpartition(":")
     narrow = socket.socket()
     narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -269,7 +271,7 @@ def asking(address: str, initial_window: int) -> RawConnection:
 
 @pytest.mark.parametrize("initial_window", [0, 1 << 30], ids=["in the server's windows", "in the system's buffers"])
 def test_who_leaves_answers_unread_is_disconnected_and_others_are_served(initial_window: int) -> None:
-    """There are 96 MiB of answers, and room for 8 besides the system's buffers of each connection, at most 4."""
+    """The answers have 96 MiB in total. The budget is 8 MiB, and the system buffers at most 4 MiB per connection."""
 
     def client(address: str) -> int:
         with ExitStack() as stack:
@@ -362,7 +364,7 @@ def failed_and_reset(connection: RawConnection) -> None:
 
 
 def connections(connection: RawConnection) -> None:
-    """Close connections in the middle of everything."""
+    """Close connections in the middle of every kind of work."""
     host, port = connection.socket.getpeername()
     for _ in range(10):
         with RawConnection(f"{host}:{port}") as other:
@@ -375,7 +377,7 @@ def connections(connection: RawConnection) -> None:
 
 @contextmanager
 def garbage() -> Iterator[list[object]]:
-    """Return the objects that the block leaves in cycles, which only the garbage collector would free."""
+    """Return the objects that the block leaves in reference cycles, which only the garbage collector would free."""
     gc.collect()
     gc.disable()
     found: list[object] = []

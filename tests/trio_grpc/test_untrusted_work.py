@@ -1,5 +1,5 @@
-"""Processor time of peers without a token, over real sockets: they are refused or slowed down, and bots are not
-disturbed.
+"""Processor time of peers without a token, over real sockets. The server refuses or slows them, and bots continue
+undisturbed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GUESS: Final = ("authorization", "Bearer bad")
 
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save up a budget within one second, and forgive debts within two."""
+    """Fill a budget within one second, and forgive debts within two."""
     monkeypatch.setattr("trio_grpc.limits.work_budget.SAVED", 1.0)
     monkeypatch.setattr("trio_grpc.limits.work_budget.MAX_DEBT", 2.0)
 
@@ -52,7 +52,7 @@ def burn(seconds: float) -> None:
 
 
 class Dear:
-    """A service whose only method takes much processor time."""
+    """A service with one method, which uses much processor time."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -64,7 +64,7 @@ class Dear:
 
 def authenticating(seconds: float) -> Callable[[EchoStream], Any]:
     async def handler(stream: EchoStream) -> None:
-        """Check the token, which takes this much processor time, and echo."""
+        """A service that checks the token with this much processor time and then echoes."""
         burn(seconds)
         if bearer(stream) != "good":
             raise CallRefused(grpc.StatusCode.UNAUTHENTICATED, "no such token")
@@ -76,8 +76,8 @@ def authenticating(seconds: float) -> Callable[[EchoStream], Any]:
 
 
 def served(client: Callable[[str], Any], percent: float, call: float = 0.02, check: float = 0.0) -> Any:
-    """Return the result of a client that blocks its thread, with the seconds that a call and the check of a token
-    take.
+    """Return the result of a client that blocks its thread. The arguments set the seconds of a call and of a token
+    check.
     """
 
     async def run() -> Any:
@@ -90,7 +90,7 @@ def served(client: Callable[[str], Any], percent: float, call: float = 0.02, che
 
 
 def play(connection: RawConnection, token: tuple[str, str]) -> Answer:
-    """Open a stream and send a number; return the stream when it was answered or ended."""
+    """Open a stream and send a number. Return the stream after the server's answer or the stream's end."""
     stream = connection.open(SAY, token)
     connection.data(stream, message(Item(number=5).SerializeToString()))
     answer = connection.answers[stream]
@@ -99,13 +99,13 @@ def play(connection: RawConnection, token: tuple[str, str]) -> Answer:
 
 
 def spend(address: str) -> Answer:
-    """Make several calls at once on a separate connection until one is refused; return the refusal."""
+    """Make several concurrent calls on a separate connection until the server refuses one. Return the refusal."""
     with RawConnection(address) as connection:
         return refused(connection)
 
 
 def refused(connection: RawConnection) -> Answer:
-    """Call, several times at once, until refused; return the refusal."""
+    """Make concurrent calls until the server refuses one. Return the refusal."""
     for _ in range(10):
         streams = [connection.stream() for _ in range(7)]
         data = (frame(Kind.DATA, END_STREAM, stream, EMPTY) for stream in streams)
@@ -150,7 +150,7 @@ def test_a_refusal_has_its_advice_in_a_form_for_programs() -> None:
 
 @pytest.mark.usefixtures("hurry")
 def test_a_token_leaves_the_budget_of_its_address() -> None:
-    """The token may be one that the server has yet to check, or one that was valid before."""
+    """The token may be unchecked so far, or no longer valid."""
 
     def client(address: str) -> None:
         with RawConnection(address) as early, RawConnection(address) as late, RawConnection(address) as again:

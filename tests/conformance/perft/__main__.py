@@ -1,4 +1,4 @@
-"""`python -m tests.conformance.perft` counts every case again, and writes the counts if engine and oracle agree."""
+"""`python -m tests.conformance.perft` counts every case again. It writes the counts if engine and reference agree."""
 
 import sys
 

@@ -1,6 +1,6 @@
 """The format of the .perft files: small deals of a game, and the counts of their lines of play.
 
-A file is a head of comments and a paragraph a case; every line of a case begins with a word that says what it is:
+A file has a head of comments and one paragraph per case. The first word of each line gives its meaning:
 
     = name          what the case shows
     long            only tried with --long
@@ -32,7 +32,7 @@ ENDS_A_LINE = 8
 
 @dataclass(slots=True)
 class Case:
-    """One position, and the expected counts of its lines of play."""
+    """One position and the expected counts of its lines of play."""
 
     name: str
     long: bool = False
@@ -54,7 +54,7 @@ class Case:
 
 
 def path_of(game: str) -> Path:
-    """Return the file of a game."""
+    """Return the path of a game's .perft file."""
     return FILES / f"{game}.perft"
 
 

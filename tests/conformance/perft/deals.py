@@ -1,4 +1,4 @@
-"""The deals of a case, and the parts of a game that its fingerprint needs."""
+"""The deals of a case, and the functions of a game that its fingerprint needs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from tests.oracles.lines import Plain
 
 
 class Rules(NamedTuple):
-    """A game, and the naive implementation of the same rules."""
+    """A game and the second implementation of its rules."""
 
     game: Game
     plain: Callable[[Case], Plain]
     smaller: Callable[[Any, int], Any]
-    """Function that returns a new game with smaller hands, because the game's own hands would take too long to
-    count.
-    """
+    """Function that creates a new game with smaller hands. The game's own hands would take too long to count."""
 
 
 class CaseDecks:
@@ -45,5 +43,5 @@ class CaseDecks:
 
 
 def as_it_is(state: Any, size: int) -> Any:
-    """`Rules.smaller` of a game whose hands are small enough."""
+    """The default `Rules.smaller`, for a game whose hands are small enough."""
     return state

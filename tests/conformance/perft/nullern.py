@@ -1,4 +1,4 @@
-"""Small deals of Nullern for the naive game."""
+"""Small deals of Nullern for the reference implementation."""
 
 from __future__ import annotations
 

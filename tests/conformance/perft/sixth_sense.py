@@ -1,4 +1,4 @@
-"""Small deals of 6th Sense for the naive game."""
+"""Small deals of 6th Sense for the reference implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The positions of the .perft files, in the engine and in the naive games."""
+"""The positions of the .perft files, in the engine and in the reference implementations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.oracles.lines import all_lines
 RULES: Final[dict[str, Rules]] = {
     name: import_module(f"{__package__}.{name}").RULES for name in GAMES if find_spec(f"{__package__}.{name}")
 }
-"""`RULES` of each game's module in this folder."""
+"""`RULES` of each game's module in this folder, by game."""
 
 
 def count(game: Game, case: Case) -> Fingerprint:
@@ -34,7 +34,7 @@ def count(game: Game, case: Case) -> Fingerprint:
 
 
 def count_plainly(rules: Rules, case: Case) -> Fingerprint:
-    """Return the naive game's counts from the position of a case."""
+    """Return the reference implementation's counts from the position of a case."""
     plain = rules.plain(case)
     while plain.round < case.round:
         seat = plain.waiting()[0]

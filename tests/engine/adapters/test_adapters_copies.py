@@ -1,4 +1,4 @@
-"""Pickled or copied environments and house bots continue like their originals."""
+"""Pickled or copied environments and house bots continue as their originals do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def allowed(random: Random, mask: Any) -> int:
 
 
 def agents_course(environment: Any, random: Random) -> Iterator[Any]:
-    """Return the observations and rewards of the agents of an AEC environment."""
+    """Return the observations and rewards of all agents in an AEC environment."""
     while True:
         observed, reward, over, _, _ = environment.last()
         yield environment.agent_selection, observed["observation"].tolist(), reward, over

@@ -1,4 +1,4 @@
-"""The games as OpenSpiel games: that project's own tests, and cases that they omit."""
+"""The games as OpenSpiel games: OpenSpiel's own tests, and cases that these omit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from open_spiel.python.observation import make_observation
 from open_spiel.python.tests import games_sim_test
 
-from engine.adapters.openspiel import Draw, GameProgress, GameSetup, NoTensorError  # also registers the games
+from engine.adapters.openspiel import Draw, GameProgress, GameSetup, NoTensorError  # this also registers the games
 from engine.deal import SeededDecks
 from engine.game import OVER, Decks
 from engine.registry import GAMES
@@ -29,7 +29,7 @@ EVERY_TABLE = pytest.mark.parametrize("table", TABLES)
 
 
 def step(state: Any, random: Random) -> None:
-    """Make a random choice, or deal a random card."""
+    """Make a random choice or deal a random card."""
     if state.is_chance_node():
         state.apply_action(random.choice(state.chance_outcomes())[0])
     else:
@@ -85,7 +85,7 @@ def test_dealt_the_same_cards_it_is_the_game_of_the_engine(game: Any) -> None:
 
 @pytest.mark.parametrize("name", [*GAMES])
 def test_a_clone_goes_its_own_way_through_deals_of_its_own(name: str) -> None:
-    """Both copies are compared with states that are built from their histories alone."""
+    """Compare both copies with states that are built from their histories alone."""
     game = pyspiel.load_game(f"python_arena_{name}(players=2)")
     random = Random(1)
     state = game.new_initial_state()
@@ -191,7 +191,7 @@ def test_what_the_game_does_not_have_is_refused(parameters: dict[str, Any], mess
 
 
 class Rolling:
-    """A game state that rolls two dice at every choice. The second has one more face than the first shows."""
+    """A game state that rolls two dice at every choice. The second die has one more face than the first roll shows."""
 
     def __init__(self, decks: Decks) -> None:
         self.decks, self.faces, self.player = decks, [], 0
@@ -211,7 +211,7 @@ class Rolling:
 
 
 class RollingGame:
-    """Only the parts of a game that this test needs."""
+    """A game with only the methods that this test needs."""
 
     def new(self, seats: int, decks: Decks) -> Rolling:
         assert list(decks(0, 3, 2)) in ([0, 1], [2, 0])

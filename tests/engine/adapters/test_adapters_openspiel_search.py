@@ -27,12 +27,12 @@ TABLES = [
 ]
 EVERY_TABLE = pytest.mark.parametrize("table", TABLES)
 SMALLEST = "python_arena_nullern(players=2,stop_after=2)"
-"""A game of two rounds, with one card and with two."""
+"""A game of two rounds: the first with one card each, the second with two."""
 NUMBER = re.compile(r"\d+")
 
 
 def decisions(table: str, seed: int) -> Iterator[Any]:
-    """Yield the states of a random game in which a player chooses, each before its choice."""
+    """Yield the states of a random game before each player choice."""
     random = Random(seed)
     state = pyspiel.load_game(table).new_initial_state()
     while not state.is_terminal():
@@ -45,7 +45,9 @@ def decisions(table: str, seed: int) -> Iterator[Any]:
 
 @EVERY_TABLE
 def test_a_player_never_forgets(table: str) -> None:
-    """Perfect recall: a player's knowledge determines every choice it made, and all that it knew of earlier rounds."""
+    """Perfect recall: a player's information state determines all its choices and all that it knew in earlier
+    rounds.
+    """
     knew: dict[int, str] = {}
     made: dict[int, list[int]] = {}
     random = Random(2)
@@ -66,7 +68,7 @@ def test_a_player_never_forgets(table: str) -> None:
 
 
 def test_a_peek_of_an_earlier_round_is_remembered() -> None:
-    """The report of a round does not show who peeked, but the views before its end do."""
+    """The report of a round does not show who peeked, but views before the round's end do."""
     for state in decisions("python_arena_sixth_sense(players=4)", 5):
         known = [line for line in state.information_state_string().splitlines() if "SixthSenseRound" in line]
         if any("peeks=b'" in line and "\\x01" in line.split("peeks=")[1].split(", taken")[0] for line in known):
@@ -137,7 +139,7 @@ def test_a_game_stops_after_the_rounds_asked_for() -> None:
 
 @pytest.mark.parametrize("table", [SMALLEST, "python_arena_sixth_sense(players=2,stop_after=1)"])
 def test_ismcts_of_the_library_searches(table: str) -> None:
-    """The library checks that every world it samples has the information state that it searches."""
+    """The library checks that every sampled world has the information state of the search."""
     game = pyspiel.load_game(table)
     states = np.random.RandomState(1)
     bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, states), 20.0, 12, random_state=states)
@@ -153,7 +155,7 @@ def test_ismcts_takes_a_trick_that_is_its_own() -> None:
     """With one card each, the player with the highest trump bids one if it bids last."""
     game = pyspiel.load_game("python_arena_nullern(players=2,stop_after=1)")
     state = game.new_initial_state()
-    for card in (19, 45, 18, 81):  # the cards of both, the trump, and a bid of 0 by seat 1
+    for card in (19, 45, 18, 81):  # the cards of both players, the trump, and seat 1's bid of 0
         state.apply_action(card)
     states = np.random.RandomState(2)
     bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, states), 10.0, 60, random_state=states)
@@ -198,7 +200,7 @@ def test_a_search_in_cpp_is_refused_with_what_to_do() -> None:
 
 @pytest.mark.process
 def test_the_library_still_dies_of_a_search_in_cpp() -> None:
-    """If this fails, the library has been repaired, and `openspiel_limits` can be deleted."""
+    """If this fails, the library is fixed, and `openspiel_limits` can be deleted."""
     program = """
 import pyspiel, open_spiel.python.games
 state = pyspiel.load_game("python_kuhn_poker").new_initial_state()

@@ -1,4 +1,4 @@
-"""The games as PettingZoo environments: that project's own tests, and cases that they omit."""
+"""The games as PettingZoo environments: PettingZoo's own tests, and cases that these omit."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EVERY_TABLE = pytest.mark.parametrize(
     ("game", "seats"), [(game.name, seats) for game in GAMES.values() for seats in game.seats]
 )
 ASKED_FOR = pytest.mark.filterwarnings(
-    # the tests recommend a dictionary with a mask, but accept it only from environments in the library's own list
+    # the library recommends a dictionary with a mask, but accepts it only from environments in its own list
     "ignore:Observation is not a NumPy array:UserWarning",
     "ignore:Observation space for each agent probably should be:UserWarning",
 )
 
 
 def play(environment: Any, seed: int) -> dict[str, float]:
-    """Play a game with the first legal actions; return the sums of the rewards."""
+    """Play a game with the first legal actions. Return the sum of each agent's rewards."""
     environment.reset(seed=seed)
     rewards = dict.fromkeys(environment.possible_agents, 0.0)
     for agent in environment.agent_iter():

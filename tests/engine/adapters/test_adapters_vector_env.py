@@ -1,4 +1,4 @@
-"""Many games at once, all seats at once, and one seat alone: environments compared with the engine's own games."""
+"""Environments with many games at once, with all seats, or with one seat, compared with the engine's own games."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ EVERY_GAME = pytest.mark.parametrize("game", [*GAMES])
 @EVERY_GAME
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
 def test_every_game_is_the_engines_own(game: str, dtype: str) -> None:
-    """They are compared with games of the engine on the same decks: questions, observations, masks, rewards, next
-    games.
-    """
+    """Compare them with engine games on the same decks: questions, observations, masks, rewards, and next games."""
     seats, games = min(3, GAMES[game].seats[-1]), 5
     env, random = VectorEnv(game, seats, games, dtype=dtype), np.random.default_rng(2)
     asked = env.reset(seed=9)
@@ -162,8 +160,8 @@ def test_what_a_game_does_not_have_is_refused() -> None:
 @EVERY_GAME
 def test_it_passes_the_parallel_api_test(game: str) -> None:
     class Guided(ParallelGameEnv):
-        """The library's test ignores masks. If the test chooses an illegal action, this agent takes the first legal
-        one.
+        """The library's test ignores masks. If it chooses an illegal action, this agent plays the first legal
+        action.
         """
 
         def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -255,7 +253,7 @@ def test_an_action_that_is_no_whole_number_plays_nothing(action: Any) -> None:
     with pytest.raises(IllegalActionError, match="seat 1 cannot take action"):
         alone.step(action)
     assert (alone._observed(alone._state)["observation"] == observed["observation"]).all()  # type: ignore[arg-type]
-    alone.step(np.array(81))  # the form in which learners pass it
+    alone.step(np.array(81))  # learners pass it in this form
     together.reset(seed=1)
     with pytest.raises(IllegalActionError, match="player_1 cannot take action"):
         together.step({"player_1": action})

@@ -1,4 +1,6 @@
-"""Brute force over every line of an ending in the naive games, without any code of the engine or the solver."""
+"""Brute force over every line of an ending in the reference implementation, without code of the engine or the
+solver.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 PlainWorth = Callable[[Any], Sequence[int]]
-"""The worth of a round by seat, from a naive game's report."""
+"""Return the value of a round for each seat, from the reference implementation's report."""
 
 
 def above_others(worth: Sequence[int]) -> list[float]:
-    """Return the points of each seat minus the mean of the others'."""
+    """Return each seat's points minus the mean of the other seats' points."""
     others = len(worth) - 1
     return [own - (sum(worth) - own) / others for own in worth]
 
 
 def best_line(plain: Any, order: Callable[[str], int], worth: PlainWorth, number: int) -> list[float]:
-    """Return each seat's value if every seat in turn maximises its own, taking the first of equal choices."""
+    """Return each seat's value if every seat in turn maximises its own value. Of equal choices it takes the first."""
     if plain.over or plain.round != number:
         return above_others(list(worth(plain.last_round)))
     seat = plain.waiting()[0]

@@ -1,4 +1,4 @@
-"""Endings of random games, each with the same game in the oracle."""
+"""Endings of random games, each with the same game in the reference implementation."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tests.oracles import nullern, sixth_sense
 
 
 def worth_of(report: Any) -> Sequence[int]:
-    """Return the points of a round of the engine, with Hupfers charged at once."""
+    """Return the points of an engine's round with Hupfers charged at once."""
     missed = getattr(report, "missed", bytes(len(report.points)))
     return [points - HUPFER_COST * each for points, each in zip(report.points, missed, strict=True)]
 
 
 def plain_worth_of(report: Any) -> Sequence[int]:
-    """Return the same for a naive game."""
+    """Return the points of a round in the reference implementation."""
     missed = report.get("missed", [0] * len(report["points"]))
     return [points - 5 * each for points, each in zip(report["points"], missed, strict=True)]
 
 
 def plain_game(game: str, seats: int, decks: SeededDecks, rounds: int) -> Any:
-    """Return the naive game with the same cards."""
+    """Return a game of the reference implementation with the same cards."""
     names = [card.name for card in GAMES[game].cards]
     if game == "nullern":
         of_nullern = [nullern.card_named(name) for name in names]
@@ -36,10 +36,9 @@ def plain_game(game: str, seats: int, decks: SeededDecks, rounds: int) -> Any:
 
 
 def endings(game: str, seats: int, seed: int, most_cards: int) -> Iterator[tuple[Any, Any]]:
-    """Yield positions of a game in which no seat has more cards than the limit, some seat has a choice, and all have
-    bid.
+    """Yield positions in which no seat has more cards than the limit, some seat has a choice, and all seats have bid.
 
-    Each is the engine's state with the naive game; both objects are reused.
+    Each position is the engine's state and the reference game. Later positions reuse both objects.
     """
     chance, decks = Random(seed), SeededDecks(seed.to_bytes(32, "big"))
     actions = GAMES[game].actions

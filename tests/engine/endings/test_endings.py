@@ -1,4 +1,4 @@
-"""The solver of endings: it agrees with brute force over the naive games, also for seats that do not see all cards."""
+"""The solver of endings agrees with brute force over the reference games, also for seats that do not see all cards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.games import THOUGHT_ABOUT
 
 SIZES = [(name, seats) for name in THOUGHT_ABOUT for seats in GAMES[name].seats]
 MANY = 10_000
-"""Number of endings that a long run compares in all."""
+"""Total number of endings that a long run compares."""
 
 
 def compare(game: str, seats: int, endings_wanted: int) -> None:
@@ -93,7 +93,7 @@ def two_cards_left() -> Any:
 
 
 def test_all_worlds_are_those_that_sample_gives_and_as_often() -> None:
-    """The other seat has two of 77 unknown cards, and every pair is equally likely."""
+    """The other seat has two of the 77 unknown cards, and every pair is equally likely."""
     game, state = GAMES["nullern"], two_cards_left()
     view = state.view(state.player)
     worlds = all_worlds(game, view, 10_000)
@@ -115,7 +115,7 @@ def test_more_worlds_than_allowed_are_not_listed() -> None:
 
 
 class Coins:
-    """A game whose worlds are three coins, drawn one after the other."""
+    """A game whose hidden state is three coins, drawn one after the other."""
 
     def sample(self, _: object, chance: Chance) -> Any:
         return [chance.randrange(2) for _ in range(3)]
@@ -132,7 +132,7 @@ def test_worlds_of_several_draws_are_listed_up_to_the_limit() -> None:
 
 
 def test_drawn_worlds_tell_what_all_worlds_do() -> None:
-    """The exact expectation is within the errors of the sampled one."""
+    """The exact expectation is within the error of the sampled one."""
     game, state, solver = GAMES["nullern"], two_cards_left(), EndingSolver(worth_of)
     view = state.view(state.player)
     exact = expected_costs(game, view, solver, Random(1), most=10_000, drawn=2)

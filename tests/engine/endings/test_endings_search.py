@@ -1,4 +1,4 @@
-"""The searching sample, measured near the end of a round, where the truth is known: it loses little."""
+"""The searching sample bot, measured near the end of a round, where the exact values are known. It loses little."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.house.test_house_strength import catalog, shown
 
 POSITIONS = 25
 AGES = 3_600_000
-"""Number of milliseconds within which every search ends."""
+"""Maximum number of milliseconds for a search."""
 
 
 def choices_that_matter(game: str) -> Iterator[tuple[Any, Any]]:
-    """Yield views and legal actions of random games in which the worst action costs at least a point."""
+    """Yield views and legal actions of random games in which the worst action costs at least one point."""
     solver = EndingSolver(worth_of)
     for state, _ in (each for seed in count() for each in endings(game, 2, seed, 2)):
         view = state.view(state.player)

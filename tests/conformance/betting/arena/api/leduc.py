@@ -1,4 +1,4 @@
-"""Leduc poker in the protocol: its view and its round report as protobuf messages."""
+"""Leduc poker in the protocol: its view and round report as protobuf messages."""
 
 from __future__ import annotations
 

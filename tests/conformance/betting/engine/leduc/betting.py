@@ -8,12 +8,12 @@ MOST_RAISES = 2
 
 
 def closed(bets: bytes) -> bool:
-    """Return whether betting is over: a seat has folded, or one has called after the other acted."""
+    """Return True if betting is over: a seat folded, or a seat called after the other acted."""
     return bets[-1:] == bytes([FOLD]) or (len(bets) > 1 and bets[-1] == CALL)
 
 
 def open_to_pay(bets: bytes) -> bool:
-    """Return whether the next player faces a raise."""
+    """Return True if the next player faces a raise."""
     return bets[-1:] == bytes([RAISE])
 
 

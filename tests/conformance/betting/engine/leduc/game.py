@@ -28,7 +28,7 @@ from engine.observation import Field
 
 
 class Leduc:
-    """A betting game for two with six cards: one in hand, one on the board."""
+    """A betting game for two seats with six cards: one in each hand, one on the board."""
 
     name: str = "leduc"
     title: str = "Leduc Poker"
@@ -47,7 +47,7 @@ class Leduc:
         return 2 * LONGEST * self._rounds(seats, options)
 
     def points(self, seats: int, **options: Option) -> range:
-        """Return the range of the scores; a loss of one seat is the other's gain (L6)."""
+        """Return the range of the scores. One seat's loss is the other seat's gain (L6)."""
         most = MOST * self._rounds(seats, options)
         return range(-most, most + 1)
 

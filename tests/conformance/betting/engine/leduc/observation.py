@@ -10,7 +10,7 @@ from engine.observation import Field, Part, laid_out
 LONGEST = 4
 """Maximum number of actions in a betting round."""
 MOST = 13
-"""Maximum number of points that a round costs (L6)."""
+"""Maximum number of points that a round can cost (L6)."""
 MOST_ROUNDS = 50
 
 

@@ -1,4 +1,4 @@
-"""A game of Leduc poker that a seat could be in: its unseen cards are any of the others."""
+"""A game of Leduc poker that is possible from a seat's view. Its unseen cards are any of the remaining cards."""
 
 from __future__ import annotations
 

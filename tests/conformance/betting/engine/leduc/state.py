@@ -16,12 +16,12 @@ from engine.observation import write
 
 ANTE = 1
 SIZES = (2, 4)
-"""Size of a raise, by betting round (L3)."""
+"""Size of a raise in each betting round (L3)."""
 SEATS = 2
 
 
 class LeducState:
-    """The cards, the actions of the round, the points. Every attribute is immutable."""
+    """The cards, the round's actions and the points. Every attribute is immutable."""
 
     def __init__(self, rounds: int, decks: Decks) -> None:
         self.rounds, self._decks = rounds, decks
@@ -57,7 +57,7 @@ class LeducState:
         return self.second if closed(self.first) else self.first
 
     def waiting(self) -> tuple[int, ...]:
-        """Return the seat to act, if any."""
+        """Return the seat to act, or None."""
         return () if self.player == OVER else (self.player,)
 
     def legal(self, seat: SupportsIndex) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ class LeducState:
         return legal(self.bets)
 
     def fallback(self, seat: SupportsIndex) -> int:
-        """Return the action of a silent seat: fold to a raise, otherwise check."""
+        """Return the default action of a silent seat: fold to a raise, otherwise check."""
         return self.legal(seat)[0]
 
     def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
@@ -96,7 +96,7 @@ class LeducState:
             self.deal(self.round + 1)
 
     def _winner(self) -> int | None:
-        """Return the place that wins the pot, where the opener's is 0; None for a tie."""
+        """Return the position of the pot's winner (the opener is 0), or None for a tie."""
         last = self.second or self.first
         if last[-1] == FOLD:
             return len(last) % 2
@@ -111,7 +111,7 @@ class LeducState:
         return copy(self)
 
     def view(self, seat: SupportsIndex) -> LeducView:
-        """Return the seat's view."""
+        """Return the seat's view of the game."""
         return LeducView(
             seat=index(seat),
             seats=SEATS,
@@ -126,13 +126,13 @@ class LeducState:
         )
 
     def vector(self, seat: SupportsIndex) -> list[float]:
-        """Return the seat's view as numbers."""
+        """Return the seat's view as a list of numbers."""
         return vector(self.view(seat))
 
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
-        """Write these numbers into an array."""
+        """Write the seat's view as numbers into an array."""
         write(self.vector(seat), fields(), array)
 
     def ranking(self) -> tuple[int, ...]:
-        """Return places by seat."""
+        """Return the place of each seat."""
         return places(self.scores)

@@ -11,7 +11,7 @@ from engine.words import choices
 
 
 def view_text(view: LeducView, legal: Sequence[int] = ()) -> str:
-    """Return everything in a view as text; `legal`: the actions to list with their numbers."""
+    """Return everything in a view as text. `legal` are the actions to list with their numbers."""
     lines = [
         f"Leduc poker, round {view.round + 1} of {view.rounds}. You are seat {view.seat}; seat {view.opener} opens.",
         f"Your card: {CARDS[view.card].name}. The card on the table: {_board(view.board)}.",
@@ -24,7 +24,7 @@ def view_text(view: LeducView, legal: Sequence[int] = ()) -> str:
 
 
 def round_text(report: LeducRound) -> str:
-    """Return a finished round as text, with all cards."""
+    """Return a finished round with all cards as text."""
     cards = ", ".join([CARDS[card].name for card in report.cards])
     return (
         f"Leduc poker, round {report.round + 1} is over: {cards}; on the table {_board(report.board)}.\n"

@@ -16,7 +16,7 @@ class LeducView(NamedTuple):
     """The seat that acts first in both betting rounds."""
     card: int
     board: int | None
-    """The card on the board; None until the first betting round is over."""
+    """The board card, or None until the first betting round is over."""
     first: bytes
     """The actions of the first betting round."""
     second: bytes
@@ -24,7 +24,7 @@ class LeducView(NamedTuple):
 
 
 class LeducRound(NamedTuple):
-    """A finished round, with all cards face up."""
+    """A finished round with all cards shown."""
 
     round: int
     points: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Bots without code for the game play it on a server that has the game, because the server sends its description."""
+"""Bots without code for a game play it on a server that has the game. The server sends them its description."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.interop.interop_rig import built
 pytestmark = pytest.mark.process
 
 ROUNDS = 50
-"""Number of rounds, large enough that some reach the second betting round."""
+"""Number of rounds, large enough that some rounds reach the second betting round."""
 SDK = """
 import json, sys
 from arena_client import Bot, run
@@ -132,7 +132,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def ran(*command: str) -> str:
-    """Return the output of a program that can import the client, but none of the server's folders."""
+    """Return the output of a program that can import the client, but none of the server's packages."""
     client = Path(__file__).parents[2] / "clients" / "python"
     env = os.environ | {"PYTHONPATH": str(client)}
     done = subprocess.run(
@@ -203,7 +203,7 @@ def test_a_websocket_has_them_in_json_too(server: Server) -> None:
 
 
 def test_the_sdk_for_go_hands_on_what_its_author_reads_by_the_catalogue(server: Server, tmp_path: Path) -> None:
-    """The author reads it with protobuf's own library."""
+    """The author parses the message with protobuf's own library."""
     module = Path(__file__).parents[2] / "clients" / "go"
     (tmp_path / "main.go").write_text(IN_GO)
     for words in (("mod", "init", "gopher"), ("work", "init", ".", module), ("build", "-buildvcs=false", "-o", "bot")):
@@ -229,7 +229,9 @@ def test_whoever_watches_is_shown_a_record(server: Server, tmp_path: Path) -> No
 
 
 def check_views(decisions: list[Any], *, written_out: bool) -> None:
-    """Check that every field has its name. `written_out`: also the fields that are zero, except for an absent board."""
+    """Check that every field has its name. `written_out` also includes fields with the value zero, except an absent
+    board.
+    """
     assert decisions
     views = [decision["other"] for decision in decisions]
     assert {view["@type"] for view in views} == {"type.googleapis.com/leduc.v1.View"}

@@ -1,4 +1,4 @@
-"""The engine of Leduc poker and the naive one agree on every move of a game."""
+"""The engine of Leduc poker and the reference implementation agree on every move of a game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A naive second implementation of Leduc poker, written from the rules; it shares no code with the engine."""
+"""A second, simple implementation of Leduc poker, written from the rules. It shares no code with the engine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class PlainGame:
-    """A game of two seats. Cards and actions are given by name."""
+    """A game of two seats. Cards and actions are strings."""
 
     def __init__(self, deals: list[list[str]]) -> None:
         self.deals = deals

@@ -17,7 +17,7 @@ from engine.game import RoundReport, SeatView
 
 
 class LeducRenderer:
-    """Renderer of Leduc poker; implements `arena.replay.render.renderer.Renderer`."""
+    """Renderer of Leduc poker, an implementation of `arena.replay.render.renderer.Renderer`."""
 
     part: str = "betting round"
 
@@ -32,7 +32,7 @@ class LeducRenderer:
         return report.points
 
     def stops(self, course: Course, number: int) -> list[int]:
-        """Return the steps that closed the betting rounds; the last step of an interrupted round."""
+        """Return the steps that closed the betting rounds, or the last step of an interrupted round."""
         first, last = course.begins(number) + 1, course.ends(number)
         bets, found = b"", []
         for step, made in enumerate(course.choices(last), first):
@@ -74,7 +74,7 @@ class LeducRenderer:
         return Group(title, self._cards(course, first, seat), self._actions(course, first + 1, stop))
 
     def step(self, course: Course, index: int, seat: int | None) -> RenderableType:
-        """Draw the position at a step; after the end of a round, that of the next deal."""
+        """Draw the position at a step. After the end of a round, draw the next deal."""
         made = course.steps[index].made
         said = Text("The cards are dealt.") if made is None else self._actions(course, index, index)
         return Group(said, self._cards(course, index, seat))

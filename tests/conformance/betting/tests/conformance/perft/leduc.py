@@ -1,4 +1,4 @@
-"""Small deals of Leduc poker for the naive game."""
+"""Small deals of Leduc poker for the reference implementation."""
 
 from __future__ import annotations
 

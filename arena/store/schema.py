@@ -27,7 +27,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0024"
+REVISION: Final = "0025"
 """The newest migration. It identifies the schema that this program reads and writes."""
 OLDEST: Final = "0017"
 """The oldest schema from which migrations lead to the newest one."""
@@ -207,6 +207,7 @@ matches = Table(
         server_default="rated",
     ),
     Column("ladder", Text, nullable=False),
+    Column("node", Int, comment="number of the node that plays it; none for a server without further nodes"),
     Index(None, "game", "id"),
     Index(None, "ladder", "id"),
     Index(None, "state"),
@@ -517,3 +518,52 @@ replay_segments = Table(
     Column("size", Int, nullable=False, comment="offset of the end of the last one in the file"),
 )
 """Numbers of replays of each game in each file, counted as they are added and removed. Deleted files stay listed."""
+
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("number", Int, primary_key=True),
+    Column("address", Text, nullable=False),
+    Column("program", Text, nullable=False, comment="versions of package and schema"),
+    Column("settings", Text, nullable=False, comment="digest of the settings that all nodes share; may be empty"),
+    Column("identity", Text, nullable=False, comment="of its data directory"),
+    Column("session", Text, nullable=False, comment="of its present start"),
+    Column("started", Int, nullable=False),
+    Column("lease_until", Int, nullable=False),
+    Column(
+        "state",
+        Text,
+        CheckConstraint("state IN ('registered', 'lost', 'released')", name="state"),
+        nullable=False,
+    ),
+    Column("last_number", Int, nullable=False, comment="the last match number reserved for it; 0 for none"),
+)
+"""The nodes (docs/nodes.md). All instants are by the database's clock."""
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True, comment="the job"),
+    Column("node", Int, ForeignKey("nodes.number"), nullable=False),
+    Column("until", Int, nullable=False),
+)
+"""Jobs that one node does for all."""
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("number", Int, nullable=False, unique=True, comment="1, 2, … in the order of the commits"),
+)
+"""By subject, the newest change that other nodes learn."""
+
+allowances = Table(
+    "allowances",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("key", Text, primary_key=True, comment="an owner in lower case, an address, …"),
+    Column("full", Int, nullable=False, comment="instant at which the whole allowance is available again"),
+    Index(None, "full"),
+)
+"""Hourly allowances that several nodes share."""

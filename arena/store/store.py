@@ -7,8 +7,8 @@ cursors.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from time import thread_time
@@ -20,15 +20,25 @@ from sqlalchemy import Connection, Engine
 from arena.log.keys import HeadSigner
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
+from arena.store import nodes
 from arena.store.base import leaves as log
 from arena.store.base.database import Database
-from arena.store.base.directory import OpenFiles, database_of, operator_token
+from arena.store.base.directory import OpenFiles, database_of, identity, operator_token
 from arena.store.base.errors import JournalForeign, StoreLost, StoreReplaced
 from arena.store.base.interruption import Interruption
 from arena.store.base.migrate import check, migrate
-from arena.store.journal.journal import Journal, JournalContent, journal_files, journal_of, open_journal
+from arena.store.journal.journal import (
+    Journal,
+    JournalContent,
+    journal_files,
+    journal_numbers,
+    journal_of,
+    open_journal,
+    remove_further_journal,
+)
 from arena.store.log.key import open_log
 from arena.store.matches import matches
+from arena.store.nodes import Lease, NodeStart
 from arena.store.opening import ExposedFile, close_to_others, disposed, store_errors
 from arena.store.replays.files import Segment, attach
 from arena.store.replays.replays import move
@@ -74,6 +84,7 @@ class Store:
         files: FilesFound,
         lock: int,
         signer: HeadSigner,
+        lease: Lease | None = None,
     ) -> None:
         self.journal: Final = journal
         """The journal of inputs from which running matches are continued."""
@@ -87,6 +98,8 @@ class Store:
         """The descriptor of the data directory's lock. Every process that has it open holds the lock."""
         self.signer: Final = signer
         """The signer of the log's heads."""
+        self.lease: Final = lease
+        """The lease of the node's registration; None for a server without further nodes."""
         self.operator_token: Final = operator_token
         """The token that authenticates the operator."""
         self._writer: Final = writer
@@ -148,16 +161,22 @@ async def open_store(
     at: int,
     writer_process: WriterProcess | None = None,
     progress: Progress = lambda what, done, whole: None,
+    node: NodeStart | None = None,
+    lock: int | None = None,
 ) -> AsyncIterator[Store]:
     """Open a data directory for a server; create or migrate it if needed. `at`: now, in microseconds since 1970.
 
     Writes go to `writer_process`, or without one to a thread of this process. Leaving the block waits until every job
-    is stored. `progress` is called with `MOVING` and the progress of an upgrade. Raises: StoreLocked, StoreUnusable,
+    is stored. `progress` is called with `MOVING` and the progress of an upgrade.
+
+    `node`: the node as which this server registers. It takes up its own running matches, and the first one those of
+    nodes of this directory that are not started with it. `lock`: the descriptor of the directory's lock, if the parent
+    of several nodes holds it. Raises: NodeError, StoreLocked, StoreUnusable,
     StoreCorrupt, StoreNewer, StoreTooOld, StoreLost, JournalForeign, LogKeyMissing, LogKeyUnusable or DiskFull, if it
     cannot be opened.
     """
     database = database_of(directory)
-    with database.locked() as lock, store_errors(database):
+    with _locks(database, node, lock) as held, store_errors(database):
         if not _has_tables(database) and journal_files(directory):
             raise StoreLost(database.path, journal_of(directory))
         exposed = close_to_others(directory, database)
@@ -165,11 +184,23 @@ async def open_store(
             migrate(connection, database)
             signer = open_log(connection, directory, at)
             seal = partial(log.seal, sign=signer)
+            alone, lease, left_journals = True, None, frozenset[int]()
+            if node is None:
+                matches.hand_over(connection, None)
+            else:
+                alone = not any(each.number != node.number for each in nodes.living(connection))
+                lease = nodes.register(
+                    connection, node.number, node.address, node.program, identity(directory), node.settings
+                )
+                if node.number == min(node.beside, default=node.number):
+                    left_journals = journal_numbers(directory) - {*node.beside, node.number}
+                    nodes.adopt(connection, node.number, left_journals)
         # Create the database before the journal. Then a journal without a database shows that the database was lost.
         with database.writing().connect() as connection, connection.begin():
-            playing = matches.playing(connection)
+            number = None if node is None else node.number
+            playing = matches.playing(connection, number)
             check_journal = partial(_check_journal, connection, journal_of(directory))
-            journal, left = open_journal(directory, playing, check_journal)
+            journal, left = open_journal(directory, playing, check_journal, node=number)
             lost: dict[int, str] = {}
             for match_id in playing:
                 if match_id not in left.lines:
@@ -177,17 +208,35 @@ async def open_store(
                     lost[match_id] = (Interruption.JOURNAL_DAMAGED if damaged else Interruption.JOURNAL_LOST).in_words()
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
+            for each in left_journals:
+                remove_further_journal(directory, each)
             # This deletes bytes that no row refers to, so it runs only after database and journal have proved to belong
             # together.
-            found = _replay_files(database, directory, partial(progress, MOVING))._replace(exposed=exposed)
+            found = _replay_files(database, directory, partial(progress, MOVING)) if alone else FilesFound()
+            found = found._replace(exposed=exposed)
+            shared = node is not None
             async with (
-                thread_writer(database, seal)
+                thread_writer(database, seal, shared)
                 if writer_process is None
-                else process_writer(writer_process, database, lock, seal) as writer
+                else process_writer(writer_process, database, held, seal, shared) as writer
             ):
                 token = operator_token(directory)
                 with disposed(database.reading()) as reader:
-                    yield Store(writer, reader, database, token, journal, left.lines, lost, found, lock, signer)
+                    yield Store(writer, reader, database, token, journal, left.lines, lost, found, held, signer, lease)
+
+
+@contextmanager
+def _locks(database: Database, node: NodeStart | None, lock: int | None) -> Iterator[int]:
+    """Lock the data directory, unless the parent holds its lock, and as a node the node's own lock.
+
+    Yield the descriptor that the writer process holds, too: that of the node's own lock, if there is one.
+    """
+    with database.locked() if lock is None else nullcontext(lock) as whole:
+        if node is None:
+            yield whole
+            return
+        with database.locked(node.number) as own:
+            yield own
 
 
 def _replay_files(database: Database, directory: Path, progress: Callable[[int, int], None]) -> FilesFound:

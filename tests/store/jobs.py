@@ -29,8 +29,14 @@ def add_bots(connection: Connection, *names: str) -> list[BotId]:
     return [bots.register(connection, name, "", NOW).bot.id for name in names]
 
 
-def begin(connection: Connection, players: Sequence[BotId], game: str = GAME) -> MatchId:
-    return matches.begin(connection, game, {"rounds": 3}, players, NOW)
+def begin(
+    connection: Connection,
+    players: Sequence[BotId],
+    game: str = GAME,
+    match_id: int | None = None,
+    node: int | None = None,
+) -> MatchId:
+    return matches.begin(connection, game, {"rounds": 3}, players, NOW, match_id, node=node)
 
 
 def finish(

@@ -74,8 +74,10 @@ class Database(Protocol):
         No connection of this process may be open.
         """
 
-    def locked(self) -> AbstractContextManager[int]:
-        """Lock the data directory for one server. If it does not exist, create it, accessible only to its owner.
+    def locked(self, node: int | None = None) -> AbstractContextManager[int]:
+        """Lock the data directory for one server, or for the node with this number among those of one server.
+
+        If it does not exist, create it, accessible only to its owner.
 
         Yields a file descriptor: the lock is held until every process that has it open has closed it or ended.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from secrets import token_urlsafe
+from secrets import token_hex, token_urlsafe
 from typing import Final
 
 from arena.store.base.database import Database, LockHolder
@@ -14,6 +14,7 @@ from arena.store.base.errors import StoreReplaced, file_error
 from arena.store.sqlite.database import SqliteDatabase
 
 _OPERATOR: Final = "operator.token"
+_IDENTITY: Final = "node.id"
 
 
 def database_of(directory: Path) -> Database:
@@ -41,13 +42,25 @@ def operator_token(directory: Path) -> str:
 
     The file is created at the first call. Raises: StoreUnusable or DiskFull, if it can be neither read nor created.
     """
-    path = token_file(directory)
+    return _created(token_file(directory), lambda: f"operator_{token_urlsafe(32)}")
+
+
+def identity(directory: Path) -> str:
+    """Return a random text that identifies a data directory among those of all nodes.
+
+    The file is created at the first call. Raises: StoreUnusable or DiskFull, if it can be neither read nor created.
+    """
+    return _created(directory / _IDENTITY, lambda: token_hex(16))
+
+
+def _created(path: Path, make: Callable[[], str]) -> str:
+    """Return the content of a file; if there is none, create it."""
     try:
         path.touch(mode=0o600)
-        if not (token := path.read_text()):
-            token = f"operator_{token_urlsafe(32)}"
-            path.write_text(token)
-        return token
+        if not (content := path.read_text()):
+            content = make()
+            path.write_text(content)
+        return content
     except OSError as error:
         raise file_error(path, error) from error
 

@@ -169,6 +169,75 @@ class PathTaken(StoreError):
         self.path = path
 
 
+class StoreBusy(StoreError):
+    """Another process has held the write lock for too long, for example because it is stopped."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__(
+            f"another process has been writing to {path} for {seconds:g} s, so nothing was stored; if this goes on, "
+            "find the stopped process (state T in `ps`) and continue or end it"
+        )
+        self.path = path
+
+
+class NodeError(StoreError):
+    """This server cannot be a node, or is one no longer."""
+
+
+class BadNodeNumber(NodeError):
+    """The number of a node is out of range."""
+
+    def __init__(self, number: int, highest: int) -> None:
+        super().__init__(f"{number} is no number of a node; choose one from 1 to {highest}")
+        self.number = number
+
+
+class NodeNumberTaken(NodeError):
+    """Another server is the node with this number."""
+
+    def __init__(self, number: int, address: str, seconds: float) -> None:
+        super().__init__(
+            f"node {number} is the server at {address}, whose lease lasts for another {seconds:.0f} s; give this "
+            "server another number, or stop that one"
+        )
+        self.number = number
+        self.address = address
+
+
+class OtherProgram(NodeError):
+    """The nodes run another program."""
+
+    def __init__(self, program: str, others: str, number: int) -> None:
+        super().__init__(
+            f"node {number} runs {others}, and this server {program}; all nodes run the same, so stop them all before "
+            "an upgrade"
+        )
+        self.program = program
+        self.others = others
+
+
+class OtherSettings(NodeError):
+    """The nodes have other settings."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"node {number} has other ladders or limits in its settings than this server; give all nodes the same, and "
+            "stop them all to change these"
+        )
+        self.number = number
+
+
+class LeaseLost(NodeError):
+    """Another node has interrupted this node's matches, or another start of it has replaced this one."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"this server is node {number} no longer: it did not renew its lease in time, or was started again; its "
+            "matches are not its own any more, so start it again"
+        )
+        self.number = number
+
+
 class StoreClosed(StoreError):
     """The store is closed and accepts no more jobs."""
 

@@ -9,9 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Delete, Dialect, Insert, Select, Update
+from sqlalchemy import BigInteger, Connection, Delete, Dialect, Insert, Select, Update, select
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+
+class DatabaseClock(FunctionElement[int]):
+    """The present time of the database's machine, in microseconds since 1970. It advances within a transaction."""
+
+    name = "database_clock"
+    type = BigInteger()
+    inherit_cache = True
+
+
+@compiles(DatabaseClock)
+def _clock(element: DatabaseClock, compiler: Any, **_: Any) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
 
 
 class Statement:
@@ -45,6 +60,15 @@ class Statement:
             sql = str(self._statement.compile(dialect=dialect, column_keys=self._columns))
             self._compiled[type(dialect)] = sql
         return sql
+
+
+_NOW: Final = Statement(select(DatabaseClock()))
+
+
+def database_now(connection: Connection) -> int:
+    """Return the present time by the database's clock, in microseconds since 1970."""
+    (now,) = _NOW.run(connection, {}).fetchone() or (0,)
+    return int(now)
 
 
 def run(connection: Connection, sql: str, values: Mapping[str, object]) -> DBAPICursor:

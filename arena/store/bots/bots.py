@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, NewType
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from arena.store import schema
+from arena.store.base import changes
 from arena.store.base.errors import (
     BotDeleted,
     InvitationRefused,
@@ -184,6 +185,7 @@ def by_ladder(connection: Connection, bot_id: int, ladder: str, **columns: objec
     if not connection.execute(change).rowcount:
         row = {"bot_id": bot_id, "ladder": ladder, **columns}
         connection.execute(insert(schema.bot_ladders).values(row))
+    changes.note(connection, changes.BOT, bot_id)
 
 
 def authenticate(connection: Connection, token: str) -> Bot:
@@ -230,6 +232,7 @@ def rotate(connection: Connection, name: str) -> Registered:
     """Replace a bot's token; the old one becomes invalid. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot, token = find(connection, name), _new_token()
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=secret_hash(token)))
+    changes.note(connection, changes.BOT, bot.id)
     return Registered(bot, token)
 
 
@@ -237,6 +240,7 @@ def revoke(connection: Connection, name: str) -> Bot:
     """Invalidate a bot's token. `rotate` creates a new token. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot = find(connection, name)
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=None))
+    changes.note(connection, changes.BOT, bot.id)
     return bot
 
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from arena.store import schema
+from arena.store.base import changes
 from arena.store.base.statements import Statement
 
 _PACES: Final = schema.paces.c
@@ -37,6 +38,7 @@ def keep(connection: Connection, paces: Sequence[tuple[int, float, int, float]],
     for bot_id, pace, at, balance in paces:
         _FORGET.run(connection, {"of_bot": bot_id, "of_ladder": ladder})
         _KEEP.run(connection, {"bot_id": bot_id, "ladder": ladder, "pace": pace, "at": at, "balance": balance})
+    changes.note(connection, changes.PACES, ladder)
 
 
 def kept(connection: Connection, ladder: str = "") -> tuple[KeptPace, ...]:

@@ -20,9 +20,9 @@ Only one file is appended to at a time. A file is deleted when all matches that 
 that still runs two files later is long, and its lines are copied, so that it does not hold back the lines of all others
 (`_Copy`). Opening the journal copies the running matches to a new file.
 
-Each further process of a server has its own journal, in a subfolder named after its number. When a process ends, the
-primary takes over its matches by copying their lines. It is ugly that two journals may then contain the same match. The
-journal with more of its lines is the later one, because lines are only added.
+Each further node on a data directory has its own journal, in a subfolder named after its number. The first node takes
+over the matches of a node that is not started again by copying their lines. It is ugly that two journals may then
+contain the same match. The journal with more of its lines is the later one, because lines are only added.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ _COPYING_TURNS: Final = 512
 """Number of turns in which the lines of a full file are copied: 64 KiB of it in each."""
 _LEAST_COPIED: Final = 1024
 """Minimum number of bytes of a file from which a turn copies lines."""
+_READS: Final = 10
+"""Maximum number of attempts to read a journal whose files are being removed."""
 _LARGEST_BLOCK: Final = 1 << 16
 """Number of characters after which a copied match goes on in another block."""
 
@@ -288,16 +290,19 @@ def open_journal(
     check: Callable[[JournalContent], None] = lambda _: None,
     *,
     full: int = FULL,
+    node: int | None = None,
 ) -> tuple[Journal, JournalContent]:
     """Open the journal of a data directory; return it with its content for the matches `playing`.
 
     `check` is called with that content before any change, and may raise any error. When a file has reached `full`
-    bytes, a new file is started. Raises: StoreUnusable, DiskFull.
+    bytes, a new file is started. `node`: the number of the node whose journal it is; its matches may also be in
+    journals of other nodes, which stay as they are. Without it, the journals of all nodes are removed. Raises:
+    StoreUnusable, DiskFull.
     """
-    directory = data / _DIRECTORY
+    directory = _journal_of_node(data, node)
     try:
-        directory.mkdir(mode=0o700, exist_ok=True)
-        content = _all_content(directory)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        content = _all_content(data / _DIRECTORY)
         left = {match_id: content.lines[match_id] for match_id in sorted(playing) if match_id in content.lines}
         content = JournalContent(left, content.damaged.intersection(playing))
         check(content)
@@ -306,9 +311,15 @@ def open_journal(
     except OSError as error:
         raise file_error(directory, error) from error
     _remove(directory, below=number)
-    for further in _further(directory):
-        shutil.rmtree(further, ignore_errors=True)
+    if node is None:
+        for further in _further(directory):
+            shutil.rmtree(further, ignore_errors=True)
     return Journal(directory, number, left, full), content
+
+
+def journal_numbers(data: Path) -> frozenset[int]:
+    """Return the numbers of the nodes other than the first that have a journal in a data directory."""
+    return frozenset(int(path.name) for path in _further(data / _DIRECTORY))
 
 
 def open_further_journal(data: Path, process: int) -> Journal:
@@ -396,22 +407,35 @@ def journal_of(data: Path) -> Path:
     return data / _DIRECTORY
 
 
+def _journal_of_node(data: Path, node: int | None) -> Path:
+    """Return the folder of a node's journal. That of the first node is the journal of a server alone."""
+    return data / _DIRECTORY if node in (None, 1) else data / _DIRECTORY / str(node)
+
+
 def _further(directory: Path) -> list[Path]:
-    """Return the folders of the journals of further processes."""
+    """Return the folders of the journals of further nodes."""
     return [path for path in directory.glob("*") if path.name.isdecimal() and path.is_dir()]
 
 
 def _all_content(directory: Path) -> JournalContent:
     """Combine the journals of all processes. For each match, return the lines of the journal that has most of them."""
-    first = _content(directory, _numbers(directory))
+    first = _present_content(directory)
     lines, damaged = dict(first.lines), set(first.damaged)
     for each in _further(directory):
-        content = _content(each, _numbers(each))
+        content = _present_content(each)
         damaged |= content.damaged.difference(lines)
         for match_id, texts in content.lines.items():
             if match_id not in first.damaged and len(texts) > len(lines.get(match_id, ())):
                 lines[match_id] = texts
     return JournalContent(lines, frozenset(damaged.difference(lines)))
+
+
+def _present_content(directory: Path) -> JournalContent:
+    """Return the content of a journal that another process may be writing and whose oldest files it may remove."""
+    for _ in range(_READS):
+        with suppress(FileNotFoundError):
+            return _content(directory, _numbers(directory))
+    return _content(directory, _numbers(directory))
 
 
 def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:

@@ -15,6 +15,7 @@ from arena.ladder.ladder import NO_QUOTA, FieldFigures, Figure, Flag, FlagKind, 
 from arena.ladder.live import replayed_since, start
 from arena.ladder.luck_columns import LuckFigures
 from arena.store import schema
+from arena.store.base import changes
 from arena.store.base.rows import PastLadder, PastLadderRow, instant
 from arena.store.ladder import events, pair_days
 from arena.store.ladder.seasons import named
@@ -74,6 +75,7 @@ def publish(connection: Connection, ladder_id: str, ladder: Ladder, at: int) -> 
     keep(connection, ladder_id, ladder, at)
     _restart_live_ratings(connection, ladder_id, ladder)
     pair_days.forget(connection, ladder_id, before=day_of(at) - 1)
+    changes.note(connection, changes.LADDER, ladder_id)
     return True
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from arena.log.leaf import LeafKind
 from arena.store import schema
+from arena.store.base import changes
 from arena.store.base import leaves as log
 from arena.store.base.errors import LadderOfOtherGame, NoLadderNamed, NoSuchLadder, NoSuchSeason
 from arena.store.base.rows import SeasonRow, instant
@@ -75,6 +76,7 @@ def begin(connection: Connection, ladder: str, at: int) -> Season:
     season = Season(ladder, number, id_of(ladder, number), at)
     connection.execute(insert(schema.seasons).values(season._asdict()))
     log.append(connection, LeafKind.SEASON, at, name=ladder, season=number, ladder=season.id)
+    changes.note(connection, changes.SEASON, ladder)
     return season
 
 

@@ -26,6 +26,7 @@ from arena.scheduling.event.course import (
     PlayedTable,
 )
 from arena.store import schema
+from arena.store.base import changes
 from arena.store.base import leaves as log
 from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent
 from arena.store.base.rows import MatchState
@@ -150,6 +151,7 @@ def create(connection: Connection, plan: EventPlan, seed: bytes, entrants: Seque
     connection.execute(insert(schema.events).values(**plan._asdict(), state=ANNOUNCED, seed=seed))
     event = find(connection, plan.name)
     log.append(connection, LeafKind.EVENT, at, **_announcement(event))
+    changes.note(connection, changes.EVENT, plan.name)
     for bot in entrants:
         enter(connection, plan.name, bot, at, invited=True)
 
@@ -162,6 +164,7 @@ def enter(connection: Connection, name: str, bot: str, at: int, invited: bool = 
     event, row = find(connection, name), known(connection, bot)
     _check_entry(connection, event, row, invited)
     connection.execute(insert(schema.event_entrants).values(event_id=event.id, bot_id=row.id, entered=at))
+    changes.note(connection, changes.EVENT, name)
     return row
 
 
@@ -253,6 +256,7 @@ def start(
     connection.execute(change.values(state=PLAYING, start=at, earlier=json.dumps(earlier.document)))
     event = find(connection, name)
     log.append(connection, LeafKind.ENTRANTS, at, **_field(connection, event))
+    changes.note(connection, changes.EVENT, name)
     return event
 
 
@@ -433,6 +437,7 @@ def _end(connection: Connection, event: StoredEvent, state: str, result: str, at
     change = update(schema.events).where(_EVENTS.id == event.id)
     connection.execute(change.values(state=state, result=result))
     log.append(connection, LeafKind.OUTCOME, at, **_outcome(connection, event._replace(state=state, result=result)))
+    changes.note(connection, changes.EVENT, event.plan.name)
 
 
 def _head(event: StoredEvent) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NewType
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, literal_column, select, update
 
 from arena.ladder.events import Node
 from arena.ladder.ladder import NO_QUOTA, Quota
@@ -32,7 +32,7 @@ MatchId = NewType("MatchId", int)
 _COLUMNS: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
 _BEGIN: Final = Statement(
-    insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason", "kind", "ladder"
+    insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason", "kind", "ladder", "node"
 )
 _SEAT: Final = Statement(insert(schema.match_seats), "match_id", "seat", "bot_id", "node", "forced")
 _KEYS_AND_STATE: Final = Statement(
@@ -63,16 +63,18 @@ def begin(
     kind: MatchKind = MatchKind.RATED,
     ladder_id: str = "",
     event: str = "",
+    node: int | None = None,
 ) -> MatchId:
     """Store the start of a match, with its bots by seat, and return its number. A bot may have several seats.
 
     `match_id` is by default the next free number. `said`: the versions that the bots report, by seat. A version is
     stored with its first match. `ladder_id` is by default the game's default ladder. `event`: as in `Header`.
+    `node`: the number of the node that plays it; None for a server without further nodes.
     """
     match_id = MatchId(newest(connection) + 1 if match_id is None else match_id)
     row = {"id": match_id, "game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots)}
     row |= {"state": MatchState.PLAYING.value, "started": at, "reason": "", "kind": kind.value}
-    row["ladder"] = ladder_id or game
+    row |= {"ladder": ladder_id or game, "node": node}
     _BEGIN.run(connection, row)
     nodes = versions.seat(connection, tuple(zip(bots, said or [""] * len(bots), strict=True)), at)
     seats = [
@@ -201,10 +203,23 @@ def seated(connection: Connection, match_id: int) -> tuple[Bot, ...]:
     return tuple(bot_of(row) for row in connection.execute(query))
 
 
-def playing(connection: Connection) -> tuple[MatchId, ...]:
-    """Return the matches that are neither finished nor interrupted."""
-    columns = schema.matches.c
-    return tuple(connection.scalars(select(columns.id).where(columns.state == MatchState.PLAYING.value)))
+def playing(connection: Connection, node: int | None = None) -> tuple[MatchId, ...]:
+    """Return the matches that are neither finished nor interrupted: all, or those of one node.
+
+    Node 1 also has those that a server without further nodes has begun.
+    """
+    query = select(_COLUMNS.id).where(_COLUMNS.state == MatchState.PLAYING.value)
+    if node is not None:
+        query = query.where(func.coalesce(_COLUMNS.node, literal_column("1")) == node)
+    return tuple(connection.scalars(query.order_by(_COLUMNS.id)))
+
+
+def hand_over(connection: Connection, node: int | None, left: Collection[int] | None = None) -> None:
+    """Make a node responsible for the running matches of the nodes `left`, by default of all; None as in `begin`."""
+    change = update(schema.matches).where(_COLUMNS.state == MatchState.PLAYING.value, _COLUMNS.node.is_not(None))
+    if left is not None:
+        change = change.where(_COLUMNS.node.in_(left))
+    connection.execute(change.values(node=node))
 
 
 def started(connection: Connection, match_id: int) -> int:

@@ -13,6 +13,7 @@ from sqlalchemy import delete as delete_rows
 
 from arena.log.leaf import LeafKind
 from arena.store import schema
+from arena.store.base import changes
 from arena.store.base import leaves as log
 from arena.store.base.errors import NameTaken, NothingToChange
 from arena.store.base.rows import BotEventKind, BotEventRow, instant
@@ -123,6 +124,7 @@ def list_events(connection: Connection, limit: int = 50, before: int | None = No
 
 def _change(connection: Connection, bot: Bot, **columns: object) -> None:
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(columns))
+    changes.note(connection, changes.BOT, bot.id)
 
 
 def _add(
@@ -136,3 +138,5 @@ def _add(
     connection.execute(insert(schema.bot_events).values(row))
     renamed = {} if new_name is None else {"new_name": new_name}
     log.append(connection, LEAVES[kind], at, name=name, **renamed, reason=reason)
+    if kind in {BotEventKind.BANNED, BotEventKind.UNBANNED}:
+        changes.note(connection, changes.OWNER, name.lower())

@@ -13,6 +13,7 @@ from typing import Final
 from sqlalchemy import Connection, and_, bindparam, func, literal_column, select, update
 
 from arena.store import schema
+from arena.store.base import changes
 from arena.store.base.errors import NotParked
 from arena.store.base.statements import Statement
 from arena.store.bots import bots
@@ -108,3 +109,4 @@ def _change(connection: Connection, bot_id: int, ladder: str, **columns: object)
         bots.by_ladder(connection, bot_id, ladder, **columns)
     else:
         connection.execute(update(schema.bots).where(_BOTS.id == bot_id).values(columns))
+        changes.note(connection, changes.BOT, bot_id)

@@ -5,6 +5,9 @@ writer adds replays, and it syncs them before the database commits. So every row
 (`transaction`). After a failed transaction or a killed process, some bytes have no row. Such bytes are overwritten, or
 removed at the next start (`sweep`). Bytes that a row refers to never change. A segment without replays is deleted, and
 its number is not used again.
+
+Several nodes on one directory add to the same segment, one after the other: who adds has the database's write lock. So
+each transaction of a node first reads where the last one ended.
 """
 
 from __future__ import annotations
@@ -58,8 +61,11 @@ class Segment(NamedTuple):
 class ReplayFiles:
     """The replay segments of a data directory, for one connection."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, shared: bool = False) -> None:
+        """`shared`: other processes may add replays between two transactions of this connection."""
         self.data: Final = data
+        self._shared: Final = shared
+        self._at_end = not shared
         self.directory: Final = segments_of(data)
         self._number = 0
         self._file = -1
@@ -78,6 +84,7 @@ class ReplayFiles:
 
         If it fails, no row refers to the bytes that it added.
         """
+        self._at_end = not self._shared
         try:
             with connection.begin():
                 yield
@@ -96,7 +103,7 @@ class ReplayFiles:
         """Write a packed replay; return its segment's number and its offset in the file. Raises: DiskFull,
         StoreUnusable."""
         try:
-            if self._file < 0 or self._end >= FULL:
+            if self._file < 0 or self._end >= FULL or not self._at_end:
                 self._begin(connection)
             start, written = self._end, 0
             try:
@@ -112,9 +119,10 @@ class ReplayFiles:
         self._unsynced = True
         return self._number, start
 
-    def delete(self, number: int) -> None:
+    def delete(self, connection: Connection, number: int) -> None:
         """Delete a segment once the transaction is committed, unless it is the newest segment."""
-        if number != self._number:
+        newest = _NEWEST.run(connection, {}).fetchone() if self._shared else None
+        if number != (self._number if newest is None else newest[0]):
             self._emptied.add(number)
 
     def close(self) -> None:
@@ -132,16 +140,19 @@ class ReplayFiles:
     def sweep(self, connection: Connection) -> tuple[Segment, ...]:
         """Remove bytes and files that no row refers to; return the segments that are missing or too short.
 
-        No other writer may be active.
+        The transaction must hold the write lock, so that nobody adds bytes meanwhile. The newest segment stays, because
+        another node may have it open.
 
         Raises: StoreUnusable.
         """
         segments = {segment.path: segment for segment in self.segments(connection)}
         try:
             self.directory.mkdir(mode=0o700, exist_ok=True)
+            newest = self.path((_NEWEST.run(connection, {}).fetchone() or (IN_ROW,))[0])
             for path in self.directory.glob("*.gz"):
                 if (segment := segments.get(path)) is None:
-                    path.unlink()
+                    if path != newest:
+                        path.unlink()
                 elif path.stat().st_size > segment.size:
                     os.truncate(path, segment.size)
         except OSError as error:
@@ -150,11 +161,15 @@ class ReplayFiles:
 
     def _begin(self, connection: Connection) -> None:
         """Open the newest segment, or the next one if it is full or incomplete."""
-        first = self._file < 0
+        first = self._file < 0 or self._shared
         self._bring_to_disk()
-        self.close()
         stored, size = _NEWEST.run(connection, {}).fetchone() or (IN_ROW, 0)
-        number = max(stored, self._number)
+        if not self._at_end and self._file >= 0 and stored == self._number and size < FULL:
+            self._end, self._at_end = size, True
+            return
+        self.close()
+        number = stored if self._shared else max(stored, self._number)
+        self._at_end = True
         newest = Segment(number, self.path(number), size)
         go_on = first and number > IN_ROW and size < FULL and newest.whole
         self.directory.mkdir(mode=0o700, exist_ok=True)
@@ -184,11 +199,14 @@ def segments_of(data: Path) -> Path:
     return data / "replays"
 
 
-def attach(connection: Connection, data: Path) -> ReplayFiles:
-    """Set the folder of the replays that a connection's rows refer to, until the connection is closed."""
+def attach(connection: Connection, data: Path, shared: bool = False) -> ReplayFiles:
+    """Set the folder of the replays that a connection's rows refer to, until the connection is closed.
+
+    `shared`: as in `ReplayFiles`.
+    """
     files: ReplayFiles | None = connection.info.get(_KEY)
     if files is None:
-        files = connection.info[_KEY] = ReplayFiles(data)
+        files = connection.info[_KEY] = ReplayFiles(data, shared)
     return files
 
 

@@ -189,4 +189,4 @@ def _delete_empty(connection: Connection, segments: set[int]) -> None:
     if (files := attached(connection)) is not None:
         for segment in segments:
             if not connection.scalar(select(func.sum(_SEGMENT.kept)).where(_SEGMENT.number == segment)):
-                files.delete(segment)
+                files.delete(connection, segment)

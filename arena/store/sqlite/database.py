@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from arena.store.base.database import LockHolder
-from arena.store.base.errors import DiskFull, StoreCorrupt, StoreError, StoreUnusable
+from arena.store.base.errors import DiskFull, StoreBusy, StoreCorrupt, StoreError, StoreUnusable
 from arena.store.schema import metadata
 from arena.store.sqlite import engine
 from arena.store.sqlite import lock as locks
@@ -51,6 +51,8 @@ def of_driver(error: BaseException | None, path: Path) -> StoreError:
             return StoreCorrupt(path, reason)
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return StoreUnusable(path, reason)
+        case sqlite3.SQLITE_BUSY:
+            return StoreBusy(path, engine.BUSY_TIMEOUT)
         case _:
             return StoreError(f"{path}: {reason}")
 
@@ -111,8 +113,8 @@ class SqliteDatabase:
     def compact(self) -> None:
         engine.compact(self.path)
 
-    def locked(self) -> AbstractContextManager[int]:
-        return locks.locked(self.directory)
+    def locked(self, node: int | None = None) -> AbstractContextManager[int]:
+        return locks.locked(self.directory, node)
 
     def announce(self, lock: int, socket: Path) -> None:
         locks.announce(self.directory, lock, socket)

@@ -15,12 +15,14 @@ from sqlalchemy import Connection, Engine, MetaData, NullPool, Pool, QueuePool, 
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.ext.compiler import compiles
 
 from arena.store.base.errors import file_error
+from arena.store.base.statements import DatabaseClock
 from arena.store.schema import APPEND_ONLY, AppendOnly
 
-_BUSY_TIMEOUT: Final = 10.0
-"""Maximum number of seconds to wait for a lock of another process, which needs it only to open, close or commit."""
+BUSY_TIMEOUT: Final = 10.0
+"""Maximum number of seconds to wait for a lock of another process."""
 _WORTH_COMPACTING: Final = 32 << 20
 """Minimum number of free bytes at which a database is rewritten."""
 _PAGES: Final = ("freelist_count", "page_count", "page_size")
@@ -48,6 +50,12 @@ class StrictDialect(SQLiteDialect_pysqlite):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"paramstyle": "named"} | settings)
+
+
+@compiles(DatabaseClock, "sqlite")
+def _clock(element: DatabaseClock, compiler: Any, **_: Any) -> str:
+    # The Julian day of the Unix epoch is 2440587.5.
+    return "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
 
 
 registry.register("sqlite.strict", __name__, StrictDialect.__name__)
@@ -122,7 +130,7 @@ def in_memory(metadata: MetaData) -> Engine:
 def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     # Without an isolation level the driver begins no transactions; the event listener in `_engine` does.
-    raw = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+    raw = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
         for setting in settings:
             raw.execute(setting).fetchall()

@@ -1,5 +1,7 @@
 """The lock of a data directory, which admits one server at a time.
 
+The parent of several nodes holds it for them, and each node holds a further lock of its own number.
+
 It is an flock on a file. The kernel releases it when both the server and the writer process that shares it have ended,
 for any reason. The file contains the server's process id, a newline and, once the server listens, the path of its Unix
 socket followed by a zero byte.
@@ -19,6 +21,7 @@ from arena.store.base.database import LockHolder
 from arena.store.base.errors import StoreLocked, StoreUnusable, file_error
 
 _LOCK: Final = "arena.lock"
+_NODE_LOCK: Final = "node-{}.lock"
 _LONGEST: Final = 8192
 """Maximum number of bytes read from the lock file."""
 _LAST_WRITES: Final = 30.0
@@ -26,8 +29,8 @@ _LAST_WRITES: Final = 30.0
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[int]:
-    """Lock a directory for one server and yield the lock's descriptor.
+def locked(directory: Path, node: int | None = None) -> Iterator[int]:
+    """Lock a directory for one server, or for the node with this number; yield the lock's descriptor.
 
     If the directory is missing, create it, accessible only to its owner.
 
@@ -40,7 +43,8 @@ def locked(directory: Path) -> Iterator[int]:
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        name = _LOCK if node is None else _NODE_LOCK.format(node)
+        lock = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except (FileExistsError, NotADirectoryError):
         raise StoreUnusable(directory, "it is not a directory") from None
     except OSError as error:
@@ -51,7 +55,7 @@ def locked(directory: Path) -> Iterator[int]:
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
         except OSError as error:
-            raise file_error(directory / _LOCK, error) from error
+            raise file_error(directory / name, error) from error
         yield lock
         os.ftruncate(lock, 0)
     finally:
@@ -65,7 +69,8 @@ def announce(directory: Path, lock: int, socket: Path) -> None:
     """
     told = socket.name if socket.parent == directory.absolute() else str(socket.absolute())
     try:
-        os.pwrite(lock, b"\n" + os.fsencode(told) + b"\0", len(str(os.getpid())))
+        pid = os.pread(lock, _LONGEST, 0).partition(b"\n")[0]  # That of the parent, if this is one of its nodes.
+        os.pwrite(lock, b"\n" + os.fsencode(told) + b"\0", len(pid))
     except OSError as error:
         raise file_error(directory / _LOCK, error) from error
 

@@ -46,13 +46,22 @@ def nothing(connection: Connection) -> None:
 class Committer:
     """Executor that runs jobs in order on one connection."""
 
-    def __init__(self, connection: Connection, database: Database, end: Callable[[Connection], None] = nothing) -> None:
-        """Write on `connection`; `database` translates its errors, and `end` runs at the end of each transaction."""
+    def __init__(
+        self,
+        connection: Connection,
+        database: Database,
+        end: Callable[[Connection], None] = nothing,
+        shared: bool = False,
+    ) -> None:
+        """Write on `connection`; `database` translates its errors, and `end` runs at the end of each transaction.
+
+        `shared`: other processes write to the database, too.
+        """
         self._end: Final = end
         self._connection: Final = connection
         self._database: Final = database
         self._files: Final = OpenFiles(database.files)
-        self._replays: Final = attach(connection, database.path.parent)
+        self._replays: Final = attach(connection, database.path.parent, shared)
 
     def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Run these jobs in one transaction and return their outcomes. Raises nothing, because the writer survives

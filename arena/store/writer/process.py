@@ -42,16 +42,20 @@ def fork_writer_process() -> AbstractContextManager[WriterProcess | None]:
 
 @asynccontextmanager
 async def process_writer(
-    writer_process: WriterProcess, database: Database, lock: int, end: Callable[[Connection], None] = nothing
+    writer_process: WriterProcess,
+    database: Database,
+    lock: int,
+    end: Callable[[Connection], None] = nothing,
+    shared: bool = False,
 ) -> AsyncIterator[Writer]:
     """Let a writer process write to an existing database. `lock`: the file descriptor of its directory's lock.
 
-    `end` is passed to `Committer` and must be picklable. Leaving the block waits until every job is stored and the
-    process has ended. Raises StoreError, in an exception group, if the process ends earlier.
+    `end` and `shared` are passed to `Committer`; `end` must be picklable. Leaving the block waits until every job is
+    stored and the process has ended. Raises StoreError, in an exception group, if the process ends earlier.
     """
     socket.send_fds(writer_process.line, [b"\0"], [lock])
     channel = Channel(writer_process.line)
-    channel.send((database, end))
+    channel.send((database, end, shared))
     async with trio.open_nursery() as nursery:
         writer = ProcessWriter(writer_process.pid, Calls(channel))
         nursery.start_soon(writer.run)
@@ -103,9 +107,9 @@ def _serve(server: Parent) -> None:
     begun, _, _, _ = socket.recv_fds(server.line, 1, 1)  # This also receives the lock, held until this process ends.
     if not begun:
         return  # The server did not start.
-    (database, end), *jobs = server.receive()
+    (database, end, shared), *jobs = server.receive()
     with database.writing().connect() as connection:
-        committer = Committer(connection, database, end)
+        committer = Committer(connection, database, end, shared)
         while jobs or (jobs := server.receive()):
             while server.waiting() and (more := server.receive()):
                 jobs += more  # All waiting jobs run in one transaction.

@@ -42,13 +42,15 @@ def result_of(outcome: Outcome) -> Any:
 
 
 @asynccontextmanager
-async def thread_writer(database: Database, end: Callable[[Connection], None] = nothing) -> AsyncIterator[Writer]:
-    """Run a writer thread for an existing database; `end` is passed to `Committer`.
+async def thread_writer(
+    database: Database, end: Callable[[Connection], None] = nothing, shared: bool = False
+) -> AsyncIterator[Writer]:
+    """Run a writer thread for an existing database; `end` and `shared` are passed to `Committer`.
 
     Leaving the block waits until every job is stored.
     """
     with database.writing().connect() as connection:
-        committer = Committer(connection, database, end)
+        committer = Committer(connection, database, end, shared)
         writer = ThreadWriter(committer)
         try:
             yield writer

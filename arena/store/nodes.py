@@ -1,0 +1,249 @@
+"""Nodes: servers that share one store, each with its own matches.
+
+A node has a lease by the database's clock, which it renews. When the lease is over, another node interrupts its
+matches. From then on, the state of these matches refuses their results. The state of the lost node's row refuses its
+renewals. A job that one node does for all has a lease, too.
+
+What other nodes must learn is a row of `changes`, numbered in the order of the commits. So a node reads only what is
+new.
+
+Every job here that writes runs under the write lock of its transaction.
+"""
+
+from __future__ import annotations
+
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
+
+from arena.store import schema
+from arena.store.base.changes import NEWEST_CHANGE, Change
+from arena.store.base.errors import BadNodeNumber, LeaseLost, NodeNumberTaken, OtherProgram, OtherSettings
+from arena.store.base.interruption import Interruption
+from arena.store.base.rows import MatchState
+from arena.store.base.statements import DatabaseClock, Statement, database_now
+from arena.store.matches import matches
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from sqlalchemy import Connection
+
+LEASE: Final = 15.0
+"""Length of a lease in seconds, by the database's clock."""
+RENEWED: Final = 5.0
+"""Number of seconds after which a node renews its lease."""
+HIGHEST: Final = 99
+"""The highest number of a node."""
+REGISTERED: Final = "registered"
+LOST: Final = "lost"
+"""The state of a node whose matches another node has interrupted."""
+RELEASED: Final = "released"
+"""The state of a node that has ended properly, perhaps with matches in its journal."""
+_LENGTH: Final = int(LEASE * 1_000_000)
+_NODES: Final = schema.nodes.c
+_LEASES: Final = schema.leases.c
+_CHANGES: Final = schema.changes.c
+_RENEW: Final = Statement(
+    update(schema.nodes).where(
+        _NODES.number == bindparam("of_number"),
+        _NODES.session == bindparam("of_session"),
+        _NODES.state == bindparam("in_state"),
+    ),
+    "lease_until",
+)
+_SINCE: Final = Statement(
+    select(_CHANGES.number, _CHANGES.kind, _CHANGES.subject)
+    .where(_CHANGES.number > bindparam("after"))
+    .order_by(_CHANGES.number)
+)
+
+
+class Node(NamedTuple):
+    """A node, as other nodes and bots see it. Instants are in microseconds since 1970, by the database's clock."""
+
+    number: int
+    address: str
+    program: str
+    started: int
+    lease_until: int
+    state: str
+
+
+class Lease(NamedTuple):
+    """The right of a node to play, as of its registration or latest renewal."""
+
+    number: int
+    session: str
+    """Secret of this start of the node."""
+    until: int
+    """In microseconds since 1970, by the database's clock. A node counts by its own clock, from before it asked."""
+
+
+class NodeStart(NamedTuple):
+    """A server that is to be a node."""
+
+    number: int
+    address: str
+    """Where bots reach it, as `HOST:PORT`."""
+    program: str
+    """Versions of the package and of the schema."""
+    settings: str = ""
+    """A digest of the settings that all nodes share."""
+    beside: Collection[int] = ()
+    """The numbers of all nodes that this server's parent starts on the same data directory, this one's included."""
+
+
+def register(
+    connection: Connection, number: int, address: str, program: str, identity: str = "", settings: str = ""
+) -> Lease:
+    """Register a node under a number that is free, or that a node of the same data directory has or had.
+
+    The caller must have excluded that this earlier node still runs. `identity`: that of the data directory.
+
+    Raises: BadNodeNumber, NodeNumberTaken, OtherProgram, OtherSettings.
+    """
+    if not 1 <= number <= HIGHEST:
+        raise BadNodeNumber(number, HIGHEST)
+    now = database_now(connection)
+    known = {row.number: row for row in connection.execute(select(schema.nodes).order_by(_NODES.number))}
+    for other in known.values():
+        if other.state != REGISTERED or other.lease_until <= now:
+            continue
+        if other.number == number and other.identity != identity:
+            raise NodeNumberTaken(number, other.address, (other.lease_until - now) / 1e6)
+        if other.number != number and other.program != program:
+            raise OtherProgram(program, other.program, other.number)
+        if other.number != number and other.settings != settings:
+            raise OtherSettings(other.number)
+    lease = Lease(number, token_hex(16), now + _LENGTH)
+    row = {"address": address, "program": program, "settings": settings, "identity": identity, "started": now}
+    row |= {"session": lease.session, "lease_until": lease.until, "state": REGISTERED}
+    if number in known:
+        connection.execute(update(schema.nodes).where(_NODES.number == number).values(row))
+    else:
+        connection.execute(insert(schema.nodes).values(number=number, last_number=0, **row))
+    return lease
+
+
+def renew(connection: Connection, lease: Lease) -> Lease:
+    """Renew a lease, even if it is over, unless another node has interrupted this one's matches. Raises: LeaseLost."""
+    until = database_now(connection) + _LENGTH
+    own = {"of_number": lease.number, "of_session": lease.session, "in_state": REGISTERED}
+    if not _RENEW.run(connection, {**own, "lease_until": until}).rowcount:
+        raise LeaseLost(lease.number)
+    return lease._replace(until=until)
+
+
+def release(connection: Connection, lease: Lease) -> None:
+    """End a lease and those of its jobs. The node's running matches wait in its journal for its next start."""
+    own = (_NODES.number == lease.number) & (_NODES.session == lease.session) & (_NODES.state == REGISTERED)
+    if connection.execute(update(schema.nodes).where(own).values(state=RELEASED)).rowcount:
+        connection.execute(delete(schema.leases).where(_LEASES.node == lease.number))
+
+
+def living(connection: Connection) -> tuple[Node, ...]:
+    """Return the nodes whose leases last, in order of their numbers."""
+    return _nodes(connection, alive=True)
+
+
+def list_nodes(connection: Connection) -> tuple[Node, ...]:
+    """Return all nodes that have ever registered, in order of their numbers."""
+    return _nodes(connection, alive=False)
+
+
+def interrupt_lost(connection: Connection, at: int) -> Mapping[int, tuple[int, ...]]:
+    """Interrupt the matches of all nodes whose leases are over; return the matches by node.
+
+    Nobody is charged, and the tables of events are played again. A match that is over does not change.
+    """
+    found = {}
+    over = (_NODES.state == REGISTERED) & (_NODES.lease_until <= DatabaseClock())
+    for number in connection.scalars(select(_NODES.number).where(over).order_by(_NODES.number)).all():
+        connection.execute(update(schema.nodes).where(_NODES.number == number).values(state=LOST))
+        connection.execute(delete(schema.leases).where(_LEASES.node == number))
+        running = matches.playing(connection, number)
+        reason = Interruption.JOURNAL_LOST.in_words(f"node {number} did not renew its lease: it")
+        matches.interrupt(connection, running, reason, at)
+        found[number] = running
+    return found
+
+
+def adopt(connection: Connection, number: int, left: Collection[int]) -> None:
+    """Hand the matches of the nodes `left`, which have ended, to the node with this number.
+
+    Their journals must be in the data directory of this node.
+    """
+    connection.execute(update(schema.nodes).where(_NODES.number.in_(left)).values(state=RELEASED))
+    connection.execute(delete(schema.leases).where(_LEASES.node.in_(left)))
+    matches.hand_over(connection, number, left)
+
+
+def acquire(connection: Connection, name: str, number: int) -> bool:
+    """Acquire or renew the lease of a job for a node; return whether the node has it now.
+
+    It lasts as long as that of a node. Names are `fit`, `luck` and `event:ID`.
+    """
+    now = database_now(connection)
+    own = (_LEASES.name == name) & or_(_LEASES.node == number, _LEASES.until <= now)
+    row = {"node": number, "until": now + _LENGTH}
+    if connection.execute(update(schema.leases).where(own).values(row)).rowcount:
+        return True
+    if connection.scalar(select(_LEASES.node).where(_LEASES.name == name)) is not None:
+        return False
+    connection.execute(insert(schema.leases).values(name=name, **row))
+    return True
+
+
+def give_up(connection: Connection, name: str, number: int) -> None:
+    """End the lease of a job, if the node has it."""
+    connection.execute(delete(schema.leases).where(_LEASES.name == name, _LEASES.node == number))
+
+
+def holder_of(connection: Connection, name: str) -> int | None:
+    """Return the number of the node that has the lease of a job; None if none has."""
+    held = (_LEASES.name == name) & (_LEASES.until > DatabaseClock())
+    return connection.scalar(select(_LEASES.node).where(held))
+
+
+def reserve_numbers(connection: Connection, number: int, count: int) -> range:
+    """Reserve the next `count` match numbers for a node.
+
+    A server without further nodes takes the number after the newest match instead.
+    """
+    reserved = connection.scalar(select(func.max(_NODES.last_number))) or 0
+    first = max(matches.newest(connection), reserved) + 1
+    last = first + count - 1
+    connection.execute(update(schema.nodes).where(_NODES.number == number).values(last_number=last))
+    return range(first, last + 1)
+
+
+def newest_change(connection: Connection) -> int:
+    """Return the mark of the present state, from which `changed_since` goes on. Read it before what may change."""
+    (number,) = NEWEST_CHANGE.run(connection, {}).fetchone() or (0,)
+    return int(number)
+
+
+def changed_since(connection: Connection, mark: int) -> tuple[int, tuple[Change, ...]]:
+    """Return the next mark, and the changes of all nodes after a mark in the order of their commits.
+
+    A subject that changed several times is returned once.
+    """
+    rows = _SINCE.run(connection, {"after": mark}).fetchall()
+    return rows[-1][0] if rows else mark, tuple(Change(kind, subject) for _, kind, subject in rows)
+
+
+def playing_by_node(connection: Connection) -> Mapping[int, int]:
+    """Return the number of running matches of each node that has any."""
+    own = func.coalesce(schema.matches.c.node, 1)
+    plays = schema.matches.c.state == MatchState.PLAYING.value
+    rows = connection.execute(select(own, func.count()).where(plays).group_by(own).order_by(own))
+    return dict(rows.tuples().all())
+
+
+def _nodes(connection: Connection, *, alive: bool) -> tuple[Node, ...]:
+    query = select(*(_NODES[name] for name in Node._fields)).order_by(_NODES.number)
+    if alive:
+        query = query.where(_NODES.state == REGISTERED, _NODES.lease_until > DatabaseClock())
+    return tuple(Node(*row) for row in connection.execute(query))

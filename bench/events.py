@@ -2,10 +2,10 @@
 
     python -m bench.events [--game nullern] [--events 400] [--bots 25] [--matches 375] [--json]
 
-The world: a bot's score is its strength plus a standard normal number, at tables of four. Strengths are drawn with
-replacement from those of real bots, each with a little noise. Lots, scores, looks and decision are the arena's own. The
-first in the standings counts as the winner, decided or not. A decided event is wrong if some bot is truly better than
-the winner by more than the margin of the race.
+The world: a bot's score is its strength plus a standard normal number, at tables of four. House bots of the strength 0
+fill a table. Strengths are drawn with replacement from those of real bots, each with a little noise. Lots, scores,
+looks and decision are the arena's own. The first in the standings counts as the winner, decided or not. A decided event
+is wrong if some bot is truly better than the winner by more than the margin of the race.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ WRONG: Final = 0.08
 """Maximum share of decided events that are wrong, of both games."""
 ENOUGH: Final = 300
 """Number of events of a game, and of decided events, from which the bars hold."""
+MATCHES_OF_BOT: Final = 60
+"""Number of matches of each bot in the default budget."""
 CHUNK: Final = 10
 """Number of events of a task."""
 
@@ -78,12 +80,11 @@ def simulated(game: str, bots: int, budget: int, number: int) -> SimulatedEvent:
     chance = np.random.default_rng(int.from_bytes(seed[:8], "big"))
     world = np.array(WORLDS[game])
     strength = chance.choice(world, bots) + chance.normal(0, NOISE * world.std(), bots)
+    of_seat = np.append(strength, 0.0)  # the last one is a house bot's
     race = Race(seed, [EventEntrant(f"bot-{bot:04}", f"owner-{bot}") for bot in range(bots)], SEATS, budget)
     while not race.over:
         for table in race.start_round():
-            race.record(
-                table.number, EventResult(tuple((strength[[*table.bots]] + chance.normal(size=SEATS)).tolist()))
-            )
+            race.record(table.number, EventResult(tuple((of_seat[[*table.bots]] + chance.normal(size=SEATS)).tolist())))
         if race.look_due:
             race.look()
     last = race.looks[-1]
@@ -114,13 +115,14 @@ def summarised(game: str, found: Sequence[SimulatedEvent]) -> GameFigures:
 @click.command(help="Measure how often the best bot wins an event, in a simulated world.")
 @click.option("--game", "games", multiple=True, type=click.Choice([*WORLDS]), help="Only this game; repeatable.")
 @click.option("--events", default=400, show_default=True, type=click.IntRange(1), help="Events of each game.")
-@click.option("--bots", default=25, show_default=True, type=click.IntRange(SEATS), help="Bots of an event.")
-@click.option("--matches", default=375, show_default=True, type=click.IntRange(1), help="Budget of an event.")
+@click.option("--bots", default=25, show_default=True, type=click.IntRange(2), help="Bots of an event.")
+@click.option("--matches", type=click.IntRange(1), help="Budget of an event; by default 60 for each bot.")
 @click.option("--processes", default=2, show_default=True, type=click.IntRange(1), help="Worker processes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def main(games: tuple[str, ...], events: int, bots: int, matches: int, processes: int, as_json: bool) -> None:
+def main(games: tuple[str, ...], events: int, bots: int, matches: int | None, processes: int, as_json: bool) -> None:
     """Measure, and exit with 1 if a bar is missed."""
     progress, rows = Console(stderr=True), []
+    matches = matches or -(-MATCHES_OF_BOT * bots // min(SEATS, bots))
     with ProcessPoolExecutor(processes) as pool:
         for game in games or WORLDS:
             tasks = [

@@ -143,7 +143,8 @@ class Trial:
         """Exit status of the server that ran last."""
         self._birthplace = Birthplace()
         self._directory = directory
-        self._capacity = capacity
+        self.capacities = dict.fromkeys(self.seeds, capacity)
+        """By bot, the number of matches that it plays at once."""
         self._thinks = thinks
         self._options = [word for table in TABLES for word in ("--seats", table)]
         if not search:
@@ -217,13 +218,14 @@ class Trial:
         """Return the last part of the servers' log."""
         return "\n".join(self.log.read_text().splitlines()[-30:])
 
-    def come(self) -> None:
-        """Start the bots, whether or not a server runs."""
+    def come(self, event: str = "") -> None:
+        """Start the bots, whether or not a server runs. They enter an event if one is named."""
         for name, own in self.seeds.items():
             command = [sys.executable, "-m", "tests.crash.crash_bot", self._address, name, own]
             with (self._directory / f"{name}.log").open("w") as log:
-                words = [*command, str(self._capacity), str(self._thinks), str(self._directory)]
-                self._bots.append(subprocess.Popen(words, stderr=log, text=True, cwd=ROOT))
+                words = [*command, str(self.capacities[name]), str(self._thinks), str(self._directory)]
+                environment = os.environ | {"ARENA_EVENTS": event}
+                self._bots.append(subprocess.Popen(words, stderr=log, text=True, cwd=ROOT, env=environment))
 
     def play(self) -> None:
         """Wait until all bots have registered and received a question."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from decimal import ROUND_CEILING, Decimal
 from hashlib import sha256
+from math import sqrt
 from statistics import NormalDist
 from struct import pack, unpack
 
@@ -25,6 +26,7 @@ from arena.scheduling.event.race import (
 from arena.scheduling.event.scores import (
     HOUSE,
     FrozenAdjustment,
+    Strengths,
     adjusted_scores,
     no_adjustment,
     posterior,
@@ -199,6 +201,17 @@ def test_equal_bots_end_undecided_with_the_budget_used() -> None:
     assert sum(race.looks[-1].best) == pytest.approx(1)
     with pytest.raises(EventError, match="the event is over"):
         race.start_round()
+
+
+def test_equal_estimates_of_few_bots_are_not_certain() -> None:
+    for bots in (2, 3, 6):
+        equal = Strengths(np.zeros(bots), np.full(bots, 16), 1.0, 0.0)
+        field = posterior(equal)
+        error = 1 / 16
+        true = error * sqrt(2 / (bots - 1))
+        assert field.deviations == pytest.approx(sqrt(true * error / (true + error)))
+    decided = [play(Race(bytes([number]) * 32, entered(2), 2, 60), 0.0).decided for number in range(12)]
+    assert sum(decided) <= 4, "without the bound all 12 equal pairs are decided"
 
 
 def test_with_all_everyone_plays_the_same_number() -> None:

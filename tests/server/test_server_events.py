@@ -25,7 +25,7 @@ from arena.store.base.rows import MatchRow, MatchState
 from arena.store.log.audit import audit
 from arena.store.matches import contests, matches
 from arena.store.matches.contests import EventPlan, StoredEvent
-from tests.server.server_rig import GAME, Bot, Hall, HouseBot, MemoryStore, replay_of, running
+from tests.server.server_rig import GAME, Bot, Hall, HouseBot, MemoryStore, answer, replay_of, running
 from tests.server.webhook_receiver import Receiver, receiving
 from tests.waiting import until
 
@@ -250,6 +250,41 @@ async def test_an_event_with_a_budget_of_time_ends_with_it(hall: Hall, store: Me
         rolls = store.now(partial(contests.rolls, event_id=event.id))
         assert (rolls[-1].used, rolls[-1].present) == (1000, ())
         assert in_order(store, event)["matches"] >= 1
+
+
+async def test_the_first_round_waits_for_a_bot_without_room(hall: Hall, store: MemoryStore) -> None:
+    bots = [ann, *others] = bots_of(store)
+    ann.only_events = ann.answers = False
+    async with hall.open(house_bots=HOUSE, house=True) as arena:
+        await here(hall, ann)
+        await ann.until(lambda: ann.questions)
+        await here(hall, *others)
+        await arena.events.create(plan(), NAMES)
+        await arena.events.start("friday")
+        await trio.sleep(5)
+        assert event_matches(store) == []
+        ann.only_events = ann.answers = True
+        ann.line.say((), [answer(ann.questions[-1])])
+        event = await over(store)
+        assert store.now(partial(contests.rolls, event_id=event.id))[0].present == tuple(each.row.id for each in bots)
+        in_order(store, event)
+
+
+async def test_an_event_begins_at_the_next_start_of_a_server_that_stops(hall: Hall, store: MemoryStore) -> None:
+    bots = bots_of(store)
+    async with running(store, HOUSE, house=True) as arena:
+        await arena.events.create(plan(start=now_us() + 1_000), NAMES)
+        await arena.drain(0)
+        with pytest.raises(EventRefused, match="is stopping: start the event friday after the server's next start"):
+            await arena.events.start("friday")
+        with pytest.raises(BadEvent, match="is stopping: announce the event after its start"):
+            await arena.events.create(plan(name="sunday"), NAMES)
+        await trio.sleep(1)
+    assert event_of(store).state == "announced"
+    store.reopen()
+    async with hall.open(house_bots=HOUSE, house=True):
+        await here(hall, *bots)
+        assert in_order(store, await over(store))["matches"] == 10
 
 
 async def test_bad_events_are_refused_by_name(hall: Hall, store: MemoryStore) -> None:

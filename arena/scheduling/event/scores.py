@@ -8,6 +8,7 @@ the event, by least squares. All sums add doubles in a stated order, so every ma
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -112,11 +113,17 @@ class StrengthPosterior(NamedTuple):
 
 
 def posterior(estimated: Strengths) -> StrengthPosterior:
-    """Pull the estimates towards the field's mean, by how uncertain each is."""
+    """Pull the estimates towards the field's mean, by how uncertain each is.
+
+    Few bots show little of how much they differ. So the field's variance is assumed to be at least the standard error
+    of its estimate, which keeps equal estimates from looking certain.
+    """
     played = estimated.matches > 0
     errors = estimated.variance / np.maximum(estimated.matches, 1)
     mean, spread = _mean(estimated.values[played]), _variance(estimated.values[played])
-    true = max(spread - _mean(errors[played]), spread / LEAST_SPREAD)
+    error, bots = _mean(errors[played]), int(played.sum())
+    unknown = error * sqrt(2 / (bots - 1)) if bots > 1 else error
+    true = max(spread - error, spread / LEAST_SPREAD, unknown)
     total = true + errors
     kept = np.where(total > 0, true / np.where(total > 0, total, 1.0), 1.0)
     means = np.where(played, mean + kept * (estimated.values - mean), -np.inf)

@@ -171,6 +171,8 @@ class Events:
 
     async def start(self, name: str) -> None:
         """Begin an event at once with the bots that are connected. Raises what `contests.start` raises."""
+        if self._stopping:
+            raise EventRefused(f"the server is stopping: start the event {name} after the server's next start")
         await self._check_in(await self._store.read(partial(contests.find, name=name)))
 
     async def cancel(self, name: str, reason: str) -> None:
@@ -222,6 +224,8 @@ class Events:
                 await held.changed.wait()
             event = await self._stored(find)
         if event.state == ANNOUNCED:
+            if self._stopping:
+                return None  # the next server begins it
             try:
                 event = await self._check_in(event)
             except EventRefused as error:

@@ -718,6 +718,8 @@ class Welcome(google.protobuf.message.Message):
     FEATURES_FIELD_NUMBER: builtins.int
     BUILD_FIELD_NUMBER: builtins.int
     LADDERS_FIELD_NUMBER: builtins.int
+    NODES_FIELD_NUMBER: builtins.int
+    NODE_FIELD_NUMBER: builtins.int
     EVENTS_FIELD_NUMBER: builtins.int
     server: builtins.str
     """The server's version, such as "0.1.0"."""
@@ -725,6 +727,8 @@ class Welcome(google.protobuf.message.Message):
     """The bot's name."""
     build: builtins.str
     """The build that runs: "compiled" or "sources"."""
+    node: builtins.int
+    """The number of the node that answers; 0 on a server alone."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[arena_client.v1.game_pb2.GameCatalog]:
         """The catalogues of those games of Hello.games that the server plays; where Hello.ladders has names, of the games of these ladders only."""
@@ -752,6 +756,12 @@ class Welcome(google.protobuf.message.Message):
         """The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER."""
 
     @property
+    def nodes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Node]:
+        """The nodes that bots can connect to, where several servers share one store: every one of them has matches of its own for the bot. Empty
+        on a server alone.
+        """
+
+    @property
     def events(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The names of Hello.events, in the same order: all of them, or the server ends the stream with BAD_MESSAGE."""
 
@@ -767,12 +777,36 @@ class Welcome(google.protobuf.message.Message):
         features: collections.abc.Iterable[builtins.str] | None = ...,
         build: builtins.str = ...,
         ladders: collections.abc.Iterable[global___LadderTerms] | None = ...,
+        nodes: collections.abc.Iterable[global___Node] | None = ...,
+        node: builtins.int = ...,
         events: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["conduct", b"conduct", "limits", b"limits", "log", b"log"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bot", b"bot", "build", b"build", "conduct", b"conduct", "events", b"events", "features", b"features", "games", b"games", "ladders", b"ladders", "limits", b"limits", "log", b"log", "server", b"server"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "build", b"build", "conduct", b"conduct", "events", b"events", "features", b"features", "games", b"games", "ladders", b"ladders", "limits", b"limits", "log", b"log", "node", b"node", "nodes", b"nodes", "server", b"server"]) -> None: ...
 
 global___Welcome = Welcome
+
+@typing.final
+class Node(google.protobuf.message.Message):
+    """One of several servers that share a store."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: builtins.int
+    ADDRESS_FIELD_NUMBER: builtins.int
+    number: builtins.int
+    """The node's number, from 1."""
+    address: builtins.str
+    """Its address as HOST:PORT; :PORT for the host at which the bot reached this node."""
+    def __init__(
+        self,
+        *,
+        number: builtins.int = ...,
+        address: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["address", b"address", "number", b"number"]) -> None: ...
+
+global___Node = Node
 
 @typing.final
 class LadderTerms(google.protobuf.message.Message):

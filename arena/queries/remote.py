@@ -345,7 +345,8 @@ class Client:
             entrants=entrants,
         )
         request.start.FromMicroseconds(plan.start)
-        self._moderate(self._operator.CreateEvent, request, operator_token)
+        with self._translated_errors():  # the name is the event's; the error names the bot that is unknown
+            self._operator.CreateEvent(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     def start_event(self, name: str, operator_token: str) -> None:
         """Begin an event at once."""

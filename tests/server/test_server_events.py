@@ -317,15 +317,18 @@ async def test_a_hello_enters_events_and_the_welcome_confirms_them(hall: Hall, s
         again.hello = bot.hello._replace(events=entries)
         return again
 
-    [ann, bob, *_] = bots_of(store)
+    [ann, bob, cleo, *_] = bots_of(store)
     async with hall.open(house_bots=HOUSE, house=True, ladders=(SLOW,)) as arena:
-        await arena.events.create(plan(), ())
+        await arena.events.create(plan(), ["cleo"])
         await arena.events.create(plan(name="finals", entry="invited"), ["bob"])
         await arena.events.create(plan(name="sunday", ladder="slow"), ())
         for event, words in (
             ("rain", "hello.events: there is no event 'rain'"),
             ("finals", "hello.events: the event finals is for invited bots: ask its operator"),
-            ("sunday", "the event sunday is on the ladder slow, and the bot plays on counting: name slow, too"),
+            (
+                "sunday",
+                "the event sunday is on the ladder slow, and the bot plays on counting: let it play on slow, too",
+            ),
         ):
             refused = names(ann, ("friday", b""), (event, b""))
             hall.join(refused)
@@ -338,7 +341,12 @@ async def test_a_hello_enters_events_and_the_welcome_confirms_them(hall: Hall, s
         assert both.welcome.events == ("friday", "finals")
         await arena.events.start("friday")
         found = store.now(partial(contests.entrants, event_id=event_of(store).id))
-        assert {each.name: each.nonce for each in found} == {"ann": bytes(16), "bob": bytes(range(16))}
+        assert {each.name: each.nonce for each in found} == {"ann": bytes(16), "bob": bytes(range(16)), "cleo": None}
+        await here(hall, names(ann, ("friday", b"")))
+        late = names(cleo, ("friday", b""))
+        hall.join(late)
+        await late.until(lambda: late.end)
+        assert "the event friday began without cleo, which was not connected" in str(late.end)
 
 
 async def test_a_ladder_without_house_bots_has_no_events(hall: Hall, store: MemoryStore) -> None:

@@ -17,6 +17,7 @@ from arena.cli.data_source import data_option, takes_data
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.cli.workbench.options import probed_sandbox
 from arena.queries.events import EventRow, perhaps_best
+from arena.queries.figures import CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -198,9 +199,7 @@ def list_events(data: Path, as_json: bool) -> None:
         print_json({"events": rows})
         return
     for row in rows:
-        budget = f"{row.matches} matches" if row.seconds is None else f"{row.seconds / 60:g} min"
-        begins = f"{row.start.astimezone():%Y-%m-%d %H:%M}"
-        click.echo(f"{row.name}: {row.state}, {begins}, {row.ladder} for {row.seats}, {budget}, {row.entrants} bots")
+        click.echo(_described(row))
     if not rows:
         click.echo("No event was announced yet.")
 
@@ -230,7 +229,7 @@ def show(name: str, data: Path, as_json: bool) -> None:
         print_json(found)
         return
     event, result = found["event"], found["result"]
-    click.echo(f"{event.name}: {event.state} {found['reason']}".rstrip())
+    click.echo(f"{_described(event)} {found['reason']}".rstrip())
     if earlier := _scores(found["earlier"]):
         click.echo(earlier)
     if result is None:
@@ -402,6 +401,13 @@ def _print(event: LocalEvent) -> None:
     _print_result(f"{subject.event} · {subject.game} for {subject.seats} · seed {subject.seed}", event.document())
 
 
+def _described(row: EventRow) -> str:
+    """Return an event in one line."""
+    budget = f"{row.matches} matches" if row.seconds is None else f"{row.seconds / 60:g} min"
+    begins = f"{row.start.astimezone():%Y-%m-%d %H:%M}"
+    return f"{row.name}: {row.state}, {begins}, {row.ladder} for {row.seats}, {budget}, {row.entrants} bots"
+
+
 def _print_result(title: str, found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -409,14 +415,14 @@ def _print_result(title: str, found: dict[str, Any]) -> None:
     table = Table(title=Text(title))
     table.add_column("place", justify="right")
     table.add_column("bot", overflow="fold")
-    for column in ("matches", "points", "P(best)", ""):
+    for column in ("matches", "points ± 95 %", "P(best)", "field"):
         table.add_column(column, justify="right")
     for each in found["standings"]:
-        points = "" if each["strength"] is None else f"{each['strength']:+.2f} ± {each['deviation']:.2f}"
-        still_in = "in to the end" if each["still_in"] else "out"
-        table.add_row(
-            str(each["place"]), Text(each["bot"]), str(each["matches"]), points, f"{each['best']:.2f}", still_in
-        )
+        points = best = ""
+        if each["strength"] is not None:
+            points, best = f"{each['strength']:+.2f} ± {CONFIDENCE * each['deviation']:.2f}", f"{each['best']:.2f}"
+        still_in = "in" if each["still_in"] else "out"
+        table.add_row(str(each["place"]), Text(each["bot"]), str(each["matches"]), points, best, still_in)
     screen().print(table)
     screen().print(_verdict(found), markup=False, soft_wrap=True)
 

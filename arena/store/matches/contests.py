@@ -174,8 +174,9 @@ def to_enter(connection: Connection, bot: str, names: Iterable[str], ladders: Co
     Raises: NoSuchEvent, UnknownBot, EventRefused.
     """
     row, wanted = known(connection, bot), dict.fromkeys(names)
-    query = select(_EVENTS.name).join_from(schema.event_entrants, schema.events)
-    entered = connection.scalars(query.where(_ENTRANTS.bot_id == row.id, _EVENTS.name.in_(wanted))).all()
+    query = select(_EVENTS.name, _ENTRANTS.nonce).join_from(schema.event_entrants, schema.events)
+    chosen = query.where(_ENTRANTS.bot_id == row.id, _EVENTS.name.in_(wanted))
+    entered = {each.name: each.nonce for each in connection.execute(chosen)}
     found = {
         event.plan.name: event for event in _read(connection, select(schema.events).where(_EVENTS.name.in_(wanted)))
     }
@@ -186,9 +187,12 @@ def to_enter(connection: Connection, bot: str, names: Iterable[str], ladders: Co
         if not event.over and ladder not in ladders:
             played = ", ".join(ladders)
             text = f"the event {name} is on the ladder {ladder}, and the bot plays on {played}"
-            raise EventRefused(f"{text}: name {ladder}, too")
+            raise EventRefused(f"{text}: let it play on {ladder}, too")
         if name not in entered:
             _check_entry(connection, event, row, invited=False)
+        elif event.state != ANNOUNCED and entered[name] is None:
+            absent = f"the event {name} began without {row.name}, which was not connected"
+            raise EventRefused(f"{absent}: name the event no more")
     return tuple(name for name in wanted if name not in entered)
 
 

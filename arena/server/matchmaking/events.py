@@ -343,9 +343,12 @@ class Events:
     async def _replay(self, event: StoredEvent, held: HeldEvent, match_id: int) -> None:
         """Replay the deals of a match and store the baselines, for which its round waits."""
         house = event.earlier.house
-        scores = await self._baselines.of_event(match_id, house)
-        job = partial(contests.replayed, name=event.plan.name, match_id=match_id, house=house, scores=scores)
-        await self._stored(job, writes=True)
+        try:
+            scores = await self._baselines.of_event(match_id, house)
+            job = partial(contests.replayed, name=event.plan.name, match_id=match_id, house=house, scores=scores)
+            await self._stored(job, writes=True)
+        except Exception:
+            log.exception("a fault of the server: the event waits for the next start", name=held.name)
         held.change()
 
     async def _seat(self, event: StoredEvent, course: EventCourse, held: HeldEvent, table: EventTable) -> None:

@@ -24,6 +24,7 @@ COMMANDS: Final = (
     "events",
     "listings",
     "pages",
+    "writers",
     "steps",
     "crawl",
     "viewers",

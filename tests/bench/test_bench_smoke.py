@@ -43,6 +43,7 @@ SMALLEST = {
     "bench.steps": "--steps 5 --repetitions 1",
     "bench.turns": "--case 2x1 --decisions 200",
     "bench.vector_env": "--repetitions 1 --games 8",
+    "bench.writers": "--writers 3 --matches 8 --repetitions 1",
     "bench.studies.endings": "--decisions 3 --seats 3",
     "bench.studies.luck": "--seats 2 --matches 10 --processes 1",
     "bench.studies.reality": "--game sixth_sense --seats 2 --games 10 --duplicates 10 --processes 1",

@@ -32,7 +32,6 @@ from tests.store import jobs
 from tests.store.test_store_journal import header, sent
 
 PROGRAM = "arena 1, schema 25"
-AT_ONCE = 4
 
 
 class Injected(Exception):  # noqa: N818 - no error of ours
@@ -88,8 +87,8 @@ def say(**values: object) -> None:
     os.write(1, json.dumps(values).encode() + b"\n")
 
 
-async def play(store: Store, players: list[Any], number: int, matches: int, chance: Random) -> None:
-    """Play matches, several at a time, while some jobs and some commits fail."""
+async def play(store: Store, players: list[Any], number: int, matches: int, at_once: int, chance: Random) -> None:
+    """Play matches, `at_once` at a time, while some jobs and some commits fail."""
     left = matches
 
     async def table() -> None:
@@ -111,7 +110,7 @@ async def play(store: Store, players: list[Any], number: int, matches: int, chan
                 say(failed=str(error))
 
     async with trio.open_nursery() as nursery:
-        for _ in range(AT_ONCE):
+        for _ in range(at_once):
             nursery.start_soon(table)
 
 
@@ -134,7 +133,7 @@ async def obey(directory: Path, number: int, node: NodeStart, lock: int, chance:
             try:
                 match verb:
                     case "play":
-                        await play(store, players, number, int(rest[0]), chance)
+                        await play(store, players, number, int(rest[0]), int(rest[1]), chance)
                         say(done=True)
                     case "begin":
                         match_id = await store.write(partial(begun, players=players[:2], number=number))

@@ -6,8 +6,10 @@ Tables are strict, and triggers protect those that are append-only.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +25,12 @@ from arena.store.schema import APPEND_ONLY, AppendOnly
 
 BUSY_TIMEOUT: Final = 10.0
 """Maximum number of seconds to wait for a lock of another process."""
+_POLLED: Final = 8
+"""Milliseconds for which one attempt waits for the write lock.
+
+SQLite's own pauses grow to 100 ms, and who pauses longest is overtaken again and again by writers that have just
+committed: some waited for more than 10 s.
+"""
 _WORTH_COMPACTING: Final = 32 << 20
 """Minimum number of free bytes at which a database is rewritten."""
 _PAGES: Final = ("freelist_count", "page_count", "page_size")
@@ -66,7 +74,10 @@ def writing(path: Path) -> Engine:
 
     Only the user of this process can open the database. SQLite gives the files next to it the same mode.
     """
-    settings = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+    settings = (
+        *("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"),
+        f"PRAGMA busy_timeout = {_POLLED}",  # The last one, because only the write lock is tried again and again.
+    )
 
     def connect() -> sqlite3.Connection:
         # Use exclusive locking: closing a file that a connection of this process has open would release its locks.
@@ -78,7 +89,7 @@ def writing(path: Path) -> Engine:
             raise file_error(path, error) from error
         return _connect(path, "rwc", settings)
 
-    return _engine(connect, "BEGIN IMMEDIATE", NullPool)
+    return _engine(connect, _begin_writing, NullPool)
 
 
 def reading(path: Path) -> Engine:
@@ -87,7 +98,8 @@ def reading(path: Path) -> Engine:
     Its connections stay open, because opening one and reading the schema takes longer than most queries. So dispose of
     the engine after use.
     """
-    return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN", QueuePool)
+    connect = partial(_connect, path, "ro", ("PRAGMA query_only = ON",))
+    return _engine(connect, lambda connection: connection.exec_driver_sql("BEGIN"), QueuePool)
 
 
 def copy(connection: Connection, path: Path, progress: Callable[[int, int], None]) -> None:
@@ -140,10 +152,28 @@ def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connec
     return raw
 
 
-def _engine(connect: Callable[[], sqlite3.Connection], begin: str, pool: type[Pool]) -> Engine:
+def _begin_writing(connection: Connection) -> None:
+    """Begin a transaction that has the write lock. Raises: OperationalError: Another process has it for too long."""
+    driver = connection.connection.dbapi_connection
+    assert isinstance(driver, sqlite3.Connection), "the connection is open"
+    deadline = time.monotonic() + BUSY_TIMEOUT
+    while time.monotonic() < deadline:
+        try:
+            driver.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                break
+        else:
+            return
+    connection.exec_driver_sql("BEGIN IMMEDIATE")  # Raises SQLAlchemy's error.
+
+
+def _engine(
+    connect: Callable[[], sqlite3.Connection], begin: Callable[[Connection], object], pool: type[Pool]
+) -> Engine:
     # Errors are logged, and parameters include seeds and hashes, so hide them.
     engine = create_engine("sqlite+strict://", creator=connect, poolclass=pool, hide_parameters=True)
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    event.listen(engine, "begin", begin)
     return engine
 
 

@@ -1,4 +1,4 @@
-"""Options of the test run; for Hypothesis: the same cases every time, each as long as it takes on a loaded machine."""
+"""Options of the test run, and settings for Hypothesis: the same cases in every run, with no time limit per case."""
 
 import os
 import signal
@@ -16,7 +16,8 @@ from hypothesis import settings
 if sys.platform != "win32":
     import resource
 
-# A shell that runs the tests in the background has Ctrl-C ignored, which all they start would inherit.
+# A shell that runs the tests in the background makes them ignore Ctrl-C, and every process that they start would
+# inherit this.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -29,13 +30,13 @@ UNMEASURED = ("bench", "bots", "crash", "end_to_end", "interop", "web")
 """Folders in which every test counts as marked `unmeasured`."""
 SLOW_TO_IMPORT = ("adapters",)
 TOLD = "COVERAGE_PROCESS_CONFIG"
-"""The variable by which a program that is started knows that it is measured."""
+"""The environment variable that makes a started program measure its coverage."""
 STARTED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socket.bind", "socket.connect")
-"""What Python tells its auditors where a process is started, or a socket used."""
+"""Audit events with which Python reports a started process or a used socket."""
 ROOT = Path(__file__).parent
 COMPILED = str(ROOT / "build" / "compiled")
 OF_THE_WHOLE = ("conformance", "end_to_end", "test_library.py", "tools/test_tools_compile.py")
-"""Tests that also run compiled, although no module of theirs is: they go through modules that are."""
+"""Test files that also run compiled. They test no compiled module directly, but their code calls compiled modules."""
 LONG_WHEN_COMPILED = {
     "api": ("list_pages", "proto_comments", "query_services", "reasons", "rows", "watching"),
     "end_to_end": (
@@ -52,13 +53,13 @@ LONG_WHEN_COMPILED = {
         "statements", "tokens", "version_standings", "versions", "writer", "writer_process",
     ),
 }  # fmt: skip
-"""By folder, files that run compiled with --long only: few of their seconds are spent on the way of a decision."""
+"""By folder, files that run compiled only with --long, because little of their time is spent in a decision's code."""
 
-os.environ["ARENA_BUILD"] = "sources"  # what is under test is what was asked for
-# Here, since the next conftest.py may import what is compiled; by the environment, since the processes that share the
-# tests have no arguments, and those that tests start shall run the same.
+os.environ["ARENA_BUILD"] = "sources"  # the code under test is the requested build
+# Set it here, because the next conftest.py may import compiled modules. Use the environment, because test workers have
+# no arguments and processes started by tests must use the same build.
 if "--compiled" in sys.argv and COMPILED not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-    os.environ["PYTHONSAFEPATH"] = "1"  # or the checkout would come first in what the tests start
+    os.environ["PYTHONSAFEPATH"] = "1"  # otherwise the started processes would import the checkout first
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (COMPILED, os.environ.get("PYTHONPATH"))))
 if COMPILED in os.environ.get("PYTHONPATH", "").split(os.pathsep):
     sys.path.insert(0, COMPILED)
@@ -71,7 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """With --compiled and no paths, run the tests of those rooms that have compiled modules."""
+    """With --compiled and no paths, run the tests of the packages with compiled modules."""
     if config.getoption("--compiled") and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         from tools.compile import compiled
 
@@ -80,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With --quick whole folders are not even imported."""
+    """With --quick, do not import whole folders."""
     return (config.getoption("--quick") and collection_path.name in OF_PROCESSES + SLOW_TO_IMPORT) or None
 
 
@@ -109,7 +110,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Coverage looks away from the programs, too, that tests marked `unmeasured` start."""
+    """Do not measure coverage in programs that tests marked `unmeasured` start."""
     told = os.environ.pop(TOLD, None) if "unmeasured" in item.keywords else None
     try:
         return (yield)
@@ -120,7 +121,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Coverage looks away from tests marked `unmeasured`: with a tracer they take three times as long."""
+    """Do not measure coverage in tests marked `unmeasured`: a tracer triples their run time."""
     measuring = Coverage.current() if "unmeasured" in item.keywords else None
     if measuring is None:
         return (yield)
@@ -129,12 +130,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         return (yield)
     finally:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CoverageWarning)  # of course these modules are imported already
+            # these modules are already imported, so coverage would warn
+            warnings.simplefilter("ignore", CoverageWarning)
             measuring.start()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what the run cost, whatever else the machine had to do: the tests and all programs that they started."""
+    """Print the processor time of the run, including all programs that the tests started. It hardly depends on the
+    machine's other work.
+    """
     if sys.platform == "win32":
         return
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -143,7 +147,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 _started: set[str] = set()
-"""The names in `STARTED` that the running test has used."""
+"""The audit events of `STARTED` that the running test has caused."""
 
 
 @sys.addaudithook
@@ -158,7 +162,7 @@ def pytest_runtest_logstart() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """`make test-quick` leaves out the tests marked `process`, so no other test may start one or use a socket."""
+    """`make test-quick` excludes tests marked `process`, so no other test may start a process or use a socket."""
     result = yield
     if _started and "process" not in item.keywords:
         pytest.fail(f"it needs @pytest.mark.process: {', '.join(sorted(_started))}", pytrace=False)

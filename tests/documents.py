@@ -1,4 +1,4 @@
-"""Contents of the documents for the tests that run them: bots, commands, and code blocks by language."""
+"""Contents of documents for the tests that run them: bots, commands, and code blocks by language."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 ADDRESS: Final = "localhost:50051"
-"""The address at which the documents' bots look for a server."""
+"""The server address in the documents' bots."""
 CONSOLE: Final = re.findall(r"^\$ (.*?)(?: {2,}#.*)?$", README, re.MULTILINE)
-"""The commands of the README, without their comments."""
+"""The README's commands without their comments."""
 
 
 def blocks(text: str, language: str = r"\w+") -> list[str]:
-    """Return the code blocks of a document in a language, or in any language."""
+    """Return a document's code blocks in one language or in all languages."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""The registered games, grouped by the pieces that a test needs; an added game need not have all of them."""
+"""The registered games, grouped by the pieces that a test needs. An added game need not have all pieces."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ THOUGHT_ABOUT: Final = tuple(name for name, bots in HOUSE_BOTS.items() if len(bo
 
 
 def nearest_seats(allowed: Sequence[int], wanted: int) -> int:
-    """Return the number of seats nearest to the wanted one among those that a game allows."""
+    """Return the table size nearest to the wanted one that a game allows."""
     return min(allowed, key=lambda seats: abs(seats - wanted))

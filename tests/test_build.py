@@ -1,4 +1,4 @@
-"""A checkout runs its compiled build if the build matches the sources exactly; otherwise it gives the reason."""
+"""A checkout uses its compiled build if the build matches the sources exactly. Otherwise it states the reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(checkout: Path) -> str | None:
-    """Return the reason why the compiled build is not used; None if it is."""
+    """Return the reason why the compiled build is not used, or None if it is used."""
     path, compiled = [str(checkout / "arena")], str(checkout / "build" / "compiled")
     why = build.select(path)
     first = path == [f"{compiled}/arena"]

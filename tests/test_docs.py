@@ -1,6 +1,6 @@
-"""Names in documents exist: files, modules, commands, and members of classes and messages. No old names are left.
+"""Names in documents exist: files, modules, commands, and members of classes and messages. Documents use no old names.
 
-The documentation site has all pages, and its links lead somewhere.
+The documentation site has all pages, and its links are valid.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ OLD_NAMES: Final = (
     "truth layer",
     "arena/wire",
 )
-"""Earlier words for things that the code now calls otherwise."""
+"""Old words for things that have other names now."""
 
 NOT_FOR_SOMEBODY: Final = {
     "README.md",
     "CHANGELOG.md",
     *(f"engine/{game}/rules.en.md" for game in ("nullern", "sixth_sense")),
 }
-"""Pages that do not begin with their readers ("For …")."""
+"""Pages that do not begin with a line about their readers ("For …")."""
 
 ids = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 def members() -> dict[str, set[str]]:
-    """Return the members of each class of the sources, and of each message, service and enum of the protocol."""
+    """Return the members of each class in the sources, and of each message, service and enum in the protocol."""
     found: dict[str, set[str]] = defaultdict(set)
     bases: dict[str, set[str]] = defaultdict(set)
     for source in SOURCES:
@@ -67,7 +67,7 @@ def members() -> dict[str, set[str]]:
                     if isinstance(node, ast.ClassDef):
                         found[node.name] |= set(names(node))
                         bases[node.name] |= {base.id for base in node.bases if isinstance(base, ast.Name)}
-    for _ in range(3):  # no class has more ancestors
+    for _ in range(3):  # no class has a longer chain of ancestors
         for name, parents in bases.items():
             found[name] |= {member for parent in parents for member in found.get(parent, ())}
     for path in (ROOT / "proto").rglob("*.proto"):
@@ -95,13 +95,13 @@ MEMBERS: Final = members()
 
 
 def there(document: Path, name: str) -> bool:
-    """Return whether a path exists in the repository, from its root or beside the document; <…> matches any text."""
+    """Return True if a path exists in the repository, from its root or beside the document. <…> matches any text."""
     pattern = re.sub(r"<[^>]*>", "*", name).rstrip("/")
     return any(any(base.glob(pattern)) for base in (ROOT, document.parent))
 
 
 def headings(document: Path) -> set[str]:
-    """Return the anchors of a document as GitHub makes them."""
+    """Return the anchors that GitHub generates for a document."""
     lines = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
 

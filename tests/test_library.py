@@ -43,7 +43,7 @@ def test_everything_shown_works(page: Path, kinds: set[str], tmp_path: Path, mon
 
 
 def session(page: Path, block: str, names: dict[str, Any]) -> dict[str, Any]:
-    """Run a session with the names of the sessions before it; return the names after it."""
+    """Run a session with the names that the sessions before it defined. Return the names defined after it."""
     test, said = DocTestParser().get_doctest(block, names, page.name, str(page), 0), list[str]()
     results = DocTestRunner(verbose=False).run(test, out=said.append, clear_globs=False)
     assert not results.failed, "".join(said)
@@ -51,7 +51,7 @@ def session(page: Path, block: str, names: dict[str, Any]) -> dict[str, Any]:
 
 
 def command(line: str) -> None:
-    """Run an `arena …` command of the page, as a shell would."""
+    """Run an `arena …` command of the page as a shell would."""
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     ran = subprocess.run(
         [sys.executable, "-m", "arena.cli", *shlex.split(line.removeprefix("arena "))],

@@ -1,4 +1,4 @@
-"""Promises of the project's own files: continuous integration and the lock."""
+"""Promises of the project's own files about continuous integration and the lock file."""
 
 from __future__ import annotations
 

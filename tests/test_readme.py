@@ -24,7 +24,7 @@ MOST_BYTES = 1_000_000
 
 
 def sentences() -> list[str]:
-    """Return the sentences of the README, without code, tables and headings."""
+    """Return the README's sentences without code, tables and headings."""
     text = re.sub(r"```.*?```|<picture>.*?</picture>", "\n", README, flags=re.DOTALL)
     text = re.sub(r"^[|#].*$", "\n", text, flags=re.MULTILINE)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
@@ -40,7 +40,7 @@ def test_the_readme_is_short_and_plain() -> None:
 
 
 def test_the_pictures_move_only_for_readers_who_allow_it() -> None:
-    """For reduced motion and for dark pages GitHub shows the first matching source in `<picture>`."""
+    """For reduced motion and for dark mode, GitHub shows the first matching source in `<picture>`."""
     for name, preference in (("match-still", "reduced-motion: reduce"), ("ladder-dark", "color-scheme: dark")):
         assert f'<source media="(prefers-{preference})" srcset="docs/{name}.webp">' in README
     for name in ("match", "match-still", "ladder-light", "ladder-dark"):
@@ -73,7 +73,7 @@ def test_the_ten_line_bot_plays(tmp_path: Path) -> None:
 
 
 def shown_outputs() -> dict[str, list[str]]:
-    """Return the output that the README shows below a command, by command."""
+    """Return the output that the README shows below each command, by command."""
     found: dict[str, list[str]] = {}
     for block in blocks(README, "console"):
         for line in block.splitlines():

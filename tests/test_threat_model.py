@@ -1,4 +1,4 @@
-"""Every test that the threat model names exists, and tests that take minutes are marked there."""
+"""Every test that the threat model names exists, and the threat model marks tests that need minutes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONG = "pytest.mark.long"
 
 
 def written_in(path: Path) -> Iterator[tuple[str, bool]]:
-    """Yield the tests of a file, and whether each takes minutes."""
+    """Yield the tests of a file, each with True if it needs minutes."""
     tree = ast.parse(path.read_text())
     marks = [
         mark

@@ -1,4 +1,4 @@
-"""The distributions of this repository in environments without anything else of it."""
+"""The distributions of this repository, each in an environment without the rest of the repository."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.process
 
 ROOT: Final = Path(__file__).parents[1]
 PIP: Final = (sys.executable, "-m", "pip", "--quiet", "--python")
-"""The words before an environment's Python, and the arguments of its pip."""
+"""The command prefix that runs an environment's Python, and the arguments that its pip needs."""
 GAME_OF_EACH: Final = """
 import sys
 before = {*sys.modules}
@@ -81,7 +81,7 @@ api_test(env("nullern", seats=3), num_cycles=100)
 
 
 def run(words: list[str], folder: Path, status: int = 0, settings: Mapping[str, str] = {}) -> str:
-    """Return the output of a program that finds nothing of this checkout."""
+    """Return the output of a program that cannot import anything from this checkout."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "UV_", "ARENA_"))}
     clean |= settings
     ran = subprocess.run(words, cwd=folder, env=clean, capture_output=True, text=True, timeout=600, check=False)
@@ -90,21 +90,19 @@ def run(words: list[str], folder: Path, status: int = 0, settings: Mapping[str, 
 
 
 def environment(folder: Path, *, pip: bool = False) -> Path:
-    """Return the folder of programs of a new environment that is empty or has only pip."""
+    """Create an environment that is empty or has only pip. Return the folder of its programs."""
     name, options = ("builder", []) if pip else ("venv", ["--without-pip"])
     run([sys.executable, "-m", "venv", *options, name], folder)
     return folder / name / "bin"
 
 
 def install(programs: Path, *words: str | Path) -> None:
-    """Let this environment's pip install into another."""
+    """Use this environment's pip to install into another environment."""
     run([*PIP, str(programs / "python"), *map(str, words)], programs.parent.parent)
 
 
 def built(folder: Path, places: Sequence[str], settings: Mapping[str, str]) -> dict[str, Path]:
-    """Build the wheels of this repository as for a release, in an environment that has only pip; return them by
-    distribution.
-    """
+    """Build the repository's wheels as for a release, in an environment with only pip. Return them by distribution."""
     words = [str(environment(folder, pip=True) / "pip"), "wheel", "--no-deps", "--wheel-dir", "dist"]
     run([*words, *(str(ROOT / place) for place in places)], folder, settings=settings)
     return {wheel.name.partition("-")[0]: wheel for wheel in (folder / "dist").iterdir()}
@@ -142,7 +140,7 @@ def test_all_distributions_have_one_version_and_name_each_other_by_one_that_no_r
 @pytest.mark.long
 @pytest.mark.parametrize("build", ["sources", "compiled"])
 def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, build: str) -> None:
-    """A registry provides the libraries that they need."""
+    """Install the libraries that the wheels need from a registry."""
     settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {"CI": "true"}
     wheels = built(tmp_path, (".", "engine", "clients/python", "trio_grpc"), settings)
     starters = {path.name for path in (ROOT / "clients" / "starters").iterdir()}
@@ -189,7 +187,7 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
 
 @pytest.mark.long
 def test_the_pages_lead_from_an_empty_environment_to_a_match(tmp_path: Path) -> None:
-    """Follow the instructions of the page for authors. A registry provides the client's libraries."""
+    """Follow the instructions of the page for authors. The client's libraries come from a registry."""
     with serving(tmp_path / "data", "--seats", "2") as server:
         page = server.get("/write-a-bot")[1]
         installs, bot, *_ = [unescape(each) for each in re.findall(r"<code>([^<]*)</code></pre>", page)]
@@ -213,14 +211,14 @@ def test_the_pages_lead_from_an_empty_environment_to_a_match(tmp_path: Path) -> 
 
 
 def finished(server: Server) -> bool:
-    """Return whether the page's bot has played a match to its end."""
+    """Return True if the page's bot has played a match to its end."""
     played = json.loads(server.get("/api/v1/matches?bot=my-bot")[1])["matches"]
     return any(match["state"] == "finished" for match in played)
 
 
 @pytest.mark.long
 def test_a_source_distribution_of_the_engine_gives_the_compiled_wheel(tmp_path: Path) -> None:
-    """A registry provides the compiler's packages."""
+    """The compiler's packages come from a registry."""
     uv = str(Path(sys.executable).with_name("uv"))
     settings = {"CI": "true", "UV_SYSTEM_CERTS": "true"}
     run(
@@ -243,7 +241,7 @@ def test_a_source_distribution_of_the_engine_gives_the_compiled_wheel(tmp_path: 
 
 @pytest.mark.long
 def test_a_source_distribution_of_the_grpc_server_gives_the_compiled_wheel(tmp_path: Path) -> None:
-    """A registry provides the compiler's packages and its libraries."""
+    """The compiler's packages and its libraries come from a registry."""
     words = [str(Path(sys.executable).with_name("uv")), "build", "--python", sys.executable, "--out-dir", "dist"]
     run([*words, str(ROOT / "trio_grpc")], tmp_path, settings={"CI": "true", "UV_SYSTEM_CERTS": "true"})
     (wheel,) = (tmp_path / "dist").glob("*.whl")
@@ -256,7 +254,7 @@ def test_a_source_distribution_of_the_grpc_server_gives_the_compiled_wheel(tmp_p
 
 
 def pure(folder: Path, settings: Mapping[str, str]) -> str:
-    """Return the output of building the engine's wheel, which must be a pure one."""
+    """Return the output of a build of the engine's wheel, which must be a pure wheel."""
     words = [str(environment(folder, pip=True) / "pip"), "wheel", "--verbose", "--no-deps", "--wheel-dir", "dist"]
     said = run([*words, str(ROOT / "engine")], folder, settings=settings)
     assert [wheel.name for wheel in (folder / "dist").iterdir()] == [

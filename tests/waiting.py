@@ -1,4 +1,4 @@
-"""Waiting for conditions that can only be checked repeatedly."""
+"""Polling for conditions without an event."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PATIENCE = 120.0
 
 
 def until(done: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
-    """Wait until something holds; fail after `patience` seconds."""
+    """Wait until a condition holds. Fail after `patience` seconds."""
     end = time.monotonic() + patience
     while not done():
         assert time.monotonic() < end, f"waited in vain for: {what}"

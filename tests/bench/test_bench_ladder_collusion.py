@@ -1,4 +1,4 @@
-"""The benchmark's colluders: they behave as described, and honest fields are honest."""
+"""The benchmark's colluders behave as described, and honest fields contain none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Evaluation of the ladder benchmark's measurements: bars, games needed, rivals, errors, the chart."""
+"""Evaluation of the ladder benchmark's measurements: bars, number of games needed, rival systems, errors, and the
+chart.
+"""
 
 import json
 import math

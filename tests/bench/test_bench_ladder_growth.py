@@ -1,4 +1,4 @@
-"""The benchmark of growth and versions: it creates the stated versions, and its figures have bars."""
+"""The benchmark of growth and versions creates the stated versions, and its figures have bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark's play with the real scheduler: its counts are right, and it is reproducible."""
+"""The benchmark's play with the real scheduler has correct counts and is reproducible."""
 
 import json
 from pathlib import Path
@@ -45,10 +45,10 @@ def test_live_ratings_are_compared_before_they_are_put_on_the_fit() -> None:
         playing.end_next()
         playing.form_tables()
     playing.rebase()
-    assert playing.evening.differences == [[]]  # no bot was settled before
+    assert playing.evening.differences == [[]]  # no bot was settled before this point
     playing.rebase()
     assert playing.evening.differences[1]
-    assert max(playing.evening.differences[1]) == pytest.approx(0)  # nothing was played in between
+    assert max(playing.evening.differences[1]) == pytest.approx(0)  # no match was played in between
 
 
 def test_a_round_of_the_scheduler_is_as_many_tables_and_seats_a_newcomer_more_than_once() -> None:

@@ -1,4 +1,4 @@
-"""The other rating systems agree with their authors' publications, and their losses are computed correctly."""
+"""The rival rating systems agree with their authors' publications, and their losses are computed correctly."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_true_skill_rates_newcomers_as_its_other_implementations_do(
 
 
 def season(matches: int) -> list[Match]:
-    """Bot k has strength k; a table of four is ranked by strength plus luck."""
+    """Bot k has strength k. Strength plus luck ranks a table of four."""
     chance = Random(4)
     played = []
     for _ in range(matches):
@@ -68,7 +68,7 @@ def test_every_system_learns_who_is_better(name: str) -> None:
     expected = system.expected()
     assert expected + expected.T == pytest.approx(np.ones((6, 6)))
     assert all(expected[better, worse] > 0.5 for worse, better in permutations(range(6), 2) if better > worse + 1)
-    if "openskill" not in name:  # its order is right but its odds are overconfident, because its steps hardly shrink
+    if "openskill" not in name:  # the order is right, but the odds are overconfident, because the steps hardly shrink
         assert many < few + 0.01
         assert many < 0.6 < log(2)
 

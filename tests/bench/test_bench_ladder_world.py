@@ -1,4 +1,4 @@
-"""The worlds of the ladder's benchmark: they have the stated properties, and their true ratings are right."""
+"""The ladder benchmark's worlds have the stated properties, and their true ratings are right."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_the_expected_score_is_what_matches_come_to(conditions: Conditions) -> N
 
 @pytest.mark.parametrize("luck", Luck)
 def test_luck_has_mean_0_and_deviation_1(luck: Luck) -> None:
-    """The measure is how a fixed lead fares: Chebyshev's bound holds, and both sides are alike."""
+    """The figure is the success of a fixed lead. Chebyshev's bound holds, and both sides are equal."""
     scores = expected_score(np.array([-10.0, 0.0, 10.0]), Conditions(luck=luck))
     assert scores[1] == pytest.approx(0.5)
     assert scores[2] == pytest.approx(1 - scores[0])
@@ -137,7 +137,7 @@ def test_a_cycle_makes_every_bot_lose_to_some_that_are_no_better() -> None:
     stronger = season.strengths[season.nodes[:, 0]] > season.strengths[season.nodes[:, 1]] + SPREAD
     favoured = season.means[:, 0] > season.means[:, 1]
     assert 0.1 < (stronger & ~favoured).sum() / stronger.sum() < 0.5
-    # the pairs of one match win and lose together
+    # the pairs of one match win or lose together
     assert np.nansum(season.means, axis=1) == pytest.approx(season.strengths[season.nodes[:, :2]].sum(axis=1))
 
 

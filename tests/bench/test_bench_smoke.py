@@ -1,4 +1,4 @@
-"""Every benchmark and every study still runs as a command of its own, with its smallest arguments."""
+"""Every benchmark and every study runs as a separate command with its smallest arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
-"""Maximum number of seconds for a command on a busy machine; it usually takes a few."""
+"""Maximum number of seconds for a command on a busy machine. It usually needs a few seconds."""
 SMALLEST = {
     "bench.engine": "--repetitions 5 --games 4",
     "bench.play": "--case one --seconds 0.2 --warm-up 0.2 --repetitions 1",
@@ -52,15 +52,15 @@ SMALLEST = {
     "bench.studies.slow": "--seeds 1 --tables 20",
     "bench.studies.strength": "--deals 2 --seats 2 --game sixth_sense",
 }
-"""By module, arguments with which it takes a few seconds."""
+"""By module, arguments with which it needs only a few seconds."""
 DEAR = {"bench.growth", "bench.studies.strength"}
-"""Modules that take at least half a minute each."""
+"""Modules that need at least half a minute each."""
 ELSEWHERE = {"bench.ladder"}
-"""Modules that `test_bench_ladder_play` runs."""
+"""Modules that `test_bench_ladder_play` runs instead."""
 
 
 def run(module: str) -> Any:
-    """Return the output of a module with its smallest arguments. Coverage is not measured, because it is slow."""
+    """Return the output of a module with its smallest arguments, without measuring coverage, which is slow."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     ran = subprocess.run(
         [sys.executable, "-m", module, *shlex.split(SMALLEST[module]), "--json"],

@@ -1,4 +1,4 @@
-"""The learner of `examples/`: it learns, continues after any end, names errors, and plays on a server."""
+"""The learner of `examples/` learns, continues after any interruption, names errors, and plays on a server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEARNER: Final = ROOT / "examples" / "learner"
 SMALL: Final = ("--games", 16, "--hidden", 32, "--deals", 20, "--one-process")
 PATIENCE: Final = 300
 TRAINING: Final = 3 * 3600
-"""Maximum number of seconds for the documented training, even uncompiled and on a busy machine."""
+"""Maximum number of seconds for the documented training, even without a compiled build and on a busy machine."""
 DOCUMENTED: Final = re.compile(
     r"\((\d+) batches, [\d,]+ matches, .* wins (\d+) ± (\d+) % of (\d+) matches against the SDK's rule sample "
     r"and (\d+) ± (\d+) % against `house-counter`"
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.process
 
 
 def trained(out: Path, *words: object, status: int = 0) -> str:
-    """Return the output of the training."""
+    """Return the output of a training run."""
     command = [sys.executable, str(LEARNER / "train.py"), "--out", str(out), *map(str, (*SMALL, *words))]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=out.parent)
     assert ran.returncode == status, ran.stdout + ran.stderr
@@ -47,14 +47,14 @@ def curve(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A training of 48 small batches, measured twice."""
+    """A training run of 48 small batches, measured twice."""
     out = tmp_path_factory.mktemp("learner") / "trained"
     trained(out, "--batches", 48, "--measured", 24)
     return out
 
 
 def test_it_becomes_better_and_draws_how(whole: Path) -> None:
-    """The network becomes clearly better than random play within four seconds."""
+    """Within four seconds the network is clearly better than random play."""
     first, last = ({each["opponent"]: each for each in measured["strengths"]} for measured in curve(whole))
     assert last["house-random"]["won"] > 0.6
     assert last["house-random"]["points"] > first["house-random"]["points"]
@@ -97,7 +97,7 @@ def test_a_checkpoint_that_does_not_fit_is_named(
 
 
 def test_two_processes_come_to_what_one_does(whole: Path, tmp_path: Path) -> None:
-    """The processes do not block each other, although weights and batches are larger than a pipe."""
+    """The processes do not block each other, although weights and batches are larger than a pipe's buffer."""
     for name, words in (("one", SMALL), ("two", SMALL[:-1])):
         command = [sys.executable, str(LEARNER / "train.py"), "--out", str(tmp_path / name), *map(str, words)]
         command += ["--hidden", "256", "--batches", "4", "--measured", "2"]
@@ -113,7 +113,7 @@ def test_a_number_that_makes_no_sense_is_named(tmp_path: Path, words: tuple[obje
 
 
 def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole: Path, tmp_path: Path) -> None:
-    """The bot is seated as by `arena match`, at a table for two and at one for three."""
+    """Seat the bot as `arena match` does, at tables for two and for three."""
     project = tmp_path / "examples" / "learner"
     shutil.copytree(LEARNER, project, ignore=shutil.ignore_patterns("trained", "__pycache__"))
     arena = [sys.executable, "-m", "arena.cli", "match", f"{project / 'bot.py'}:LearnerBot", "house:random"]
@@ -136,7 +136,7 @@ def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole
 @pytest.mark.long
 @pytest.mark.unmeasured
 def test_the_documented_command_comes_to_the_documented_strength(tmp_path: Path) -> None:
-    """The strength is measured as in the README, in as many matches, with the build that the checkout has."""
+    """Measure the strength as the README does, with the same number of matches and the checkout's build."""
     said = DOCUMENTED.search(" ".join((LEARNER / "README.md").read_text().split()))
     assert said is not None
     batches, rules, rules_error, matches, counter, counter_error = map(int, said.groups())

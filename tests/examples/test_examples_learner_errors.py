@@ -1,4 +1,4 @@
-"""Errors of the learner in `examples/`: each names the wrong value and the remedy."""
+"""Errors of the learner in `examples/`. Each names the wrong value and the remedy."""
 
 from __future__ import annotations
 
@@ -192,6 +192,6 @@ def test_a_training_whose_player_is_killed_says_so_and_goes_on_when_started_agai
 
 
 def players_of(pid: int) -> list[int]:
-    """Return the processes that a training started to play, without the one that watches over its shared memory."""
+    """Return the player processes of a training run, without the process that tracks its shared memory."""
     children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
     return [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]

@@ -1,4 +1,4 @@
-"""The learner in `examples/` on a real server: many matches at once, one pass through the network for each batch."""
+"""The learner in `examples/` on a real server: many concurrent matches, and one network pass for each batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEARNER: Final = Path(__file__).parents[2] / "examples" / "learner"
 MATCHES: Final = 24
 AT_ONCE: Final = 12
 DECISIONS: Final = 121
-"""Decisions of a seat in a match: twenty bids and 101 cards."""
+"""Number of a seat's decisions in a match: twenty bids and 101 cards."""
 COUNTED: Final = """
 import json, sys
 import bot, encoding, network, numpy, weights
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.process
 
 
 def test_it_answers_many_matches_at_once_in_one_pass(tmp_path: Path) -> None:
-    """The network is untrained: its choices do not matter here."""
+    """The network is untrained, because its choices do not matter here."""
     with serving(tmp_path / "data", "--seats", "2", "--game", "nullern") as running:
         other = [sys.executable, "-m", "arena_client.samples.rule_bot", "--quiet", "--server", running.server]
         other += ["--capacity", str(AT_ONCE), "--token-file", str(tmp_path / "rules.token"), "--game", "nullern"]

@@ -1,4 +1,4 @@
-"""The notebooks of `examples/`, run cell by cell with small numbers, like in a notebook program."""
+"""The notebooks of `examples/`, run cell by cell with small numbers, as a notebook program runs them."""
 
 from __future__ import annotations
 

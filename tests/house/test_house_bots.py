@@ -1,4 +1,6 @@
-"""House bots of the registered games: the random bot's range, and strengths that agree with their order."""
+"""House bots of the registered games: the random bot chooses among all actions, and strengths agree with their
+order.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from engine.registry import GAMES
 
 
 def play(game: str, bots: Sequence[HouseBot], seed: int) -> tuple[int, ...]:
-    """Return the scores of a match played in the engine alone; every decision must be legal."""
+    """Return the scores of a match played in the engine alone. Every decision must be legal."""
     key = hashlib.sha256(seed.to_bytes(8, "big")).digest()
     state = GAMES[game].new(len(bots), SeededDecks(key))
     decisions = 0
@@ -47,7 +49,9 @@ def test_the_random_bot_may_choose_anything(game: str) -> None:
 )
 @pytest.mark.thorough
 def test_house_bots_are_as_strong_as_their_order_says(game: str, matches: int, margins: tuple[int, ...]) -> None:
-    """Random, careful, counting, planning: each is better by at least these points per match for four."""
+    """The bots random, careful, counting and planning: each beats the previous one by at least these points per
+    four-seat match.
+    """
     bots = HOUSE_BOTS[game]
     points: list[list[int]] = [[] for _ in bots]
     for seed in range(matches):

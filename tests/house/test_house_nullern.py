@@ -1,4 +1,4 @@
-"""Knowledge of Nullern's house bots."""
+"""Rules of thumb in Nullern's house bots."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def choice(bot: HouseBot, table: Table) -> str:
 
 
 def test_a_situation_says_what_is_to_be_beaten_and_who_is_eager() -> None:
-    """Seats 1 and 2 bid one trick, and seat 2 has taken its own. In the next trick seat 0 sees a 4 led and a 9 on
-    it.
+    """Seats 1 and 2 bid one trick, and seat 2 has won its trick. In the next trick seat 0 sees a lead of 4 and a 9
+    on it.
     """
     hands = ("red 1, red 2", "red 3, yellow 8", "red 20, green 4", "red 4, yellow 9")
     table = Table(*hands).bid(1, 0, 0, 1).play("red 20", "red 4", "red 1", "red 3", "green 4", "yellow 9")
@@ -74,7 +74,7 @@ def test_who_leads_and_wants_no_trick_leads_low(bot: HouseBot) -> None:
 
 @pytest.mark.parametrize(("bids", "answer"), [((0, 0, 0), "bid 1"), ((3, 3, 3), "bid 0")])
 def test_the_counter_listens_to_the_bids_of_the_others(bids: tuple[int, ...], answer: str) -> None:
-    """A medium hand expects tricks from players who want none, and none from players who want all."""
+    """A medium hand expects tricks among players who want none, and none among players who want all."""
     last = "red 16, red 15, blue 5"
     table = Table("green 1, green 2, green 3", "green 4, green 5, green 6", last, "red 1, red 2, red 3")
     assert choice(CounterBot(), table.bid(*bids)) == answer

@@ -1,4 +1,4 @@
-"""House bots that search: the worlds that they sample, choices that depend on the view alone, and their cost."""
+"""House bots that search: the worlds that they sample, choices that depend only on the view, and their cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TABLES: list[tuple[str, int, dict[str, Option]]] = [
 
 
 def decisions(game: str, seats: int, seed: int, **options: Option) -> Iterator[tuple[Any, Sequence[int]]]:
-    """Yield view and legal actions of the choices of a match between bots that do not search."""
+    """Yield view and legal actions for each choice of a match between bots that do not search."""
     bot, state = HOUSE_BOTS[game][-1], GAMES[game].new(seats, SeededDecks(sha256(bytes([seed])).digest()), **options)
     while (seat := state.player) != OVER:
         view, legal = state.view(seat), state.legal(seat)
@@ -82,7 +82,7 @@ def trumps_of_seat_1(world: Any) -> int:
 
 
 def test_imagined_hands_of_nullern_go_with_the_bids() -> None:
-    """A player who bid three of three holds higher cards than the mean of all hands that it could hold."""
+    """A player who bid three of three has higher cards than the mean of all its possible hands."""
     table = Table("red 2, yellow 3, green 4", "red 20, blue 18, blue 19").bid(3)
     state = table.state
     assert state.player == 0
@@ -100,7 +100,7 @@ def test_predictions_of_6th_sense_are_those_of_the_planning_bot() -> None:
 
 @pytest.mark.parametrize("game", SEARCHED)
 def test_a_choice_costs_as_much_work_as_it_is_given(game: str) -> None:
-    """It ends with the game that is being tried, so the excess is at most one game."""
+    """The search stops after the game that it is trying, so the excess is at most one game."""
     for view, legal in islice(decisions(game, 4, 4), 0, 90, 30):
         imagined, most = playouts(view), 300
         bot = HOUSE_BOTS[game][-1]
@@ -130,7 +130,7 @@ def test_the_chance_of_a_view_is_the_same_everywhere_and_reaches_every_number() 
 @pytest.mark.unmeasured
 @pytest.mark.thorough
 def test_near_the_end_of_a_round_of_nullern_it_loses_less_than_the_bot_that_plays_for_it() -> None:
-    """Losses come from the exact solution of every ending for two with two cards in hand."""
+    """The losses come from the exact solution of every two-seat ending with two cards in hand."""
     solver, lost = EndingSolver(RENDERERS["nullern"].worth), {bot.name: list[float]() for bot in named_bots("nullern")}
     for seed in range(3):
         for view, legal in decisions("nullern", 2, seed):
@@ -148,7 +148,7 @@ def test_near_the_end_of_a_round_of_nullern_it_loses_less_than_the_bot_that_play
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("game", SEARCHED)
 def test_at_a_table_for_two_it_is_stronger_than_the_strongest_that_does_not_search(game: str) -> None:
-    """The lead must be at least three standard errors, on deals played with both seatings."""
+    """The lead must be at least three standard errors, on deals that are played with both seatings."""
     found = measure(SEARCH_BOTS[game], 2, 24)
     print(found)
     assert found.better > 3 * found.error

@@ -1,4 +1,4 @@
-"""Knowledge of 6th Sense's house bots."""
+"""Rules of thumb in 6th Sense's house bots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strongest house bot of each game beats the rule sample, on deals played with both seatings."""
+"""The strongest house bot of each game beats the rule sample on deals that are played with both seatings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.registry import GAMES
 
 VIEWS: dict[str, type[View]] = {"nullern": NullernView, "sixth_sense": SixthSenseView}
 SIGNIFICANT = 4.0
-"""Standard errors by which it wins. By chance alone this happens once in 30,000 tries."""
+"""Minimum lead in standard errors. Chance alone leads to it once in 30,000 runs."""
 
 
 def catalog(game: Game) -> Catalog:
@@ -35,12 +35,12 @@ def catalog(game: Game) -> Catalog:
 
 
 def shown(game: Game, view: Any) -> View:
-    """Return the engine's view as a bot gets it."""
+    """Return the engine's view as a bot receives it."""
     return VIEWS[game.name].FromString(CODECS[type(view)].encode(view))
 
 
 def margin(house: HouseBot, sample: Bot, seats: int, deal: int, first: int) -> float:
-    """Return the house bot's lead over the sample in points per seat, if it has every other seat from the first on."""
+    """Return the house bot's lead over the sample in points per seat. It has every other seat from the first on."""
     game, known = GAMES[house.game], catalog(GAMES[house.game])
     state, choices = game.new(seats, SeededDecks(sha256(f"{game.name} {deal}".encode()).digest())), 0
     while (seat := state.player) != OVER:

@@ -1,4 +1,4 @@
-"""Frozen house bots: a bot's name, its choices and the sources of its version belong together."""
+"""Frozen house bots: a bot's name, its choices and the sources of its version must not change separately."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from tests.house.frozen import FROZEN
 
 BOTS = [bot for game in HOUSE_BOTS for bot in named_bots(game)]
 SEARCHED = 17
-"""One in this many decisions is made by a searching bot, the others by the strongest bot without search."""
+"""A searching bot makes one in this many decisions, and the strongest bot without search makes the others."""
 
 
 def choices(bot: HouseBot) -> str:
-    """Return a digest of all choices of six rounds at each table size; of searching bots, of some choices."""
+    """Return a digest of all choices in six rounds at each table size. For searching bots it covers only some
+    choices.
+    """
     digest, game = sha256(), GAMES[bot.game]
     every = SEARCHED if bot in SEARCH_BOTS.values() else 1
     for seats in game.seats:

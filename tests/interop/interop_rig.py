@@ -1,4 +1,4 @@
-"""The parts that all clients of `tests/interop` need: what they must see of a server, and a server with a house bot."""
+"""Shared parts of all clients in `tests/interop`: the expected data of a server, and a server with a house bot."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tests.end_to_end.e2e_rig import ROOT, Server, replay_of, server
 HERE: Final = Path(__file__).parent
 PROTOS: Final = ROOT / "proto"
 BUILD: Final = ROOT / "build" / "interop"
-"""The folder of downloaded and compiled files of tools, which speeds up the next run."""
+"""The folder for files that the tools download and compile. It speeds up the next run."""
 BUF: Final = Path(sys.executable).with_name("buf")
 PATIENCE: Final = 120.0
 SEATS: Final = ("--house", "--patience", "0.1", "--luck", "off", "--house-workers", "0", "--game", "nullern")
 
 
 def tool(name: str) -> pytest.MarkDecorator:
-    """Skip the test if a tool chain is missing; a machine that declares itself a CI has all of them."""
+    """Skip the test if a tool chain is missing. A machine that declares itself as CI must have all of them."""
     missing = shutil.which(name) is None and os.environ.get("CI") != "true"
     return pytest.mark.skipif(missing, reason=f"there is no {name} here")
 
 
 def built(*command: str | Path, where: Path, patience: float = 900.0, **environment: str) -> str:
-    """Return the output of a tool; if the tool fails, the error contains the output."""
+    """Return a tool's output. If the tool fails, the error contains the output."""
     ran = subprocess.run(
         list(map(str, command)),
         cwd=where,
@@ -48,7 +48,7 @@ def built(*command: str | Path, where: Path, patience: float = 900.0, **environm
 
 
 def generated(language: str, to: Path, tools: Path) -> None:
-    """Put the code that `buf.gen.yaml` generates for a language into a folder; `tools`: where its plugins are."""
+    """Generate a language's code with `buf.gen.yaml` into a folder. `tools` is the folder with the plugins."""
     entries = (ROOT / "buf.gen.yaml").read_text().split("\n  - ")
     template = "\n  - ".join(each for each in entries if "out:" not in each or f"out: generated/{language}" in each)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
@@ -57,7 +57,9 @@ def generated(language: str, to: Path, tools: Path) -> None:
 
 @contextmanager
 def offered(folder: Path, tls: bool) -> Iterator[tuple[Server, tuple[str, ...]]]:
-    """Run a server whose house bots play at once; yield it with the file that a client must trust, if any."""
+    """Run a server whose house bots play at once. Yield its address and the certificate file that a client must trust,
+    if any.
+    """
     more: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     if tls:
@@ -69,10 +71,10 @@ def offered(folder: Path, tls: bool) -> Iterator[tuple[Server, tuple[str, ...]]]
 
 
 def checked(tmp_path: Path, command: Sequence[str | Path], *, tls: bool, peculiar: Sequence[str] = ()) -> None:
-    """Run a client with the server's address, a name, the protocol's files and the file to trust; fail on any
+    """Run a client with the server's address, a name, the protocol's files and the certificate to trust. Fail on any
     difference.
 
-    `peculiar`: known differences of this client's library.
+    `peculiar` are known differences of this client's library.
     """
     with offered(tmp_path, tls) as (running, roots):
         arguments = [*map(str, command), running.address, "stranger", str(PROTOS), *roots]

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.long, tool("cmake"), tool("grpc_cpp_plugin")]
 
 @pytest.fixture(scope="module")
 def client() -> Path:
-    """Return the program."""
+    """Return the path of the compiled client."""
     target = BUILD / "cpp"
     built("cmake", "-S", HERE / "cpp", "-B", target, f"-DPROTOS={PROTOS}", where=HERE)
     built("cmake", "--build", target, "--parallel", "2", where=HERE)

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.long, tool("go")]
 
 @pytest.fixture(scope="module")
 def client() -> Path:
-    """Return the program."""
+    """Return the path of the compiled client."""
     folder = BUILD / "go"
     shutil.copytree(HERE / "go", folder, dirs_exist_ok=True)
     built("go", "install", "tool", where=folder, GOBIN=str(BUILD / "bin"), GOFLAGS="")
@@ -37,7 +37,7 @@ def client() -> Path:
 
 @pytest.fixture(scope="module")
 def grpcurl() -> Path:
-    """Return an external program."""
+    """Return the path of an external program."""
     BUILD.mkdir(parents=True, exist_ok=True)
     if not (BUILD / "grpcurl").exists():
         built("go", "install", GRPCURL, where=BUILD, GOBIN=str(BUILD), GOFLAGS="")

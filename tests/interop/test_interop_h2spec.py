@@ -1,4 +1,4 @@
-"""h2spec, the conformance tests for HTTP/2 servers. Failing cases are listed here with the reason."""
+"""h2spec, the conformance tests for HTTP/2 servers. The list of failing cases here states the reasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.interop.interop_rig import BUILD, HERE, PATIENCE, built, offered, too
 
 H2SPEC: Final = "github.com/summerwind/h2spec/cmd/h2spec"
 GROUPS: Final = ("generic", "http2", "hpack")
-"""The groups of its cases, in its own order."""
+"""The groups of h2spec's cases, in its order."""
 NO_CONTENT: Final = "h2spec asks with GET and waits for a page; who asks gRPC so has 405 with no content"
 OVER: Final = "the 405 has ended the call before the offence comes"
 AT_ONCE: Final = "calls that are answered at once with 405 are never open at the same time"
@@ -32,14 +32,14 @@ UNFIT: Final = {
     "http2/8.1.2.6/1": BY,
     "http2/8.1.2.6/2": BY,
 }
-"""Cases that fail. `test_http2_frames.py` tests the same with open calls, where possible."""
+"""Cases that fail. Where possible, `test_http2_frames.py` tests the same behaviour with open calls."""
 
 pytestmark = tool("go")
 
 
 @pytest.fixture(scope="module")
 def h2spec() -> Path:
-    """Return an external program."""
+    """Return the path of an external program."""
     BUILD.mkdir(parents=True, exist_ok=True)
     built("go", "build", "-o", BUILD / "h2spec", H2SPEC, where=HERE / "h2spec", GOFLAGS="-buildvcs=false")
     return BUILD / "h2spec"
@@ -47,7 +47,7 @@ def h2spec() -> Path:
 
 @pytest.fixture(scope="module")
 def cases(h2spec: Path) -> list[str]:
-    """Return every case by h2spec's numbering: group, section, number in the section."""
+    """Return every case with h2spec's numbering: group, section, number in the section."""
     listed = subprocess.run([h2spec, "--dryrun"], capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
     found, section, groups = [], "", iter(GROUPS)
     group = ""
@@ -63,7 +63,7 @@ def cases(h2spec: Path) -> list[str]:
 
 
 def failures(h2spec: Path, folder: Path, cases: Sequence[str], *, tls: bool, patience: int) -> list[str]:
-    """Return the titles of failing cases, in which the server does not react correctly within a number of seconds."""
+    """Return the titles of failing cases. In these the server does not react correctly within the given seconds."""
     report = folder / "report.xml"
     with offered(folder, tls) as (running, _):
         host, _, port = running.address.rpartition(":")

@@ -1,4 +1,4 @@
-"""@grpc/grpc-js, an independent gRPC in JavaScript, plays a match on a real server, and stays connected."""
+"""@grpc/grpc-js, an independent gRPC in JavaScript, plays a match on a real server and stays connected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.long, tool("node"), tool("npm")]
 
 @pytest.fixture(scope="module")
 def packages() -> Path:
-    """Return the folder with the packages that the lock file names."""
+    """Return the folder with the packages of the lock file."""
     folder = BUILD / "javascript"
     lock = (SOURCE / "package-lock.json").read_text()
     if not (folder / "node_modules").exists() or (folder / "package-lock.json").read_text() != lock:

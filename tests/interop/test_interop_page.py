@@ -1,4 +1,4 @@
-"""The excerpts of the page about generating code are in the tested clients."""
+"""The tested clients contain the excerpts of the page about generating code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ print(json.dumps({
     "folders": sorted({module.__file__.rsplit("/", 3)[0] for module in (play_pb2, google.rpc.status_pb2)}),
 }))
 """
-"""A program that reads a refusal as a client would, and reports where the generated code is."""
+"""A program that reads a refusal as a client does, and prints the folder of the generated code."""
 
 PAGE = (ROOT / "docs" / "generating.md").read_text()
 BLOCKS = re.findall(r"^```\w+\n\W+ ([\w/.]+)(?: -->)?\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -57,7 +57,7 @@ def test_what_is_shown_is_cut_from_what_is_tested(path: str, block: str) -> None
 
 
 def protoc(folder: Path, language: str = "python") -> Path:
-    """Run the page's command for a language; return the folder with the code."""
+    """Run the page's command for a language. Return the folder with the code."""
     [command] = re.findall(r"^```sh\n(mkdir.*?protoc .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     for name in ("proto", "third_party"):
         (folder / name).symlink_to(ROOT / name)
@@ -86,7 +86,7 @@ def test_the_command_of_the_page_generates_code_that_reads_the_reason_of_a_refus
     refusal = refused(grpc.StatusCode.NOT_FOUND, "NO_RULES", "there are no rules", wait=1.5)
     shutil.copy(HERE / "python" / "reason.py", tmp_path)
     (tmp_path / "read.py").write_text(READ)
-    # An environment with protobuf and gRPC only, like the machine of an author without an SDK.
+    # An environment with only protobuf and gRPC, as on the machine of an author without an SDK.
     sites = [str(Path(module.__file__ or "").parents[depth]) for module, depth in ((google.protobuf, 2), (grpc, 1))]
     path = os.pathsep.join([str(made), *sites])
     said = built(sys.executable, "-S", "read.py", refusal.details.hex(), where=tmp_path, PYTHONPATH=path)
@@ -95,7 +95,7 @@ def test_the_command_of_the_page_generates_code_that_reads_the_reason_of_a_refus
 
 @pytest.mark.parametrize("file", ["google/rpc/status.proto", "google/rpc/error_details.proto"])
 def test_the_files_of_google_are_those_of_its_library(file: str) -> None:
-    """They are compared as descriptors, because comments may change between versions."""
+    """Compare descriptors and not files, because comments may change between versions."""
     library = {"status": google.rpc.status_pb2, "error_details": google.rpc.error_details_pb2}[Path(file).stem]
     text = (GOOGLE / file).read_text()
     for name, message in library.DESCRIPTOR.message_types_by_name.items():

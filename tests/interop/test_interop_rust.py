@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.long, tool("cargo")]
 
 @pytest.fixture(scope="module")
 def client() -> Path:
-    """Return the program."""
+    """Return the path of the compiled client."""
     target = BUILD / "rust"
     built("cargo", "build", "--locked", where=HERE / "rust", PROTOS=str(PROTOS), CARGO_TARGET_DIR=str(target))
     return target / "debug" / "client"

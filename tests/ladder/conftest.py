@@ -1,4 +1,4 @@
-"""Seasons of matches between bots of known strength, the same for the same seed."""
+"""Seasons of matches between bots of known strength. The same seed gives the same season."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _season(
     grid: float = 0.5,
     spoilt: float = 0.0,
 ) -> list[MatchResult]:
-    """Simulate a season in which node k has the strength k/20. A coarse `grid` yields ties.
+    """Simulate a season in which node k has the strength k/20. A coarse `grid` leads to ties.
 
-    A share `spoilt` of the seats is spoilt, and the same share has results that do not count, as under the older rule.
+    A share `spoilt` of the seats is spoilt. The same share has results that do not count, as under the older rule.
     """
     chance = Random(seed)
     results = []

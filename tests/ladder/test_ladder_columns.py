@@ -1,4 +1,4 @@
-"""The list of results as columns: valid results, and a named error for every contradiction in the list."""
+"""The list of results as columns: valid results, and a named error for every contradiction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The fit, compared with other Bradley–Terry implementations, its documented likelihood, and sums over the matches."""
+"""The fit, compared with other Bradley–Terry implementations, with its documented likelihood, and with sums over the
+matches.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,13 @@ def solved(results: Sequence[MatchResult], nodes: int) -> tuple[Fit, Columns, En
 
 
 def of(won: Ints, played: Ints, won_alone: Ints, played_alone: Ints) -> Pairs:
-    """Return pairs from dense sums in matches of weight 1; pairs that count for both nodes are symmetric."""
+    """Return pairs from dense sums in matches of weight 1. Pairs that count for both nodes are symmetric."""
     both = csr_array(UNIT * np.triu(won)), csr_array(UNIT * np.triu(played))
     return Pairs(*both, csr_array(UNIT * won_alone), csr_array(UNIT * played_alone), np.zeros(len(won), np.int64))
 
 
 def score(result: MatchResult, node: int, strengths: Floats) -> float:
-    """Return the score that one match gives a node, from the ratings alone."""
+    """Return the score of a node in one match, from the ratings alone."""
     seats = range(len(result.nodes))
     if not any(result.counts[seat] and result.nodes[seat] == node for seat in seats):
         return 0.0
@@ -101,7 +103,7 @@ def test_every_node_s_scores_balance_its_prior(season: Callable[..., list[MatchR
 
 
 def vanished(matches: int, node: int = 0) -> list[MatchResult]:
-    """Return pairs lost by bots that vanished, as under the older rule, in matches in which no other result counts."""
+    """Return pairs that vanished bots lost, as under the older rule, in matches without any other counted result."""
     return [
         MatchResult(n, n, (Node(node), Node(1), Node(2)), (3, 1, 2), (True, False, False))
         for n in range(900, 900 + matches)
@@ -119,7 +121,7 @@ def test_who_vanished_loses_by_it_and_nobody_else_gains(season: Callable[..., li
 
 
 def test_who_vanishes_moves_nobody_else(season: Callable[..., list[MatchResult]]) -> None:
-    """Nodes 0 and 1 form a ring: one or both of them vanish, regardless of the others' results against them."""
+    """Nodes 0 and 1 form a ring. One or both vanish, regardless of the others' results against them."""
 
     def without(result: MatchResult, *ring: int) -> MatchResult:
         gone = tuple(node in ring for node in result.nodes)
@@ -135,7 +137,7 @@ def test_who_vanishes_moves_nobody_else(season: Callable[..., list[MatchResult]]
             solved([without(result, *ring) if vanish else result for result in results], 9)[0].strengths
             for vanish in (False, True)
         )
-        # the others' ratings follow from the pairs among them alone
+        # the others' ratings depend only on the pairs among them
         among = [without(result, *ring) for result in results]
         among = [result._replace(counts=tuple(node not in ring for node in result.nodes)) for result in among]
         others = slice(len(ring), None)
@@ -146,7 +148,9 @@ def test_who_vanishes_moves_nobody_else(season: Callable[..., list[MatchResult]]
 def test_a_friend_that_vanishes_helps_less_than_one_that_loses_on_purpose(
     season: Callable[..., list[MatchResult]],
 ) -> None:
-    """Node 1, a friend of node 0, acts whenever node 0 does not win. No rule can prevent that it loses on purpose."""
+    """Node 1, a friend of node 0, vanishes whenever node 0 does not win. No rule can prevent node 1 from losing on
+    purpose.
+    """
     results = season(6, range(9), 1500)
 
     def rating(mark: str = "") -> float:
@@ -229,7 +233,7 @@ def test_it_converges_where_the_stronger_of_any_two_always_wins() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_it_converges_however_the_results_contradict_each_other(seed: int) -> None:
-    # up to ten million matches a pair, most of them won by one side, and as many pairs that count for one node only
+    # up to ten million matches per pair, most won by one side, and equally many pairs that count for one node only
     chance = np.random.default_rng(seed)
 
     def weights() -> Ints:

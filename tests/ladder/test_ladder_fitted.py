@@ -1,4 +1,4 @@
-"""The ladder is a pure function of the results, regardless of their order and arrival; and its published values."""
+"""The ladder is a pure function of the results, regardless of their order. Its published values are correct."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_who_is_no_entrant_has_no_ladder_until_it_is_one() -> None:
 
 
 def test_the_anchors_that_have_played_have_the_mean_1500(season: Callable[..., list[MatchResult]]) -> None:
-    results = season(5, range(1, 12), 300)  # the anchor 0 has no match
+    results = season(5, range(1, 12), 300)  # anchor 0 has no match
     made = ladder(FIELD, Columns.of(results))
     assert figure(made, 1).rating + figure(made, 2).rating == pytest.approx(3000, abs=0.01)
     unanchored = ladder([entrant._replace(anchor=False) for entrant in FIELD], Columns.of(results))
@@ -190,7 +190,7 @@ def test_a_bot_without_matches_is_in_the_middle_of_the_field(
     # the middle of the field is uncertain, too
     assert newcomer.error == pytest.approx(250 * np.sqrt(1 + 1 / 12), abs=2)
     assert (newcomer.rank_low, newcomer.rank_high) == (1, 13)
-    assert newcomer.best < made.lines[0].best  # without evidence a bot is not the best
+    assert newcomer.best < made.lines[0].best  # without evidence no bot is the best
 
 
 @pytest.mark.parametrize("matches", [1, 100, 100_000])

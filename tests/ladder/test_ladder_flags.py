@@ -1,6 +1,4 @@
-"""Flags: bots that lose on purpose are flagged, honest bots and the house are not, and the order of results has no
-effect.
-"""
+"""Flags mark bots that lose on purpose, but no honest bots and no house bots. The order of results has no effect."""
 
 from __future__ import annotations
 
@@ -129,7 +127,7 @@ def test_a_bot_to_which_many_names_lose_a_little_stands_out_though_no_pair_does(
 
 @pytest.mark.parametrize(("losers", "winners", "flagged"), [(8, 0, True), (7, 0, False), (8, 8, False), (9, 8, True)])
 def test_many_opponents_are_eight_at_least_and_more_than_half_lose(losers: int, winners: int, flagged: bool) -> None:
-    """All bots score half against the house. Each meets one bot six times and loses, or wins, all six."""
+    """All bots score half against the house bots. Each meets one bot six times and loses, or wins, all six matches."""
     others = range(2, 2 + losers + winners)
     tables = [(0, other) for other in (1, *others) for _ in range(400)]
     tables += [(1, other) for other in others for _ in range(6)]
@@ -142,7 +140,7 @@ def test_many_opponents_are_eight_at_least_and_more_than_half_lose(losers: int, 
 
 
 def test_versions_of_a_bot_are_one_in_its_pairs(sybils: Night) -> None:
-    """The head changes its version in the middle of the night. Its gain is flagged all the same."""
+    """The ring's head changes its version during the night. Its gain is flagged nevertheless."""
     child, head = Node(len(sybils.entrants)), Node(sybils.head)
     nodes = sybils.columns.nodes.copy()
     nodes[-150:][nodes[-150:] == head] = child

@@ -205,7 +205,7 @@ def test_a_spoilt_seat_loses_and_moves_nobody(result: tuple[list[Rating], list[i
         for place, gone in zip(places, spoilt, strict=True)
     ]
     after = update(before, places, spoilt=spoilt)
-    # the same for every strength and order of the bots that vanished: only the pairs among the others remain
+    # the result is the same for every strength and order of the vanished bots: only the pairs among the others count
     unknown = [Rating(0, 10) if gone else rating for rating, gone in zip(before, spoilt, strict=True)]
     again = update(unknown, places, spoilt=spoilt)
     for seat in seats:

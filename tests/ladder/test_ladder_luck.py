@@ -1,4 +1,6 @@
-"""The adjusted score: its mean equals the plain one exactly, its variance is lower, and it uses no later matches."""
+"""The adjusted score: its mean equals the plain score's exactly, its variance is lower, and it uses no later
+matches.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ Match = tuple[tuple[int, ...], tuple[float, ...]]
 
 
 def matches_of(seats: int, count: int, seed: int, noise: int = 10) -> Iterator[Match]:
-    """Simulate matches: a score is a strength plus the cards' value plus noise."""
+    """Simulate matches. A score is a strength plus the cards' value plus noise."""
     chance = Random(seed)
     for _ in range(count):
         rich = chance.randint(0, 12)
@@ -29,9 +31,7 @@ def matches_of(seats: int, count: int, seed: int, noise: int = 10) -> Iterator[M
 
 
 DEALS = ((0.125, (9, -1)), (0.875, (-3, 2)))
-"""Probabilities and values of the cards of two seats: asymmetric, with a mean other than 0, and different for each
-seat.
-"""
+"""Probabilities and values of two seats' cards. They are asymmetric, differ by seat, and their mean is not 0."""
 LENGTH = 9
 
 
@@ -61,7 +61,7 @@ def test_the_variance_falls_by_what_the_cards_explain(seats: int) -> None:
         plain.append(scores[0])
         adjusted.append(luck.take(scores, cards)[0])
     left = variance(adjusted[100:]) / variance(plain[100:])
-    noise = (21**2 - 1) / 12 + 15**2 / 4  # the probability of a score, given the cards
+    noise = (21**2 - 1) / 12 + 15**2 / 4  # the probability of a score given the cards
     cards_worth = (13**2 - 1) / 12 + (21**2 - 1) / 12
     assert left == pytest.approx(noise / (noise + cards_worth), rel=0.2)
     assert fmean(adjusted) == pytest.approx(fmean(plain), abs=1.5)
@@ -80,7 +80,7 @@ def test_luck_that_explains_nothing_costs_next_to_nothing() -> None:
 
 
 def by_hand(past: Sequence[Match], scores: Sequence[float], cards: Sequence[float]) -> list[float]:
-    """Compute the formula of the docstring in floating point, from the list of all earlier matches."""
+    """Compute the formula of the docstring in floating point from the list of all earlier matches."""
     fitted = 2 ** (len(past).bit_length() - 2) if len(past) > 1 else 0
     seats = range(len(scores))
     old, young = past[:fitted], past[fitted:]

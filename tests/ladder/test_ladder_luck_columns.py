@@ -1,4 +1,4 @@
-"""Figures of the luck column: plain arithmetic over the replayed matches, in their order."""
+"""Figures of the luck columns: plain arithmetic over the matches with known luck, in their order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = (DealKind(2, "{}", "a 1, b 1"), DealKind(3, "{}", "a 1, b 1"), DealKind(
 
 
 def played(count: int) -> list[ReplayedMatch]:
-    """Return matches of several kinds. A version may have two seats, and not every result counts."""
+    """Return several kinds of matches. A version may have two seats, and not every result counts."""
     chance = Random(1)
     found = []
     for number in range(1, count + 1):

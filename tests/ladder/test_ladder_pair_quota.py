@@ -1,4 +1,4 @@
-"""Quotas of pairs: the weights of two guests' matches depend only on the set of results, to the last bit."""
+"""Pair quotas: the weights of two guests' matches depend only on the set of results, to the last bit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def weighed(results: list[MatchResult], day: int, week: int = 0) -> Columns:
 
 
 def weight(results: list[MatchResult], day: int, node: int = 2, other: int = 3, week: int = 0) -> float:
-    """Return the total weight of the matches of two versions, at tables of two."""
+    """Return the total weight of the matches between two versions at tables of two."""
     pairs = Pairs.of(weighed(results, day, week), Entrants(ENTRANTS))
     return float(pairs.played.toarray()[node, other]) / UNIT
 
@@ -51,7 +51,7 @@ def test_every_day_has_a_quota_of_its_own() -> None:
 
 
 def nights(*counts: int, first_day: int = MONDAY) -> list[MatchResult]:
-    """Return a number of matches of a pair on each of some successive days."""
+    """Return a number of matches between a pair of bots on each of several successive days."""
     starts = np.cumsum((1, *counts)).tolist()
     return [each for day, count in enumerate(counts) for each in duels(count, first_day + day, starts[day])]
 
@@ -130,12 +130,12 @@ def numbered(*parts: list[MatchResult]) -> list[MatchResult]:
 
 
 def aged(*bots: int, day: int = MONDAY - 14) -> list[MatchResult]:
-    """Return a result of each of some bots against the house, from which their age counts."""
+    """Return one result of each given bot against the house. The bot's age counts from it."""
     return [each for bot in bots for each in duels(1, day, nodes=(0, bot))]
 
 
 def weighs_for(results: list[MatchResult], rule: Quota, node: int, others: Sequence[int]) -> float:
-    """Return the total weight of a version's matches against others, at tables of two."""
+    """Return the total weight of a version's matches against others at tables of two."""
     pairs = Pairs.of(under_quota(Columns.of_results(results), PairQuota(rule, GUESTS)), Entrants(ENTRANTS))
     both = (pairs.played + pairs.played.T).toarray()[node, others] / UNIT
     return float((both + pairs.played_alone.toarray()[node, others] / UNIT).sum())
@@ -146,7 +146,7 @@ RULE = Quota(40, 80, 7)
 
 
 def test_for_an_older_bot_all_young_ones_are_one_and_each_of_them_keeps_what_it_played() -> None:
-    """The result is the same if the older bot has the first seat in one match and the second in another."""
+    """The result is the same if the older bot has the first seat in one match and the second seat in another."""
     parts = [duels(10, MONDAY + 1, nodes=each) for young in YOUNG for each in ((2, young), (young, 2))]
     results = numbered(aged(2, 3), duels(70, MONDAY, nodes=(0, 2)), *parts)
     assert weighs_for(results, RULE, 2, YOUNG) == pytest.approx(40, rel=1e-4)
@@ -175,7 +175,7 @@ def test_bots_are_young_for_so_many_days_from_the_first_result_of_any_version() 
 
 @pytest.mark.parametrize(("house", "older", "bound"), [(61, 0, True), (60, 0, False), (40, 21, True), (0, 60, False)])
 def test_who_meets_mostly_young_ones_counts_them_as_any_others(house: int, older: int, bound: bool) -> None:
-    """A new server, or a class on its first day, would otherwise rate nobody."""
+    """Otherwise a new server, or a class on its first day, would rate no bot."""
     parts = [duels(20, MONDAY + 1, nodes=(2, young)) for young in YOUNG]
     week = (duels(house, MONDAY, nodes=(0, 2)), duels(older, MONDAY + 6, nodes=(2, 3)))
     results = numbered(aged(2, 3), *week, *parts)
@@ -194,7 +194,7 @@ def test_among_young_ones_and_among_older_ones_nothing_is_counted_together() -> 
 
 
 def test_a_young_bot_moves_by_all_that_it_played_and_an_older_one_by_what_counts() -> None:
-    """The young bots lose all matches to the older one, which the house holds at 1500."""
+    """The young bots lose all matches to the older bot, which results against the house hold at 1500."""
     parts = [duels(30, MONDAY + 1, nodes=(2, young)) for young in YOUNG]
     house = [each._replace(places=(2, 1)) if each.number % 2 else each for each in duels(200, MONDAY, nodes=(0, 2))]
     fair = [
@@ -214,7 +214,7 @@ def test_a_young_bot_moves_by_all_that_it_played_and_an_older_one_by_what_counts
 
 
 def growing(season: Season, seed: int, count: int = 400) -> list[MatchResult]:
-    """Return results among seven bots, and from the third day on among ten."""
+    """Return results among seven bots, and among ten from the third day on."""
     early, late = season(seed, range(7), count // 2, (2, 4)), season(seed + 1, range(10), count // 2, (2, 4))
     return [each._replace(day=each.number // 60) for each in numbered(early, late)]
 
@@ -256,7 +256,7 @@ def test_a_ladder_of_the_rule_of_days_alone_is_what_it_was_before_there_were_wee
 
 @pytest.mark.parametrize("young_days", [0, 2])
 def test_a_ladder_kept_up_is_the_same_as_one_made_at_once(season: Season, young_days: int) -> None:
-    """This also holds if a day's weights change with each match, and if the first match of a bot is annulled."""
+    """This also holds if a day's weights change with each match, and if a bot's first match is annulled."""
     results = growing(season, 6, 300)
     quota, kept = PairQuota(Quota(3, 8, young_days), GUESTS), FittedLadder()
     first = next(at for at, each in enumerate(results) if 9 in each.nodes)

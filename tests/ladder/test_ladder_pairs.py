@@ -1,4 +1,4 @@
-"""Pair counts, compared with a loop over the seats: they are whole numbers, exact, and independent of order."""
+"""Pair counts, compared with a loop over the seats. They are whole, exact, and independent of order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIELDS = ("won", "played", "won_alone", "played_alone")
 
 
 def same(one: Pairs, other: Pairs) -> bool:
-    """Return whether two sums are equal, also in their stored form, which contains no zero."""
+    """Return True if two sums are equal, also in their stored form, which contains no zeros."""
     return np.array_equal(one.matches, other.matches) and all(
         (mine := getattr(one, field)).dtype == np.int64
         and mine.has_sorted_indices
@@ -107,7 +107,7 @@ def test_two_who_vanished_have_nothing_between_them() -> None:
 
 
 def test_under_the_older_rule_the_others_gain_nothing() -> None:
-    # the first seat vanished, and a house bot played most of it: this counts for the first seat alone
+    # the first seat vanished, and a house bot played most of its match, so this counts for the first seat alone
     results = [MatchResult(1, 1, (Node(0), Node(1), Node(2)), (3, 1, 2), (True, False, False))]
     pairs = Pairs.of(Columns.of(results), roster())
     assert pairs.played_alone[0, 1] == pairs.played_alone[0, 2] == WEIGHTS[3] * SHARE

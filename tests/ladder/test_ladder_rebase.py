@@ -1,4 +1,4 @@
-"""Live ratings start from the ladder and apply the later results, as if they had been in force all the time."""
+"""Live ratings start from the fitted ladder and apply the later results, as if the ladder had always been in force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shrunk ratings agree with the theory where it has an answer, and their intervals hold, also for the leader."""
+"""Shrunk ratings agree with the theory where it has an answer. Their intervals hold, even for the leader."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ NONE = (np.zeros(0), np.zeros(0))
 def test_a_version_is_where_bayes_has_it_among_its_siblings(
     older: list[float], errors: list[float], rating: float, error: float
 ) -> None:
-    """A million bots are drawn from the documented prior, and weighted by the ratings of their versions."""
+    """Draw a million bots from the documented prior. Weight them by the ratings of their versions."""
     strengths = 1480 + 32 * student(FREEDOM).ppf((np.arange(400) + 0.5) / 400)
     field = [NONE] * 400
     posterior = shrunk(

@@ -46,9 +46,9 @@ def test_no_right_hand_side_has_no_solution_and_a_zero_has_zero() -> None:
 def test_errors_are_those_of_dense_matrices(
     season: Callable[..., list[MatchResult]], matches: int, spoilt: float
 ) -> None:
-    """The newest versions with the whole covariance, older ones with the diagonals alone."""
+    """The newest versions need the whole covariance, older versions only the diagonals."""
     entrants = Entrants(Entrant(Node(node)) for node in range(10))
-    columns = Columns.of(season(3, range(9), matches, seats=(2, 4, 5), spoilt=spoilt))  # the tenth has no match
+    columns = Columns.of(season(3, range(9), matches, seats=(2, 4, 5), spoilt=spoilt))  # the tenth version has no match
     strengths, information = fit(Pairs.of(columns, entrants))
     scores = clustered(columns, entrants, strengths)
     newest, scale = np.array([1, 4, 5, 9]), np.where(np.arange(10) < 2, 0.5, 0.0)

@@ -1,4 +1,4 @@
-"""Think times: histograms that add up, and percentiles that are right to within 5 %."""
+"""Thinking times: histograms that can be added, and percentiles with an error of at most 5 %."""
 
 from __future__ import annotations
 

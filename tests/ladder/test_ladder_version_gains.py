@@ -1,4 +1,6 @@
-"""P(better) is right as often as it claims, for large and small gains. With few versions it equals Bayes' result."""
+"""P(better) is right as often as it claims, for large and small gains. With few versions it equals the Bayesian
+result.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from arena.ladder.version_gains import VersionGains
 
 
 def bayes(difference: float, error: float) -> float:
-    """Return the sum over the documented prior of the spread, in small steps, and over gains."""
+    """Return the Bayesian result as a sum over small steps of the prior's spread and of gains."""
     spreads = np.exp(np.linspace(0, np.log(512), 200))[:, None]
     prior = spreads / (1 + (spreads / 60) ** 2) ** 1.5
     gains = np.concatenate([-np.geomspace(5000, 0.01, 4000), np.geomspace(0.01, 5000, 4000)])

@@ -24,7 +24,7 @@ class Chance(Bot):
 
 
 def written(folder: Path, text: str = FIRST, name: str = "bot.py") -> str:
-    """Write a bot's file, and return it as the command line has it."""
+    """Write a bot's file. Return it in the form that the command line uses."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text)
     return str(folder / name)

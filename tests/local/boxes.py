@@ -1,4 +1,4 @@
-"""Tests that need bubblewrap: they are skipped if it is not installed, except in CI, where they fail."""
+"""Tests that need bubblewrap. They are skipped if it is not installed, except in CI, where they fail."""
 
 import os
 import shutil

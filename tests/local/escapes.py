@@ -1,9 +1,9 @@
-"""A bot that tries to get out of its box before it plays, and prints for each way whether it is closed.
+"""A bot that tries to leave its sandbox before it plays, and prints for each way whether it is closed.
 
 python escapes.py PLACES
 
-PLACES is JSON: the things that exist outside, by name. The bot runs as its author would run it: with its own
-interpreter, without the tests.
+PLACES is JSON: objects outside the sandbox, by name. The bot runs as its author would run it: with its own interpreter,
+without the tests.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 COLUMN = ["x86_64", "aarch64"].index(platform.machine())
 PLACES: dict[str, Any] = {}
 Probe = Callable[[], str | None]
-"""A way out of the box: it returns what it reached, or None; an OSError or MemoryError also means nothing."""
+"""A way out of the sandbox. It returns what it reached, or None. An OSError or MemoryError also means that the way is
+closed.
+"""
 
 
 def call(numbers: tuple[int, int], *arguments: object) -> int | None:
-    """Make a system call by its number; None if it fails."""
+    """Make a system call by its number. Return None if it fails."""
     found: int = LIBC.syscall(numbers[COLUMN], *arguments)
     return None if found == -1 else found
 

@@ -1,4 +1,4 @@
-"""A bot that is asked past decisions: it gets the messages of that seat, and its answers are compared with the old
+"""A bot that answers past decisions again. It gets that seat's messages, and its answers are compared with the old
 ones.
 """
 

@@ -1,4 +1,4 @@
-"""`arena check`: correct bots pass; of any other bot the check finds exactly its fault."""
+"""`arena check`: correct bots pass. For any other bot the check finds exactly its fault."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ QUICK: Final = {
     "NeverComesBack": ("reconnect",),
     "DiesAtSigterm": ("sigterm",),
 }
-"""Faults that are found quickly, each with the checks to run; all checks if none is named."""
+"""Faults that are found quickly, each with the checks to run. All checks run if none is named."""
 
 
 def checked(command: Sequence[object], *options: str, cwd: Path = ROOT) -> tuple[int, dict[str, Any]]:
-    """Return the exit status of a check and its output."""
+    """Return the exit status and output of a check."""
     words = [*ARENA, "check", "--json", *options, "--", *map(str, command)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
@@ -59,7 +59,7 @@ def all_is_well(command: Sequence[object], *options: str, cwd: Path = ROOT) -> N
 
 
 def is_found(fault: str, *options: str) -> None:
-    """Fail unless exactly the check that concerns the fault finds it."""
+    """Fail unless exactly the check for the fault finds it."""
     expected = FAULTS[fault][1]
     status, found = checked([sys.executable, "-m", "tests.bots.nonconforming", fault], *options)
     said = {each["name"]: each for each in found["checks"] if each["verdict"] in ("fail", "warn")}
@@ -100,7 +100,7 @@ def test_a_fault_is_found_by_its_check_and_by_no_other(fault: str) -> None:
 async def test_a_bot_that_waits_for_a_silent_server_is_found_when_its_time_is_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test gives it a second; the long tests give it the full time."""
+    """The test allows one second. The long tests allow the full time."""
     monkeypatch.setattr(connections, "NOTICED", 0.0)
     monkeypatch.setattr(connections, "GRACE", 1.0)
     command = [sys.executable, "-m", "tests.bots.nonconforming", "WaitsForTheSilent"]
@@ -139,7 +139,9 @@ def test_a_bot_that_is_given_its_token_is_not_asked_to_register() -> None:
 @needs_boxes
 @pytest.mark.process
 def test_a_bot_in_a_box_passes_and_gets_at_nothing_outside(tmp_path: Path) -> None:
-    """It runs in a folder that others may read, unlike pytest's, because as root a boxed bot has its own user."""
+    """The check runs in a folder that others may read, unlike pytest's, because under root a sandboxed bot runs as
+    another user.
+    """
     folder, outside = tmp_path / "project", tmp_path / "secret"
     folder.mkdir(mode=0o755)
     outside.write_text("secret")
@@ -222,7 +224,7 @@ def test_ctrl_c_ends_the_bot_and_all_that_it_started(tmp_path: Path) -> None:
 
 
 def runs(number: int) -> bool:
-    """Return whether a process runs; an ended one that its parent has not waited for does not."""
+    """Return True if a process runs. A zombie does not count."""
     with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
@@ -302,5 +304,5 @@ def test_the_document_names_the_longest_wait() -> None:
 
 def test_every_check_has_a_bot_that_it_finds() -> None:
     found = {expected.check for _, expected in FAULTS.values()}
-    assert {*CHECKS} - found == {"in-time", "pieces"}  # names of a machine and of a library
+    assert {*CHECKS} - found == {"in-time", "pieces"}  # names of a machine and a library
     assert {expected.verdict for _, expected in FAULTS.values()} == {Verdict.FAIL.value, Verdict.WARN.value}

@@ -1,4 +1,4 @@
-"""Commands: their output is stored, their ends are reported, and no process is left, whichever process is killed."""
+"""Commands: their output is stored, their ends are reported, and no process survives, whichever process is killed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def python(text: str, folder: Path, **variables: str) -> RunningCommand:
 
 
 def until_printed(log: Path, lines: int = 1) -> list[str]:
-    """Return the lines of a log once there are enough; an incomplete line does not count."""
+    """Return the lines of a log as soon as there are enough. An incomplete line does not count."""
     until = time.monotonic() + PATIENCE
     while (found := log.read_text()).count("\n") < lines:
         assert time.monotonic() < until, found
@@ -41,7 +41,7 @@ def is_gone(pid: int) -> bool:
             stat = Path(f"/proc/{pid}/stat").read_text()
         except (FileNotFoundError, ProcessLookupError):
             return True
-        if stat.rpartition(")")[2].split()[0] == "Z":  # nobody has read its exit status, but it is dead
+        if stat.rpartition(")")[2].split()[0] == "Z":  # its parent has not read its exit status, but it is dead
             return True
         time.sleep(0.01)
     return False
@@ -169,5 +169,5 @@ def test_nothing_is_left_where_the_runner_or_the_keeper_is_killed(tmp_path: Path
         if who == "runner":
             assert is_gone(int(pids["grandchild"]))
         else:
-            os.kill(int(pids["grandchild"]), signal.SIGKILL)  # the system's limit: only the command itself dies
+            os.kill(int(pids["grandchild"]), signal.SIGKILL)  # a limit of the system: only the command itself dies
         runner.kill()

@@ -1,4 +1,4 @@
-"""Bots that are commands: they play like bots in the process, their faults are named, and no process outlives them."""
+"""Bots that are commands. They play as bots in the process do, their faults are named, and no process outlives them."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_names_are_unique_and_versions_are_of_the_files(tmp_path: Path) -> None:
 
 
 async def directed(words: list[str], game: str, names: list[str], deal: GivenDeal, folder: Path) -> DirectedGame:
-    """Play a given deal at a table of one command and the house, by seat."""
+    """Play a given deal at a table with one command and house bots in the other seats."""
     house = {bot.name: bot for bot in HOUSE_BOTS[game]}
     turns, timers = Turns(lambda: None, 1.0), Timers()
     config = Config((LadderTable(GAMES[game], (len(names),)),))
@@ -206,7 +206,7 @@ async def directed(words: list[str], game: str, names: list[str], deal: GivenDea
 
 
 def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the lines after the header, without clocks, chain and ratings."""
+    """Return the lines after the header without clocks, chain and ratings."""
     times = ("at", "lag", "chain")
     return [
         {key: value for key, value in line.items() if key not in times} for line in lines[1:] if "ratings" not in line

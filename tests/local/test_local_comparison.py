@@ -1,4 +1,4 @@
-"""Figures of a comparison's sets, checked against the known properties of the world from which they come."""
+"""Statistics of a comparison's deal pairs, checked against the known properties of the simulated world."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHAPES: Final[dict[str, Callable[[np.random.Generator, int], Values]]] = {
     "skewed": lambda chance, size: chance.exponential(1, size) - 1,
     "many ties": lambda chance, size: np.where(chance.random(size) < 0.7, 0, chance.normal(0, 1, size)) / sqrt(0.3),
 }
-"""Set scores with mean 0 and standard deviation 1."""
+"""Scores of deal pairs with mean 0 and standard deviation 1."""
 
 
 def played_game(bots: tuple[int, ...], scores: tuple[int, ...]) -> SeatedGame:
@@ -36,7 +36,9 @@ def played_game(bots: tuple[int, ...], scores: tuple[int, ...]) -> SeatedGame:
 
 
 def a_world(design: Design, better: float, shared: float, sets: int, seed: int) -> list[PlayedSet]:
-    """Simulated sets whose points are skill, luck of the cards and luck of the play. The cards belong to the deal."""
+    """Simulated deal pairs. Points are skill, luck of the cards and luck of the play. The luck of the cards belongs to
+    the deal.
+    """
     chance, found = np.random.default_rng(seed), []
     for number in range(sets):
         cards: dict[bytes, Values] = {}
@@ -51,7 +53,7 @@ def a_world(design: Design, better: float, shared: float, sets: int, seed: int) 
 
 
 def test_a_set_in_the_same_seats_is_the_difference_above_the_others() -> None:
-    one = played_game((2, 0, 3, 4), (10, 30, 20, 6))  # 18 above the mean of the others, 12
+    one = played_game((2, 0, 3, 4), (10, 30, 20, 6))  # 18 above the mean of the others, which is 12
     other = played_game((2, 1, 3, 4), (10, 3, 2, 0))  # 1 below 4
     for design in (Design.SAME_SEATS, Design.INDEPENDENT):
         assert set_score(design, PlayedSet(0, (one, other))) == 18 - -1
@@ -65,7 +67,7 @@ def test_a_set_at_one_table_is_the_mean_difference_of_both_games() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("design", Design)
 def test_the_intervals_hold(design: Design) -> None:
-    """About 95 of 100 intervals contain the true difference, in points and in Elo. Very many sets yield the true
+    """About 95 of 100 intervals contain the true difference, in points and in Elo. Very many pairs lead to the true
     Elo.
     """
     truth = compare(design, a_world(design, 40, 0.5, 6000, 9)).elo
@@ -84,7 +86,7 @@ def test_the_intervals_hold(design: Design) -> None:
 
 
 def sets_of(scores: Values) -> list[PlayedSet]:
-    """Return sets at one table with these scores, in thousandths of a point."""
+    """Return deal pairs at one table with these scores, in thousandths of a point."""
     return [
         PlayedSet(
             number, (played_game((0, 1), (round(1000 * score), 0)), played_game((1, 0), (0, round(1000 * score))))
@@ -97,7 +99,9 @@ def sets_of(scores: Values) -> list[PlayedSet]:
 @pytest.mark.parametrize("shape", ["normal", "heavy tails", "many ties"])
 @pytest.mark.thorough
 def test_few_sets_are_no_surer_than_they_may_be(shape: str, count: int) -> None:
-    """Two equal bots: a likelihood above 97.5 % occurs in 2.5 % of matches, and 5 % of intervals miss."""
+    """Two equal bots: a likelihood above 97.5 % occurs in 2.5 % of matches, and 5 % of intervals miss the
+    difference.
+    """
     chance, worlds = np.random.default_rng(count), 1000
     likely = missed = 0
     for _ in range(worlds):
@@ -123,7 +127,7 @@ def outcome(test: SequentialTest, scores: Values) -> tuple[SequentialOutcome, in
 
 @pytest.mark.thorough
 def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
-    """The interval is right in about 92 of 100 tests that stop, as the report says."""
+    """The interval is right in about 92 of 100 tests that stop early, as the report states."""
     chance, test, worlds, held = np.random.default_rng(8), SequentialTest(0, 0.25), 250, 0
     for _ in range(worlds):
         scores = chance.normal(0.125, 1, 3000)
@@ -136,7 +140,7 @@ def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
 
 @pytest.mark.thorough
 def test_the_gain_is_how_many_games_the_same_deals_save() -> None:
-    """The shared part of the variance, (1 + 1/3)·100², disappears for a bot and for the others."""
+    """The shared part of the variance, (1 + 1/3)·100², disappears for one bot and for the others."""
     for shared in (0.0, 0.5, 0.8):
         gain = compare(Design.SAME_SEATS, a_world(Design.SAME_SEATS, 0, shared, 3000, 4)).gain
         assert gain is not None
@@ -169,7 +173,7 @@ def test_sets_that_are_all_alike_have_no_error() -> None:
 
 
 def test_of_many_pairs_that_are_alike_some_is_called_different_in_5_matches_of_100() -> None:
-    """A single pair of 8 bots would be called different in 5 % of matches, and some pair in more than half."""
+    """With 8 bots, a given pair would be called different in 5 % of matches, but some pair in more than half."""
     chance, worlds, sets, pairs = np.random.default_rng(28), 400, 40, 28
     apart = together = 0
     for _ in range(worlds):

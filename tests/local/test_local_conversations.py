@@ -24,11 +24,11 @@ SOME: Final = (
     "Fields that are not known are passed over",
     "A pause that the server asks for comes on top of the wait",
 )
-"""Titles of some short conversations that differ from each other."""
+"""Titles of some short conversations of different kinds."""
 
 
 def named(*titles: str) -> list[str]:
-    """Return the options that choose conversations by their titles."""
+    """Return the options that select conversations by their titles."""
     names = {each.asks.removesuffix("."): each.name for each in read_conversations(CONFORMANCE)}
     return [word for title in titles for word in ("--only", names[title])]
 

@@ -1,4 +1,6 @@
-"""A match on a real Dask scheduler with two workers over TCP: the sets are the same, whatever happens to a worker."""
+"""A match on a real Dask scheduler with two workers over TCP. The results are the same, whatever happens to a
+worker.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,10 @@ class Scheduler(NamedTuple):
 
 @contextmanager
 def program(*words: object) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program of Dask for the block, without reading its log or measuring its coverage.
+    """Run a Dask program for the block without its log and without coverage.
 
-    If `sys.path` changes, coverage forgets the modules that were imported since its start, including imports in other
-    threads of Dask at that moment.
+    When `sys.path` changes, coverage forgets the modules imported since its start, including imports in Dask's other
+    threads at that moment.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS")}
     with subprocess.Popen(
@@ -49,7 +51,7 @@ def program(*words: object) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def until(done: Callable[[], object], what: str) -> None:
-    """Wait for other processes."""
+    """Poll while other processes work."""
     end = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < end, f"{what} does not come"
@@ -58,7 +60,7 @@ def until(done: Callable[[], object], what: str) -> None:
 
 @pytest.fixture
 def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scheduler]:
-    """A scheduler that gives up a task at which two workers died."""
+    """A scheduler that gives up a task after two workers died on it."""
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
     file = tmp_path / "scheduler.json"
     words = ("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard")
@@ -69,7 +71,7 @@ def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sched
 
 @pytest.fixture
 def workers(scheduler: Scheduler, tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Two workers that are not restarted."""
+    """Two workers without automatic restart."""
     with ExitStack() as stack:
         found = [
             stack.enter_context(
@@ -142,7 +144,7 @@ def test_a_scheduler_that_is_gone_is_said_and_the_match_goes_on_later(
 def test_a_bot_that_fails_is_named_and_one_that_crashes_its_workers_too(
     scheduler: Scheduler, workers: list[subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
-    """A changed file is played in its present state, also by workers that have played the old one."""
+    """Play a changed file in its present state, also on workers that have played the old version."""
     spec = written(tmp_path, FIRST)
     words = ("match", spec, "house:random", *MATCH[3:], "--sets", 30, "--dask", scheduler.address)
     for text, expected in (

@@ -1,4 +1,4 @@
-"""The bots of a match on one's own machine: how they are found, and the error if there is none."""
+"""The bots of a match on one's own machine: how they are found, and the error if a bot is not found."""
 
 import sys
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_two_versions_of_a_project_do_not_share_their_modules(tmp_path: Path) ->
 
 
 def test_what_was_imported_before_stays_where_it_is(tmp_path: Path) -> None:
-    """The client is found even if it is in the bot's folder, as beside a program that compares bots."""
+    """The client package is found even in the bot's folder, as beside a program that compares bots."""
     before = {**sys.modules}
     with pytest.raises(BotNotLoaded):
         load(str(Path(__file__).parents[2] / "nobody.py"), GAME)

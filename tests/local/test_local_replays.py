@@ -52,7 +52,7 @@ def test_replays_follow_from_the_file_of_sets(tmp_path: Path) -> None:
 
 
 def play_set_at(of: Subject, number: int, began: int, like: PlayedSet) -> PlayedSet:
-    """Play the set again, as if at the same time."""
+    """Play the deal pair again with the same recorded times."""
     played = play_set(of, number)
     assert began
     games = [

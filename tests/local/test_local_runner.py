@@ -1,4 +1,4 @@
-"""Sets have the same results whichever process plays them, and failures in a worker are reported."""
+"""Deal pairs have the same results in any process. Failures in a worker process are reported."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def subject(*bots: str, game: str = "nullern", design: Design = Design.SAME_SEAT
 
 
 def outcomes(played: PlayedSet) -> list[object]:
-    """Return everything about a set except its times."""
+    """Return everything about a deal pair except its times."""
     return [played.number, *[(game.bots, *game.played[:3]) for game in played.games]]
 
 

@@ -1,4 +1,4 @@
-"""Bots in boxes: they play as outside, none of the ways out works, and a missing ability is named."""
+"""Sandboxed bots play as they do outside, cannot escape, and get an error that names a missing system feature."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ IN_PLAIN = {
     "unbound_memory",
     "outlive_others",
 }
-"""Ways that are open to any program outside a box."""
+"""Ways that any program outside a sandbox has."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def outside(folder: Path) -> Iterator[dict[str, Any]]:
-    """The things outside a box: servers, secrets, writable places, other players."""
+    """Objects outside a sandbox: servers, secrets, writable places, other players."""
     data, tokens, out = folder / "data", folder / ".arena" / "tokens", folder.parent / "outside"
     for place in (data, tokens, out):
         place.mkdir(parents=True)
@@ -124,7 +124,7 @@ def answer(bound: socket.socket) -> None:
 
 
 def said(text: str) -> dict[str, str | None]:
-    """Return what each probe reached."""
+    """Return what each way out reached."""
     return dict(json.loads(line.partition(" ")[2]) for line in text.splitlines() if line.startswith("probe "))
 
 
@@ -273,7 +273,7 @@ print("done", flush=True)
 
 
 def filling(folder: Path, *arguments: str) -> RunningCommand:
-    """Start a box that may contain two thousand files, with a program that creates files."""
+    """Start a sandbox that may contain two thousand files, with a program that creates files."""
     sandbox = probed(weak=False)
     words = sandbox.box().words([sys.executable, written(folder, FILES), *arguments])
     return RunningCommand(words, {}, folder / "log", fence=sandbox.fence._replace(files=2000))
@@ -282,7 +282,7 @@ def filling(folder: Path, *arguments: str) -> RunningCommand:
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])
 @pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
 def test_a_box_that_has_too_many_files_is_ended_by_name(folder: Path, kind: str, place: str) -> None:
-    """Empty files do not count towards the allowed bytes, but each needs memory of the kernel."""
+    """Empty files do not count towards the allowed bytes, but each needs kernel memory."""
     running = filling(folder, kind, place, "2100", "1")
     end = running.ended(PATIENCE)
     assert running.end() == end
@@ -298,7 +298,7 @@ def test_files_that_a_box_has_deleted_count_no_more(folder: Path) -> None:
 
 
 def test_what_a_boxs_processes_share_counts_once(folder: Path) -> None:
-    """A bot that forks after loading its data would otherwise be ended although there is enough memory."""
+    """Otherwise a bot that forks after it has loaded its data would be killed although there is enough memory."""
     text = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -320,7 +320,7 @@ os.killpg(0, 9)
 
 
 def test_processes_that_come_and_go_during_a_look_are_no_fault() -> None:
-    """The keeper would otherwise end with an error and kill, without a reason, a command with short-lived processes."""
+    """Otherwise the supervisor would fail and kill a command with short-lived processes without a reason."""
     text = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -404,7 +404,7 @@ def test_a_bot_sees_its_own_folder_its_programs_and_no_others(folder: Path, monk
 
 
 def test_a_link_does_not_show_a_bot_what_lies_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bot's author also made its links, and chooses which of its files the command names."""
+    """The bot's author also created its links and chooses the files that the command names."""
     stranger, private = folder / "stranger", folder / "private"
     for place in (stranger / "bin", private / "python-tools"):
         place.mkdir(parents=True)
@@ -469,9 +469,7 @@ def test_each_box_has_a_user_of_its_own_and_a_match_a_group() -> None:
 
 @only_root
 def test_none_of_the_ways_out_is_open_where_the_runner_is_not_root(folder: Path, outside: dict[str, Any]) -> None:
-    """The test uses a mount namespace in which another user can read this Python and the bot, perhaps in root's
-    home.
-    """
+    """Use a mount namespace in which another user can read this Python and the bot, which may be in root's home."""
     shutil.copy(escapes.__file__, folder / "escapes.py")
     outside |= {"own user": False, "secrets": outside["secrets"][:-1]}
     outside["not writable"] += ["/", "/usr", "/etc", "/dev", "/var/tmp", str(folder)]
@@ -514,7 +512,7 @@ command.end()
 
 
 def run_by_nobody(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run it where another user can read this Python and a folder, which may be in root's home."""
+    """Run the bot where another user can read this Python and a folder. Both may be in root's home."""
     options = ["--dev-bind", "/", "/"]
     for hidden in ("/root", "/tmp"):
         options += ["--perms", "1777", "--tmpfs", hidden]

@@ -1,4 +1,4 @@
-"""Sequential tests: how often they are wrong, alone and together, and how long they take."""
+"""Sequential tests: their error rates, alone and together, and their lengths."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ REAL_SETS: Final[dict[str, tuple[int, ...]]] = {
     "nullern": (94, 4, 814, 9, 79),
     "sixth_sense": (233, 29, 548, 23, 167),
 }
-"""The number of sets with each share, of 1,000 real sets at a table of two (`python -m bench.studies.sequential`)."""
+"""The number of deal pairs with each share, of 1,000 real pairs at a table of two (`python -m
+bench.studies.sequential`).
+"""
 
 
 @pytest.mark.thorough
@@ -71,14 +73,16 @@ def test_sets_that_are_all_alike_are_decided_too() -> None:
 
 
 def test_the_share_of_a_set_is_of_the_two_at_its_table() -> None:
-    """The field's places do not count, a tie counts half, and both seatings count equally."""
+    """Places of the field's other bots do not count, a tie counts half, and both seatings count equally."""
     won, tied = played_game((0, 2, 1), (10, 99, 4)), played_game((1, 2, 0), (9, 99, 9))
     assert set_share(PlayedSet(0, (won, tied))) == 0.75
     assert SequentialTest(0, 20, ScoreUnit.ELO).score(Design.ONE_TABLE, PlayedSet(0, (won, tied))) == 0.75
 
 
 def of_elo(game: str, elo: float) -> Values:
-    """Return the frequency of each share if the two bots differ by exactly this many Elo: real sets, reweighted."""
+    """Return the frequency of each share for two bots that differ by exactly this many Elo: real deal pairs,
+    reweighted.
+    """
     counts, low, high = np.array(REAL_SETS[game], float), -20.0, 20.0
     while high - low > 1e-12:
         middle = (low + high) / 2
@@ -121,7 +125,9 @@ def test_the_ratio_of_a_mean_is_the_one_of_the_formula(unit: ScoreUnit) -> None:
 
 
 def test_ties_in_points_decide_nothing() -> None:
-    """Most sets of a bot that rarely plays differently are ties. If the first sets are ties, others may differ."""
+    """Most pairs of a bot that rarely plays differently are ties. If the first pairs are ties, later ones may
+    differ.
+    """
     test = SequentialTest(0, 2, ScoreUnit.POINTS)
     assert outcome(test, np.zeros(3000))[0] is SequentialOutcome.UNDECIDED
     chance, wrong = np.random.default_rng(5), 0
@@ -132,7 +138,7 @@ def test_ties_in_points_decide_nothing() -> None:
 
 
 def test_many_tests_err_together_as_seldom_as_one() -> None:
-    """Some pair of ten equal ones is called better in 5 % of matches; with separate tests this would be 35 %."""
+    """Among ten equal bots some pair is called better in 5 % of matches. With separate tests it would be 35 %."""
     test, chance, worlds, count = SequentialTest(0, 0.5), np.random.default_rng(3), 200, 10
     together = apart = 0
     for _ in range(worlds):

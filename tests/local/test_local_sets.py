@@ -1,4 +1,4 @@
-"""The file of a match: play continues from it after any interruption, and no other match accepts it."""
+"""The file of a match. Play continues from it after any interruption, and no other match accepts the file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The filter of system calls, run by an interpreter of classic BPF as `linux/filter.h` has it."""
+"""The system-call filter, run by an interpreter of classic BPF according to `linux/filter.h`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADERS = {
 
 
 def run(machine: str, number: int, *arguments: int, kind: int | None = None) -> int:
-    """Return the filter's decision about a system call, with up to six arguments."""
+    """Return the filter's decision about a system call with up to six arguments."""
     program = filter_for(machine)
     assert program is not None
     padded = [*arguments, *[0] * (6 - len(arguments))]

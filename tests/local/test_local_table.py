@@ -1,4 +1,4 @@
-"""A local game is the same as on a server, and a bot cannot tell the difference."""
+"""A local game equals a game on a server, and a bot cannot tell the difference."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ KEY = bytes(range(32))
 @pytest.mark.parametrize("game", THOUGHT_ABOUT)
 @pytest.mark.parametrize("seats", [2, 4])
 def test_house_bots_play_as_in_a_baseline(game: str, seats: int) -> None:
-    """The counter uses no random numbers, so the same deals always have the same outcome."""
+    """The house bot counter uses no random numbers, so the same deals always have the same outcome."""
     bot = next(bot for bot in HOUSE_BOTS[game] if bot.name == "house-counter")
     played = play_game(GAMES[game], {}, KEY, [load("house:counter", GAMES[game]) for _ in range(seats)], 1)
     assert played.scores == baseline(GAMES[game], seats, {}, KEY, None, 1, bot)
@@ -39,7 +39,7 @@ def test_chance_comes_from_the_deals(tmp_path: Path) -> None:
 
 
 def test_a_bot_may_decide_in_an_async_function(tmp_path: Path) -> None:
-    """Both games equal those of the same bot with a plain function."""
+    """Both games equal those of the same bot written as a plain function."""
     text = "import asyncio\n" + FIRST.replace("def decide", "async def decide").replace(
         "return ", "await asyncio.sleep(0)\n        return "
     )

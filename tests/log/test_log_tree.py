@@ -1,4 +1,4 @@
-"""The tree: test vectors of Certificate Transparency's own implementations, and every small tree."""
+"""The log's tree: test vectors of Certificate Transparency's own implementations, and every small tree."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ CONSISTENCIES = {
 
 
 def nodes_of(leaves: Sequence[bytes]) -> Nodes:
-    """Return the complete subtrees over some leaves, each created when its last leaf is added."""
+    """Return the complete subtrees over the given leaves, each created when its last leaf is added."""
     stored: dict[tuple[int, int], bytes] = {}
     for index, content in enumerate(leaves):
         for level, each in enumerate(completed(index, leaf_hash(content), lambda *at: stored[at])):
@@ -94,7 +94,7 @@ def nodes_of(leaves: Sequence[bytes]) -> Nodes:
 
 
 def plain_root(leaves: Sequence[bytes]) -> bytes:
-    """Compute the root literally as in RFC 6962, section 2.1."""
+    """Compute the root literally by the definition of RFC 6962, section 2.1."""
     if not leaves:
         return hashlib.sha256().digest()
     if len(leaves) == 1:
@@ -165,7 +165,7 @@ def test_a_proof_that_was_touched_or_is_of_another_tree_proves_nothing() -> None
 
 
 def _touched(proof: list[bytes], chance: Random) -> list[bytes]:
-    """Return changed proofs: one bit flipped, one hash added or removed."""
+    """Return changed proofs: one flipped bit, one added hash, or one removed hash."""
     kind = chance.randrange(3)
     if kind == 0 or not proof:
         proof.insert(chance.randrange(len(proof) + 1), chance.randbytes(32))

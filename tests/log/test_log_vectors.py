@@ -1,4 +1,4 @@
-"""Leaves, heads and keys, compared with the vectors beside the code, which verifiers in other languages also read."""
+"""Leaves, heads and keys, compared with the test vectors that verifiers in other languages also read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A very small game for tests of matches: all seats secretly guess at once, then add one or two in turn; two rounds."""
+"""A very small game for tests of matches. All seats secretly guess at once, then add one or two in turn. It has two
+rounds.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class CountingReport(NamedTuple):
 
 
 class CountingState:
-    """Actions 0–3 guess, 4 and 5 add one or two. A point for each seat whose guess is the total modulo four."""
+    """Actions 0–3 are guesses, 4 and 5 add one or two. A seat whose guess is the total modulo four gets a point."""
 
     def __init__(self, seats: int, rounds: int, decks: Decks) -> None:
         self._seats, self._rounds, self._decks = seats, rounds, decks
@@ -97,7 +99,7 @@ class CountingState:
 
 
 class CountingGame:
-    """The game."""
+    """The counting game."""
 
     name = "counting"
     title = "Counting"
@@ -140,4 +142,4 @@ class CountingGame:
 
 
 IN_ORDER = Arranged(lambda number, _size, count: range(number, number + count))
-"""Decks that are not shuffled."""
+"""Decks in their original order."""

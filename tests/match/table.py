@@ -1,4 +1,4 @@
-"""A match for tests: the counting game with short clocks, and short functions for its inputs."""
+"""A match of the counting game with short clocks for tests, and short functions for its inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POLICY = Policy(soft_limit=100, bank=1000)
 
 
 class Table:
-    """Passes inputs to a match, and records every effect and each seat's open decision."""
+    """Passes inputs to a match. It records every effect and each seat's open decision."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Table:
         return self._keep(self.match.receive(Left(Instant(at), seat, in_order)))
 
     def desert(self, at: int, seat: int) -> list[Effect]:
-        """Leave for the second time, so that the clock runs."""
+        """Make a seat leave for the second time, so that the clock runs."""
         return [*self.leave(at, seat), *self.come_back(at, seat), *self.leave(at, seat)]
 
     def come_back(self, at: int, seat: int) -> list[Effect]:

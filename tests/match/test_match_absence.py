@@ -1,4 +1,4 @@
-"""Bots that leave and return, house bots that replace them, and the restart of the server."""
+"""Bots that leave and return, house bots that replace them, and restarts of the server."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def table_at_the_first_turn(seats: int = 2, rounds: int = 2, rating_rule: int = 
 
 
 def play_round(table: Table, stands_in: int, at: int) -> None:
-    """Play to the end of a round; a house bot plays one seat."""
+    """Play to the end of a round. A house bot plays one of the seats."""
     rounds = sum(isinstance(effect, Show) for effect in table.effects)
     while sum(isinstance(effect, Show) for effect in table.effects) == rounds:
         seat = next(seat for seat in range(5) if table.match.open_decision(seat) is not None)

@@ -1,4 +1,4 @@
-"""Arbitrary inputs in any order: a match never raises and never breaks its promises."""
+"""Arbitrary inputs in any order. A match never raises an exception and never breaks its promises."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,14 +62,14 @@ policies = st.builds(
 
 
 class Answers(NamedTuple):
-    """Correct answers to a number of open decisions, or to all if there are fewer, selected by the tape."""
+    """Answer correctly a number of open decisions, or all if there are fewer. The tape selects them."""
 
     number: int
     tape: bytes
 
 
 class Nearly(NamedTuple):
-    """An answer to an open decision with one fault or none; without open decisions, an answer to an unknown one."""
+    """Answer an open decision with at most one fault. Without open decisions, answer an unknown one."""
 
     which: int
     seats_off: int
@@ -82,13 +82,13 @@ answers = st.builds(Answers, st.integers(1, 200), st.binary(min_size=1, max_size
 
 
 class Present:
-    """The presence of all seats, as the match reported it."""
+    """The presence of each seat, as the match last reported it."""
 
     def __init__(self) -> None:
         self.gone: set[int] = set()
         self.substituted: set[int] = set()
         self.in_order: set[int] = set()
-        """The seats that have announced their leaving at some time."""
+        """The seats that have announced at some time that they leave."""
         self.held = False
 
     def see(self, effect: Effect) -> None:
@@ -117,7 +117,7 @@ class Present:
 
 
 class Watched:
-    """A match whose promises are checked with every input."""
+    """A match whose promises are checked after every input."""
 
     def __init__(self, match: Match, seats: int, policy: Policy) -> None:
         self.match = match
@@ -190,7 +190,7 @@ class Watched:
                 self.receive(event)
 
     def answer(self, run: Answers) -> None:
-        """Answer the open decisions, each after a while, some while the clock runs and some twice."""
+        """Answer the open decisions, each after a delay, some while the clock runs and some twice."""
         for count in range(run.number):
             if not self.open:
                 return
@@ -222,13 +222,13 @@ def test_match_takes_any_inputs_in_any_order(policy: Policy, inputs: Sequence[In
 
 
 def types_of(game: Game) -> dict[str, type]:
-    """A strategy for a game's options, with values of their types."""
+    """A strategy for a game's options with values of the right types."""
     return {spec.name: type(spec.default) for spec in game.options}
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[Game, int, dict[str, Option], TwoDecks]:
-    """A strategy for games of the registry with seats, options and decks."""
+    """A strategy for registered games with seats, options and decks."""
     game = draw(st.sampled_from([*GAMES.values()]))
     values = {name: st.booleans() if kind is bool else st.integers(-1, 9) for name, kind in types_of(game).items()}
     options = st.fixed_dictionaries({}, optional=values)
@@ -262,7 +262,7 @@ def test_match_of_any_game_takes_any_inputs_in_any_order(
 
 @st.composite
 def wild_tables(draw: st.DrawFn) -> tuple[Game, int, dict[str, Option]]:
-    """A strategy for games with any number of seats and any values of options, regardless of types."""
+    """A strategy for games with any number of seats and any option values, of any type."""
     game = draw(st.sampled_from([*GAMES.values()]))
     wild: st.SearchStrategy[Any] = st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.none()
     seats = draw(st.sampled_from(game.seats) | st.integers())

@@ -1,4 +1,4 @@
-"""Every game of the registry, played to its end in a match by bots that sometimes make every kind of mistake."""
+"""Every registered game, played to its end in a match by bots that sometimes make every kind of mistake."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Answers that are not applied: illegal, stale, unknown; and the consequences of repeated mistakes."""
+"""Answers that are not applied because they are illegal, stale or unknown, and the consequences of repeated
+mistakes.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Last places and pairs that count, seat by seat, without a match."""
+"""Last places and counted pairs, seat by seat, without a match."""
 
 from itertools import product
 
@@ -10,13 +10,13 @@ from arena.match.seat import Seat
 
 ROUNDS = 8
 HERE, HELD, BACK, GONE = range(4)
-"""Never gone; gone for a short time at the end; back after a long absence; gone for long."""
+"""Four seats: never gone; gone for a short time at the end; back after a long absence; gone for long."""
 
 
 def seat(course: int) -> Seat:
     made = Seat(Policy(), newcomer=False)
     made.substituted = course in (HELD, GONE)
-    made.substituted_rounds = {HERE: 0, HELD: 2, BACK: 3, GONE: 8}[course]  # 2 of 8 is a quarter, and not more
+    made.substituted_rounds = {HERE: 0, HELD: 2, BACK: 3, GONE: 8}[course]  # 2 of 8 is exactly a quarter, not more
     return made
 
 
@@ -25,7 +25,7 @@ def result(*courses: int, rule: int = 2) -> Standing:
 
 
 def moves(made: Standing, own: int, other: int) -> bool:
-    """Return whether the pair of two seats counts for the first, as the ladder reads it."""
+    """Return True if the pair of two seats counts for the first, as the ladder reads the result."""
     return made.counts[own] and not (made.spoilt and made.spoilt[other])
 
 

@@ -1,4 +1,4 @@
-"""Clocks and banks: when a decision is late, the cost of lateness, and that only instants decide."""
+"""Clocks and banks: when a decision is late, and the cost of lateness. Both depend only on the recorded instants."""
 
 from itertools import permutations
 
@@ -9,7 +9,7 @@ from tests.match.table import POLICY, Table, asks
 
 
 def guess(table: Table, at: int) -> None:
-    """Begin, and let all seats guess 0 without clocks, so that turns follow."""
+    """Begin, and let all seats guess 0 without clocks. Turns follow."""
     table.begin()
     for seat in (0, 1):
         table.act(at, seat, 0)
@@ -50,9 +50,9 @@ def test_match_bank_pays_what_goes_over_the_soft_limit() -> None:
     table = Table()
     guess(table, 0)
     table.send(0, 0)
-    table.act(100, 0, 4)  # exactly the soft limit: free
+    table.act(100, 0, 4)  # exactly at the soft limit: free
     table.send(100, 1)
-    [ask] = table.act(250, 1, 4)  # 50 beyond it
+    [ask] = table.act(250, 1, 4)  # 50 beyond the soft limit
     assert isinstance(ask, Ask)
     assert (ask.seat, ask.soft, ask.bank) == (0, 100, 1000)
     [ask] = table.act(250, 0, 4)
@@ -97,7 +97,7 @@ def test_match_any_input_settles_the_clocks_that_fell_before_it_earliest_first_t
     table = Table(seats=3)
     table.begin()
     table.send(10, 0)
-    table.send(5, 1)  # before the latest instant: counts as that instant
+    table.send(5, 1)  # before the latest instant, so it counts as that instant
     table.send(10, 2)
     assert table.time_up(99_999) == [Force(seat, seat + 1, 0, Cause.TIME) for seat in range(3)] + [
         Ask(0, 4, (4, 5), CountingView(0, 0, 0, 0), 100, 0)
@@ -137,8 +137,8 @@ def test_match_three_lates_in_a_row_suspend_a_seat_until_it_returns() -> None:
     table.begin()
     table.act(0, 1, 0)
     table.desert(0, 0)
-    table.time_up(1200)  # first late answer
-    table.time_up(1300)  # second, with an empty bank
+    table.time_up(1200)  # the first late answer
+    table.time_up(1300)  # the second late answer, with an empty bank
     table.act(1300, 1, 4)
     assert not table.match.suspended(0)
     third = table.time_up(1400)
@@ -150,7 +150,7 @@ def test_match_three_lates_in_a_row_suspend_a_seat_until_it_returns() -> None:
         Force(0, 7, 0, Cause.SUSPENSION),
         Ask(1, 8, range(4), CountingView(1, 0, None, 2), 100, 1000),
     ]
-    assert table.match.deadline == 30_000_000  # when a house bot takes over
+    assert table.match.deadline == 30_000_000  # the time at which a house bot takes over
     assert table.act(1500, 0, 1, decision=7) == [Refuse(0, 7, 1, Refusal.STALE, (), 0)]
     assert table.come_back(1600, 0) == [Back(0)]
     assert table.match.deadline is None

@@ -1,4 +1,4 @@
-"""Engine and naive game, played side by side: all their properties must agree."""
+"""Engine and reference implementation, played side by side. All their properties must agree."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def agree_on_sixth_sense(
 ) -> None:
     """Play a whole game of 6th Sense.
 
-    `eager` is the weight of cards with an effect; with 0 they are not used.
+    `eager` is the weight of cards with an effect. With 0 they are not played.
 
-    Raises AssertionError at the first difference.
+    Raises:
+        AssertionError: at the first difference.
     """
     cards = [sixth_sense.card_named(card.name) for card in game.cards]
     names = [action.name for action in game.actions]
@@ -54,7 +55,8 @@ def agree_on_sixth_sense(
 def agree_on_nullern(game: Game, seats: int, decks: Decks, pick: Pick) -> None:
     """Play a whole game of Nullern.
 
-    Raises AssertionError at the first difference.
+    Raises:
+        AssertionError: at the first difference.
     """
     cards = [nullern.card_named(card.name) for card in game.cards]
     names = [action.name for action in game.actions]

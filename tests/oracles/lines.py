@@ -1,4 +1,4 @@
-"""All lines of play of a naive game, followed one by one without the engine."""
+"""All lines of play of a reference game, followed one by one without the engine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol, Self
 
 
 class Plain(Protocol):
-    """The common interface of the naive games."""
+    """The common interface of the reference implementations."""
 
     scores: list[int]
     round: int
@@ -20,7 +20,7 @@ class Plain(Protocol):
 
 
 def all_lines(game: Plain, depth: int | None) -> tuple[Counter[int], Counter[tuple[tuple[int, ...], bool]]]:
-    """Return the number of lines with 1, 2 … choices, to the end of the round or to a depth, and the number of each
+    """Return the number of lines with 1, 2 … choices, up to the end of the round or a depth, and the number of each
     end.
     """
     lengths: Counter[int] = Counter()

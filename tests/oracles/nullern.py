@@ -1,7 +1,6 @@
-"""A slow and plain second implementation of Nullern, written from the rulings, with which the fast engine is
-compared.
+"""A slow and plain second implementation of Nullern, written from the rulings, with which the fast engine is compared.
 
-It shares nothing with the engine. A card is a pair such as ("red", 7); actions are identified by their names.
+It shares no code with the engine. A card is a pair such as ("red", 7). Actions are strings.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ def name_of(card: PlainCard) -> str:
 class Trick:
     leader: int
     plays: list[tuple[int, PlainCard]] = field(default_factory=list)
-    """Seats and cards in the order of play."""
+    """Seats and cards of the trick, in the order of play."""
 
     def find_taker(self, trump: str) -> int:
-        """Return the taker (N6)."""
+        """Return the winner of the trick (N6)."""
         trumps = [(seat, card) for seat, card in self.plays if card[0] == trump]
         best_seat, best_card = (trumps or self.plays)[0]
         for seat, card in trumps or self.plays:
@@ -40,7 +39,7 @@ class Trick:
 
 
 class PlainGame:
-    """A whole game; `decks` contains the deck of each round, with at least as many cards as needed."""
+    """A whole game. `decks` contains the deck of each round with at least as many cards as needed."""
 
     def __init__(self, seats: int, decks: list[list[PlainCard]]) -> None:
         self.seats = seats
@@ -75,7 +74,7 @@ class PlainGame:
             del deck[: self.size]
         self.turned = deck[0]
         self.bids: list[tuple[int, int]] = []
-        """Seats and bids, in the order of bidding."""
+        """Seats and bids in the order of bidding."""
         self.tricks: list[Trick] = []
 
     def bidding(self) -> bool:
@@ -102,8 +101,8 @@ class PlainGame:
         return {name_of(card) for card in playable}
 
     def dull(self, seat: int) -> set[str]:
-        """Return the choices that the server may make for a silent seat. All plays are listed, because their order
-        is the engine's.
+        """Return the default choices for a silent seat. The list contains all plays, because their order is the
+        engine's.
         """
         if not self.bidding():
             return self.legal(seat)
@@ -170,7 +169,7 @@ class PlainGame:
         return [self.takers().count(seat) for seat in range(self.seats)]
 
     def table(self) -> dict[str, object]:
-        """Return the public state."""
+        """Return the public part of the state."""
         return {
             "plays": [card for trick in self.tricks for _, card in trick.plays],
             "leaders": [trick.leader for trick in self.tricks],
@@ -179,7 +178,7 @@ class PlainGame:
         }
 
     def places(self) -> list[int]:
-        """Return the places (N9)."""
+        """Return the final places (N9)."""
         better_first = sorted(self.scores, reverse=True)
         return [better_first.index(score) + 1 for score in self.scores]
 

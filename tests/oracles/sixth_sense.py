@@ -1,7 +1,6 @@
 """A slow and plain second implementation of 6th Sense, from the rulings, with which the fast engine is compared.
 
-It shares nothing with the engine. A card is a pair such as ("red", 7), a 6/9 ("red", 69); actions are identified by
-their names.
+It shares no code with the engine. A card is a pair such as ("red", 7), and a 6/9 is ("red", 69). Actions are strings.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ class Play:
     card: PlainCard
     value: int
     blocks: int | None = None
-    """The place that it blocks, from 0."""
+    """The place in the trick that this card blocks, from 0."""
 
     def name(self, seen_by: int | None) -> str:
-        """Return its action's name as a seat sees it, or face up for None."""
+        """Return the name of its action as a seat sees it. For None, return it with all cards shown."""
         if self.blocks is not None:
             colour = self.card[0] if seen_by in (None, self.seat) else "a"
             return f"{colour} 0 blocks place {self.blocks + 1}"
@@ -67,7 +66,7 @@ class Trick:
         return counting[0].card[0] if counting else None
 
     def find_taker(self, trump: str | None) -> int | None:
-        """Return the taker (S8, S9, S10)."""
+        """Return the winner of the trick (S8, S9, S10)."""
         counting = self.counting()
         if not counting:
             return None
@@ -90,7 +89,7 @@ class Trick:
 
 
 class PlainGame:
-    """A whole game; `decks` contains the deck of each round, with at least as many cards as needed."""
+    """A whole game. `decks` contains the deck of each round with at least as many cards as needed."""
 
     def __init__(
         self,
@@ -173,8 +172,8 @@ class PlainGame:
         return legal
 
     def dull(self, seat: int) -> set[str]:
-        """Return the choices that the server may make for a silent seat. All plays are listed, because their order
-        is the engine's.
+        """Return the default choices for a silent seat. The list contains all plays, because their order is the
+        engine's.
         """
         if None in self.predictions:
             best: PlainCard | None = None

@@ -20,7 +20,7 @@ STACKS: dict[str, Callable[[Card], int]] = {
 
 
 class TwoDecks:
-    """Decks that alternate; the second is for odd rounds."""
+    """Decks that alternate between rounds. The second is for odd rounds."""
 
     def __init__(self, even: Sequence[int], odd: Sequence[int]) -> None:
         self._decks = (even, odd)
@@ -36,7 +36,7 @@ class TwoDecks:
 
 
 def decks_of(game: Game) -> st.SearchStrategy[TwoDecks]:
-    """A strategy for shuffled decks, and for stacked decks that were cut and had a few cards exchanged."""
+    """A strategy for shuffled decks and for stacked decks, which are cut and have a few cards swapped."""
     cards = range(len(game.cards))
 
     def stacked(stack: str, cut: int, swaps: list[tuple[int, int]]) -> list[int]:
@@ -53,7 +53,7 @@ def decks_of(game: Game) -> st.SearchStrategy[TwoDecks]:
 
 
 class Tape:
-    """Chooses by the bytes of a tape, again and again; an empty tape always chooses the first."""
+    """A source of choices from the bytes of a tape, which repeats. An empty tape always chooses the first."""
 
     def __init__(self, tape: bytes) -> None:
         self._tape = tape or b"\0"

@@ -1,4 +1,4 @@
-"""The scheduler's durations on slow clocks; on the default clock nothing changes."""
+"""The scheduler's durations on slow clocks. On the default clock nothing changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.registry import GAMES
 from tests.scheduling.test_scheduling_pool import HOUSE, Hall, filled, waiting
 
 TABLES = "1afd479207be440057c851e6df6169ff5ae19432591c730f4a072f50861b9b92"
-"""Digest of the tables that were formed before slow clocks were supported."""
+"""Digest of the tables formed before the scheduler supported slow clocks."""
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.5, 1.0])

@@ -1,4 +1,4 @@
-"""Information about a bot in a match: the formulas compared with plain sums, and the preferred matches."""
+"""Information about a bot in a match: the formulas, compared with plain sums, and the preferred matches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def field(size: int) -> dict[int, Rating]:
 
 
 def density(rating: Rating, others: list[Rating]) -> float:
-    """Compute the weight term by term."""
+    """Compute the weight from its formula term by term."""
     total = 0.0
     for other in others:
         spread = rating.deviation**2 + other.deviation**2

@@ -1,4 +1,4 @@
-"""Paces and balances: which bots count as slow, and what the others pay."""
+"""Pace classes and balances: which bots count as slow, and the price that the others pay."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def test_only_the_time_counts_in_which_much_slower_bots_alone_owed() -> None:
     owed = OwedTime(3)
     owed.owes(0, 1, 0)
     owed.owes(1, 2, 0)
-    owed.made(0, 1, 1_000_000)  # both owed an answer for a second
-    owed.owes(2, 3, 3_000_000)  # the slow one alone for two seconds
-    owed.made(2, 3, 4_000_000)  # with the third for one second
-    owed.made(1, 2, 9_000_000)  # alone for five seconds
+    owed.made(0, 1, 1_000_000)  # both bots owed an answer for a second
+    owed.owes(2, 3, 3_000_000)  # the slow bot owed an answer alone for two seconds
+    owed.made(2, 3, 4_000_000)  # the slow bot and the third, for one second
+    owed.made(1, 2, 9_000_000)  # the slow bot alone for five seconds
     assert owed.pace(1) == pytest.approx(9.0)
     assert owed.pace(0) == pytest.approx(1.0)
     paces = [0.005, 9.0, None]
@@ -116,7 +116,7 @@ def test_a_match_tells_paces_and_who_waited_for_whom() -> None:
 
 
 def test_a_bot_that_was_slow_before_is_waited_for_as_a_slow_one() -> None:
-    """A bot that others do not wait for would cost nobody time in every second match."""
+    """Otherwise a bot for which the others do not wait would cost no time in every second match."""
     slow, quick = known(0.9), known(0.005)
     owed = OwedTime(2)
     owed.owes(0, 1, 0)

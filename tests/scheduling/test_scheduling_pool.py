@@ -1,4 +1,4 @@
-"""The choice of opponents: the rules in examples, and promises that hold for any waiting bots."""
+"""The choice of opponents: the rules in examples, and promises for any waiting bots."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from arena.scheduling.pool import FREE_TABLES, LEAST_OWNERS, PATIENCE, Pool, Tab
 HOUSE = ["house-1", "house-2", "house-3"]
 KNOWN = MatchValue((20 / SCALE) ** 2, 1.0)
 COVERAGE, CONTENTION = 0, 1
-"""Tables formed before one for coverage or for contention."""
+"""Number of tables formed before a table for coverage or contention."""
 
 
 def waiting(
     bot: str, since: float = 0.0, pending: int = 0, room: int = 1, value: MatchValue = NEWCOMER
 ) -> Waiting[str]:
-    """Return a waiting bot; its owner is its first letter."""
+    """Return a waiting bot. Its owner is the first letter of its name."""
     return Waiting(bot, bot[0], since, room, value, pending)
 
 
@@ -41,7 +41,7 @@ def filled(
     patience: float = PATIENCE,
     tables: int = COVERAGE,
 ) -> Pool[str]:
-    """Return a pool with these bots, and busy ones of other owners up to a number of owners."""
+    """Return a pool with these bots, and busy bots of other owners up to a number of owners."""
     pool = Pool(house, chance or Random(1), patience)
     pool.tables = tables
     for guest in guests:
@@ -65,13 +65,13 @@ def form(
 
 
 def often(*guests: Waiting[str], seats: int, tables: int = COVERAGE, now: float = 0.0) -> Counter[str]:
-    """Return how often each bot gets a seat at one table, in 200 pools."""
+    """Return the number of seats that each bot gets at one table, summed over 200 pools."""
     formed = [form(*guests, owners=9, now=now, seats=seats, tables=tables, seed=seed) or () for seed in range(200)]
     return Counter(bot for table in formed for bot in table)
 
 
 def emptied(pool: Pool[str], seats: int, now: float) -> Iterator[Table[str]]:
-    """Form all tables that are possible now."""
+    """Form all tables that are possible at present."""
     while (table := pool.table(seats, now)) is not None:
         yield table
 
@@ -246,7 +246,7 @@ def test_a_bot_that_is_gone_gets_no_seat_and_nobody_waits_for_its_owner() -> Non
 @pytest.mark.parametrize("seats", range(2, 8))
 @pytest.mark.thorough
 def test_the_house_has_as_many_seats_as_one_owner_whoever_waits(seats: int, owners: int) -> None:
-    """The share holds in every long run of tables, even after a quiet hour with many house bots."""
+    """In every long run of tables the house bots' share is right, even after a quiet hour with many house bots."""
     names = [f"guest {number}" for number in range(owners)]
     share = 1 / (max(LEAST_OWNERS, owners) + 1)
     if owners < seats:
@@ -329,7 +329,7 @@ def test_nobody_waits_beyond_its_patience_where_house_bots_can_fill(
 @given(room, st.integers(2, 7), st.integers())
 @pytest.mark.thorough
 def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[str]], seats: int, seed: int) -> None:
-    """A slow or full bot delays no others: the remaining bots are too few for a table."""
+    """A slow bot or a bot at capacity does not delay others. The remaining bots are too few for a table."""
     pool = filled(guests, 99, [], Random(seed))
     times = [20.0 + number * PATIENCE for number in range(100)]
     seated = Counter(bot for now in times for table in emptied(pool, seats, now) for bot in table.bots)
@@ -340,7 +340,7 @@ def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[
 def test_where_tables_are_rare_nobody_waits_for_more_of_them_than_there_are_bots(
     seats: int, bots: int, newcomers: int, seed: int
 ) -> None:
-    """Every table has a seat for the bot that has waited longest, even if many others have more to gain."""
+    """Every table has a seat for the bot that has waited longest, even if many others would gain more."""
     bots = max(bots, seats)
     names = [chr(0x4E00 + number) for number in range(bots)]
     since = dict.fromkeys(names, 0.0)
@@ -360,8 +360,8 @@ def test_where_tables_are_rare_nobody_waits_for_more_of_them_than_there_are_bots
     st.integers(),
 )
 def test_over_a_long_run_nobody_starves(bots: list[tuple[str, int, int]], seats: int, seed: int) -> None:
-    """Bots play without end at their own speeds, several matches at once. A bot with room never waits longer than
-    the patience.
+    """Bots play endlessly at their own speeds, several matches at once. A bot below its capacity never waits longer
+    than the patience.
     """
     pool = filled([], 0, chance=Random(seed))
     names = [f"{owner}{number}" for number, (owner, _, _) in enumerate(bots)]
@@ -396,7 +396,7 @@ def meetings(tables: Iterable[Table[str]]) -> set[frozenset[str]]:
 
 
 class Hall:
-    """Bots that play without end on a virtual clock, with matches of random length."""
+    """Bots that play endlessly on a virtual clock, with matches of random length."""
 
     def __init__(self, capacities: dict[str, int], seats: int, house: Sequence[str] = (), seed: int = 3) -> None:
         self.chance = Random(seed)
@@ -410,7 +410,7 @@ class Hall:
         self.tables: list[Table[str]] = []
 
     def play(self, seconds: float) -> None:
-        """Play for a time."""
+        """Play for a period of virtual time."""
         busy = Counter[str]()
         for tick in range(round(seconds * 10)):
             now = tick / 10
@@ -437,7 +437,7 @@ class Hall:
 
 
 def test_eight_bots_that_play_one_match_at_a_time_all_meet() -> None:
-    """Two tables that end in turn would always have the same bots if each table were formed again at once."""
+    """If each table were formed again at once, two tables that end alternately would always have the same bots."""
     hall = Hall(dict.fromkeys("abcdefgh", 1), seats=4)
     hall.play(400)
     assert len(meetings(hall.tables)) == 8 * 7 / 2
@@ -445,14 +445,14 @@ def test_eight_bots_that_play_one_match_at_a_time_all_meet() -> None:
 
 
 def repeats(tables: Iterable[Table[str]]) -> int:
-    """Return the number of meetings of two bots beyond the first, without house bots."""
+    """Return the number of meetings between two bots beyond the first, without house bots."""
     times = Counter(pair for table in tables for pair in meetings([table]) if not pair & set(HOUSE))
     return times.total() - len(times)
 
 
 @pytest.mark.parametrize("seats", [2, 4])
 def test_all_meet_once_before_any_meet_twice_as_far_as_tables_allow(seats: int) -> None:
-    """Sixteen bots with room for as many tables as a round of all pairings takes, formed one after the other."""
+    """Sixteen bots with capacity for a full round of pairings. The tables are formed one after the other."""
     rounds = 15 // (seats - 1)
     found = []
     for seed in range(20):
@@ -464,7 +464,7 @@ def test_all_meet_once_before_any_meet_twice_as_far_as_tables_allow(seats: int) 
 
 
 def test_a_meeting_is_forgotten_after_so_many_others() -> None:
-    """The house bot with more meetings in between is met again first, if two were met once each."""
+    """The house bot with more other meetings since then is met first, if both were met once."""
     house = [f"house-{number}" for number in range(REMEMBERED + 1)]
     pool = filled([waiting("a", room=99)], owners=1, house=house)
     order = [next(bot for bot in table.bots if bot != "a") for table in islice(emptied(pool, 2, 0), len(house) + 20)]
@@ -480,7 +480,7 @@ def test_house_bots_that_were_not_met_fill_up_before_others_come_again() -> None
 
 
 def test_bots_that_were_given_fewer_tables_come_first() -> None:
-    """One bot with room for many tables gets none of the next while others with the same gain wait."""
+    """A bot with capacity for many tables gets none of the next tables while others with the same gain wait."""
     for seed in range(30):
         pool = filled([waiting(bot, room=64 if bot == "a" else 1, value=KNOWN) for bot in "abcde"], 9, [], Random(seed))
         formed = list(emptied(pool, 2, 0))
@@ -488,7 +488,7 @@ def test_bots_that_were_given_fewer_tables_come_first() -> None:
 
 
 def test_bots_of_capacity_1_beside_one_of_64_play_all_the_time_and_meet_each_other() -> None:
-    """The large bot always has room. A small bot that returns does not wait for it."""
+    """The large bot is always below its capacity. A small bot that returns does not wait for it."""
     small = "bcdef"
     hall = Hall({"a": 64, **dict.fromkeys(small, 1)}, 2, HOUSE)
     hall.play(600)
@@ -499,7 +499,7 @@ def test_bots_of_capacity_1_beside_one_of_64_play_all_the_time_and_meet_each_oth
 
 
 def turn_cost(waiting_bots: int, owners: int) -> float:
-    """Measure the processor time of a turn in which one bot comes and one goes, and of forming a table."""
+    """Measure the processor time of one arrival and one departure, and of forming a table."""
     house = HOUSE if owners == 1 else []
     names = [f"{number % owners} {number}" for number in range(waiting_bots)]
     guests = [Waiting(name, name.split()[0], 0.0, value=KNOWN) for name in names]
@@ -526,7 +526,7 @@ def test_what_a_turn_costs_does_not_grow_with_the_bots_that_wait(owners: int) ->
 
 
 def paced(bot: str, pace_class: int = 0, patient: bool = True, room: int = 1, since: float = 0.0) -> Waiting[str]:
-    """Return a bot of a class of paces whose owner is its name."""
+    """Return a bot of a pace class. Its owner is its own name."""
     return Waiting(bot, bot, since, room, KNOWN, pace_class=pace_class, patient=patient)
 
 
@@ -646,7 +646,9 @@ def test_a_bot_changes_its_class_while_it_waits_or_plays() -> None:
 
 
 def spent(*pairs: str, since: str = "") -> list[Waiting[str]]:
-    """Return waiting bots, some pairs of which have spent their quotas; the bots of `since` have waited longest."""
+    """Return waiting bots, some of which have used up their quota with each other. The bots of `since` have waited
+    longest.
+    """
     names = dict.fromkeys("".join(pairs))
     others = {bot: frozenset({*"".join(pair for pair in pairs if bot in pair)} - {bot}) for bot in names}
     return [waiting(bot, -9.0 if bot in since else 0.0)._replace(spent=others[bot]) for bot in names]
@@ -655,7 +657,7 @@ def spent(*pairs: str, since: str = "") -> list[Waiting[str]]:
 @pytest.mark.parametrize("tables", [COVERAGE, CONTENTION])
 @pytest.mark.parametrize("since", ["", "ab"])
 def test_a_pair_that_has_spent_its_quota_sits_together_only_where_nobody_else_waits(tables: int, since: str) -> None:
-    """Two bots that have waited longest, or whose match would tell the ladder most, are no exception."""
+    """This also applies to two bots that have waited longest, or whose match has the largest information gain."""
     pair = [each._replace(value=NEWCOMER) for each in spent("ab", since=since)]
     others = [waiting(bot, value=KNOWN) for bot in "cdef"]
     for seats in (2, 3, 4):
@@ -669,7 +671,7 @@ def test_a_pair_that_has_spent_its_quota_sits_together_only_where_nobody_else_wa
 
 
 def test_without_house_bots_those_who_have_spent_their_quota_sit_together_when_nobody_else_comes() -> None:
-    """They are of three paces, and have no balance to wait for each other."""
+    """The bots are of three pace classes and have no balance for waiting for each other."""
     pair = [each._replace(pace_class=ord(each.bot) - ord("a"), patient=False) for each in spent("ab")]
     third = paced("c", 5, patient=False, since=0.1)
     assert among(*pair, house=[]).table(2, PATIENCE) is not None
@@ -679,12 +681,14 @@ def test_without_house_bots_those_who_have_spent_their_quota_sit_together_when_n
 
 
 def greedy(bot: str, tables: int = 20, room: int = 9, since: float = 0.0) -> Waiting[str]:
-    """Return a bot that sits at many tables."""
+    """Return a bot that plays at many tables."""
     return Waiting(bot, bot, since, room, KNOWN, tables=tables)
 
 
 def sharing(*guests: Waiting[str], house: Sequence[str] = HOUSE, shared: bool = True) -> Pool[str]:
-    """Return a pool whose bots with most tables came last, because shares are computed when a bot comes or changes."""
+    """Return a pool in which the bots with most tables arrived last. Shares are computed when a bot arrives or
+    changes.
+    """
     pool = Pool(house, Random(1), shared=shared)
     for guest in sorted(guests, key=lambda guest: guest.tables):
         pool.update(guest)
@@ -692,7 +696,7 @@ def sharing(*guests: Waiting[str], house: Sequence[str] = HOUSE, shared: bool = 
 
 
 def busy(count: int, free_at: float = 99.0) -> list[Waiting[str]]:
-    """Return bots without room, at one table each."""
+    """Return bots at capacity, with one table each."""
     names = [f"busy-{number}" for number in range(count)]
     return [Waiting(name, name, 0.0, 0, KNOWN, free_at=free_at, tables=1) for name in names]
 

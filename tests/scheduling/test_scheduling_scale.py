@@ -1,4 +1,4 @@
-"""The house's share of the seats is large enough for the ladder's scale."""
+"""House bots have a large enough share of the seats to fix the ladder's scale."""
 
 from random import Random
 
@@ -18,7 +18,7 @@ MATCHES = 100
 
 @pytest.mark.parametrize("guests", [8, 30])
 def test_the_scale_is_known_about_as_well_as_a_rating_is(guests: int) -> None:
-    """All bots have 100 matches at tables of four, among bots of about the same strength."""
+    """All bots have 100 matches at tables of four, against bots of about the same strength."""
     pool, chance = Pool(range(ANCHORS), Random(guests)), np.random.default_rng(guests)
     tables = []
     for _ in range(guests * MATCHES // SEATS):

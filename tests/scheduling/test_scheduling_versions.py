@@ -1,4 +1,4 @@
-"""A bot that names another version before each match gets the same seats as one that never does."""
+"""A bot that names another version before each match gets the same seats as a bot that never does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ FITTED: Final = 50
 
 
 class Evening:
-    """Bots of equal strength that all wait for the next table, one table after the other, with occasional fits."""
+    """Bots of equal strength that all wait for the next table. Tables are formed one after the other, with occasional
+    fits.
+    """
 
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
@@ -38,7 +40,7 @@ class Evening:
         self.results: list[MatchResult] = []
         self.pending: Counter[str] = Counter()
         self.seats: dict[str, Counter[str]] = {bot: Counter() for bot in (*HONEST, EGOIST)}
-        """By bot, how often it sat with each other bot."""
+        """By bot, the number of its tables with each other bot."""
 
     def node(self, bot: str) -> Node:
         if bot not in self.newest or bot == EGOIST:
@@ -77,13 +79,15 @@ class Evening:
         return sum(self.seats[bot].values()) / (SEATS - 1)
 
     def house(self, bot: str) -> float:
-        """The share of its opponents that were house bots."""
+        """The share of house bots among its opponents."""
         return sum(self.seats[bot][house] for house in HOUSE) / sum(self.seats[bot].values())
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_another_version_before_each_match_brings_no_other_seats(seed: int) -> None:
-    """The newest version's own rating would give it three times as many matches; its shrunk rating, 1.65 times."""
+    """The newest version's own rating would give it three times as many matches, its shrunk rating 1.65 times as
+    many.
+    """
     evening = Evening(seed)
     evening.play()
     honest = [evening.matches(bot) for bot in HONEST]

@@ -1,4 +1,4 @@
-"""The code under test is the requested one: the sources, or their compiled modules."""
+"""The tests run the requested code: the sources, or their compiled modules."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The rules of `tools/prose.py`, each with prose that breaks it and prose that follows it."""
+"""The rules of `tools/prose.py`, each with a text that breaks it and a text that follows it."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ USED = "def used():\n    return config.patience + limits.byte_rate + policy.bank
 
 
 def found(text: str, **fields: str) -> list[str]:
-    """Return the faults that are found if such a module is beside the holders."""
+    """Return the faults that are found if a module with this text is beside the settings' modules."""
     holders = {path: f"class {name}:\n    {(FIELDS | fields)[name]}\n" for path, name in HOLDERS.values()}
     return violations({**holders, "used.py": USED, "here.py": dedent(text)})
 

@@ -1,4 +1,4 @@
-"""The check of the structure finds the faults that it should find."""
+"""The structure check finds the faults that it is meant to find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vendored files of other projects are unchanged, and have their licence."""
+"""Vendored files of other projects are unchanged and have their licence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real browser for the pages: Debian's Chromium, driven by Playwright without its own browsers."""
+"""A real browser for the pages: Debian's Chromium, driven by Playwright without the browsers that it ships."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 ROOT: Final = Path(__file__).parents[2]
 PICTURES: Final = ROOT / "build" / "screenshots"
-"""The folder of screenshots, for people."""
+"""The folder of screenshots for people to look at."""
 AXE: Final = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 PROGRAM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PATIENCE: Final = 60_000
-"""Maximum number of milliseconds for any wait; only a failure takes that long."""
+"""Maximum number of milliseconds for any wait. Only a failing test waits that long."""
 
 needs_browser = pytest.mark.skipif(
     PROGRAM is None and os.environ.get("CI") != "true",
@@ -47,7 +47,7 @@ class Look(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the part of a picture's name that identifies it."""
+        """Return the part of a picture's file name that identifies it."""
         return f"{self.colours}-{self.width}{'-forced' if self.forced_colours else ''}"
 
 
@@ -59,7 +59,7 @@ LOOKS: Final = (DESKTOP, DARK_PHONE, DARK_DESKTOP, PHONE)
 
 
 class Seen:
-    """A page in a browser, and its errors."""
+    """A page in a browser, and the page's errors."""
 
     def __init__(self, page: Page, site: str) -> None:
         self.page = page
@@ -75,19 +75,19 @@ class Seen:
         page.on("dialog", lambda dialog: self.wrong.append(f"dialog: {dialog.message}"))
 
     def _lost(self, request: Request) -> None:
-        if request.failure != "net::ERR_ABORTED":  # the page was left before
+        if request.failure != "net::ERR_ABORTED":  # the browser left the page before
             self.wrong.append(f"not loaded: {request.url} {request.failure}")
 
     def go(self, path: str) -> Page:
-        """Open a page of the site, which must exist."""
+        """Open a page of the site that must exist."""
         answer = self.page.goto(self._site + path)
         assert answer is not None
         assert answer.ok, f"{path}: {answer.status}"
         return self.page
 
     def check(self) -> None:
-        """Check that the content security policy refused nothing, no script failed, and nothing came from other
-        sites.
+        """Check that the content security policy refused nothing, no script failed, and no request went to another
+        site.
         """
         refused = self.page.evaluate("window.refusedByPolicy || []")
         elsewhere = [each for each in self.asked if f"//{urlsplit(each).netloc}" != self._site.partition(":")[2]]
@@ -95,7 +95,7 @@ class Seen:
         assert not wrong, (self.page.url, wrong)
 
     def picture(self, name: str) -> None:
-        """Save the page as build/screenshots/NAME.png, but not in CI, where no person would look at it."""
+        """Save a screenshot as build/screenshots/NAME.png, but not in CI, where no person would look at it."""
         if os.environ.get("CI") == "true":
             return
         PICTURES.mkdir(parents=True, exist_ok=True)
@@ -104,8 +104,8 @@ class Seen:
 
 @contextmanager
 def started() -> Iterator[Browser]:
-    """Start the headless browser without its own sandbox, because it opens only the tests' pages and root cannot
-    create one.
+    """Start the headless browser without its own sandbox. It opens only the tests' pages, and root cannot create a
+    sandbox.
     """
     if PROGRAM is None:
         pytest.fail("there is no Chromium: tools/debian-packages.sh installs it")
@@ -119,7 +119,7 @@ def started() -> Iterator[Browser]:
 
 @contextmanager
 def looking(browser: Browser, site: str, look: Look = DESKTOP) -> Iterator[Seen]:
-    """Open a page in a new window without stored data; the block fails at its end if the page had errors."""
+    """Open a page in a new window without stored data. The block fails at its end if the page had errors."""
     context = browser.new_context(
         viewport={"width": look.width, "height": look.height},
         color_scheme=look.colours,
@@ -138,7 +138,7 @@ def looking(browser: Browser, site: str, look: Look = DESKTOP) -> Iterator[Seen]
 
 
 def kind(path: str) -> str:
-    """Return the kind of a page: its path without the parts that differ between pages of one kind."""
+    """Return the kind of a page: its path without the parts that vary between pages of one kind."""
     name, _, query = path.partition("?")
     name = re.sub(r"/\d+", "/N", name)
     name = re.sub(r"^/(bots|ladder|rules)/[^/]+", r"/\1/NAME", name)
@@ -147,12 +147,12 @@ def kind(path: str) -> str:
 
 
 def picture_name(path: str) -> str:
-    """Return a file name for a page."""
+    """Return a name for files about a page."""
     return re.sub(r"\W+", "-", kind(path)).strip("-").lower() or "home"
 
 
 def overflow(page: Page) -> list[str]:
-    """Return the width of a page that is wider than its window, with the elements that extend beyond it."""
+    """Return the width of a page that is wider than its window, and the elements that extend beyond it."""
     found: list[str] = page.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
       [`${document.documentElement.scrollWidth} > ${innerWidth}`, ...[...document.querySelectorAll("body *")].filter(
         (each) => each.getBoundingClientRect().right > innerWidth + 1).map((each) => each.outerHTML.slice(0, 150))]""")

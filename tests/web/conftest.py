@@ -28,13 +28,13 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 
 @pytest.fixture(scope="session")
 def site(arena: Played) -> Iterator[str]:
-    """The address of the pages, without a slash at the end."""
+    """The address of the pages without a final slash."""
     with browsing("--server", arena.server) as (host, port):
         yield f"http://{host}:{port}"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser for one file, because its event loop and trio's would both handle the process's signals."""
+    """A browser for one file of tests. Its event loop and trio's would both handle the process's signals."""
     with started() as browser:
         yield browser

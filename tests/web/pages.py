@@ -1,4 +1,4 @@
-"""The pages that a browser finds from the first one on, one of each kind."""
+"""The pages that a browser reaches through links from the first page, one of each kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Links(HTMLParser):
 
 @cache
 def pages(site: str) -> tuple[str, ...]:
-    """Return the paths of all pages of a site to which links lead, the first of each kind."""
+    """Return the paths of all linked pages of a site, the first of each kind."""
     waiting, found = ["/"], dict[str, str]()
     while waiting:
         path = waiting.pop(0)
@@ -34,6 +34,6 @@ def pages(site: str) -> tuple[str, ...]:
             found[kind(path)] = path
             page = _Links()
             page.feed(answer.read().decode())
-        there = [each for each in map(urlsplit, page.found) if each.path != "/docs/"]  # it has tests of its own
+        there = [each for each in map(urlsplit, page.found) if each.path != "/docs/"]  # this page has its own tests
         waiting += [each.path + (f"?{each.query}" if each.query else "") for each in there if each.path]
     return tuple(found.values())

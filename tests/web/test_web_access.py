@@ -1,5 +1,5 @@
-"""Accessibility that axe cannot check: the keyboard, narrow and zoomed windows, forced colours, motion, languages,
-paper.
+"""Accessibility that axe cannot check: keyboard, narrow and zoomed windows, forced colours, motion, languages,
+print.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def test_no_page_is_wider_than_its_window(browser: Browser, site: str) -> None:
 
 def test_every_control_is_reached_with_the_keyboard_in_order_and_seen_to_be(browser: Browser, site: str) -> None:
     for path in pages(site):
-        with looking(browser, site, Look(reduced_motion=True)) as seen:  # the TV stands still
+        with looking(browser, site, Look(reduced_motion=True)) as seen:  # the TV page shows no motion
             page = seen.go(path)
             expected, reached = page.evaluate(_STOPS), dict[int, dict[str, Any]]()
             page.keyboard.press("Tab")
             while (focus := page.evaluate(_FOCUS)) is not None and len(reached) < expected:
-                reached.setdefault(focus["first"], focus)  # a date field has further tab stops after the first
+                reached.setdefault(focus["first"], focus)  # a date field has several tab stops
                 page.keyboard.press("Tab")
             assert len(reached) == expected, (path, reached)
             assert [*reached] == sorted(reached), path
@@ -91,7 +91,7 @@ def test_rules_are_read_aloud_in_their_own_language(browser: Browser, site: str)
 
 
 def test_every_drawing_has_its_words(browser: Browser, site: str) -> None:
-    """A picture has a name, or is hidden from screen readers beside an equal text."""
+    """A picture has a name, or screen readers skip it because a text beside it says the same."""
     with looking(browser, site) as seen:
         drawn = 0
         for path in pages(site):

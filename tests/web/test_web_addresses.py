@@ -1,4 +1,4 @@
-"""The addresses that pages print come from the settings or the socket, never from the header Host."""
+"""The addresses on pages come from the settings or the socket, never from the Host header."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVIL = {"host": "evil.example", "x_forwarded_host": "evil.example", "forwarded":
 def shown(
     addresses: Addresses, path: str = "/write-a-bot", local: str = "127.0.0.1", port: int = 8080, proxies: str = ""
 ) -> str:
-    """Return the page as requested at one of the machine's addresses by a client that forges the server's name."""
+    """Return the page at one of the machine's addresses, requested by a client that forges the server's name."""
     rules = RequestRules(addresses=addresses, proxies=networks(proxies) if proxies else ())
     pages = WebPages(lambda: pytest.fail("this page reads no data"), rules)
     answer = pages.get(path, server=(local, port), **EVIL)

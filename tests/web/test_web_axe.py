@@ -1,4 +1,4 @@
-"""Accessibility: axe-core finds no violation on any page. A screenshot of each page is saved."""
+"""Accessibility: axe-core finds no violation on any page. The test saves a screenshot of each page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check(browser: Browser, site: str, path: str, look: Look) -> None:
 
 
 def test_no_page_has_a_violation(browser: Browser, site: str) -> None:
-    """Light and dark, desktop and phone: one of the four for each page."""
+    """Each page uses one of four settings: light or dark, desktop or phone."""
     for path, look in zip(pages(site), cycle(LOOKS), strict=False):
         check(browser, site, path, look)
 

@@ -1,6 +1,4 @@
-"""The board of a match: it comes first and fits the window, is played with a button or Space, and has text beside
-it.
-"""
+"""The board of a match: it is at the top, fits the window, plays with a button or Space, and has a text beside it."""
 
 from __future__ import annotations
 
@@ -18,10 +16,10 @@ pytestmark = needs_browser
 
 LAPTOP: Final = Look(1280, 800)
 BOARD: Final = 0.6
-"""Minimum part of the window's width that the board has."""
+"""Minimum part of the window's width for the board."""
 OWN_CARD: Final = 40.0
 LEGIBLE: Final = 11.0
-"""Minimum size in pixels of a card in the hand at the bottom, and of the letters of all other cards."""
+"""Minimum size in pixels of a card in the bottom hand, and of the letters on all other cards."""
 SHIFT: Final = 0.02
 _SHIFTS: Final = """() => new Promise((resolve) => {
   window.shifts = 0;
@@ -159,7 +157,7 @@ def test_a_chosen_seat_sits_at_the_bottom_and_sees_the_backs_of_the_others(brows
 
 
 def played_through(page: Page) -> int:
-    """Step through the match with the key; return the number of steps."""
+    """Step through the match with a key. Return the number of steps."""
     page.evaluate("""async () => {
       const at = document.getElementById("at"), last = Number(document.getElementById("steps").dataset.last);
       while (Number(at.textContent) < last) {

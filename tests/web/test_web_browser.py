@@ -1,4 +1,4 @@
-"""Ladder, bots, matches and rules in a real browser, over a real server on which real bots played."""
+"""Ladder, bots, matches and rules in a real browser, on a real server with matches of real bots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bot that plays in a page of a real browser, and a page of another site that must not."""
+"""A bot that plays in a page of a real browser. A page of another site must not play."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @contextmanager
 def another_site() -> Iterator[str]:
-    """An empty page at another origin of this machine."""
+    """An empty page with another origin on this machine."""
 
     class Empty(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

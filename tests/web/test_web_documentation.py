@@ -1,4 +1,4 @@
-"""The documentation at `/docs`, as `make docs` installed it, and the page shown if it is not installed."""
+"""The documentation at `/docs`, as `make docs` installs it, and the page that replaces it if it is not installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ needs_site = pytest.mark.skipif(
     find_spec("arena_docs") is None and os.environ.get("CI") != "true", reason="make docs has not installed the site"
 )
 SEEN: Final = (("/docs/", DESKTOP), ("/docs/design.html", DARK_PHONE), ("/docs/search.html?q=trump", DESKTOP))
-"""Pages that a browser opens: the first one, one with diagrams, and a search result."""
+"""Pages that a browser opens: the first page, a page with diagrams, and a search result."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Downloads for authors of bots: the installed files, with their digests."""
+"""Downloads for bot authors: the installed files and their digests."""
 
 from __future__ import annotations
 

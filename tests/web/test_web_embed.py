@@ -1,4 +1,4 @@
-"""A match in a frame of another site, sandboxed as on careful sites; no other page can be framed."""
+"""A match in a sandboxed frame of another site. No other page can be framed."""
 
 from __future__ import annotations
 

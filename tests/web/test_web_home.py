@@ -1,4 +1,4 @@
-"""The first page: the TV, the ladders, the game in pictures for newcomers; lists on a phone; times."""
+"""The first page: the TV, the ladders, pictures of the game for newcomers, lists on a phone, and times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ window.EventSource = class extends Source {
   }
 };
 """
-"""A script that records the page's stream, and the rows that came and were shown."""
+"""A script that records the page's event stream, and which rows arrived and appeared."""
 
 
 def test_the_first_page_shows_a_board_with_pause_and_explains_the_game(browser: Browser, site: str) -> None:

@@ -1,4 +1,4 @@
-"""Late parts of a page are inserted in the browser: nothing is loaded again, and the focus stays."""
+"""Parts of a page that arrive late. The browser inserts them without reloading, and the focus does not move."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = needs_browser
 BOT: Final = "/bots/rules?game=sixth_sense"
 READ: Final = re.compile(r"From \d+ of its newest replays\.")
 LATER: Final = 3000
-"""Milliseconds after which a page asks again."""
+"""Milliseconds after which a page asks for late parts again."""
 
 
 @pytest.fixture
 def fresh_site(arena: Played) -> Iterator[str]:
-    """Pages that have had no request yet."""
+    """Pages that have received no request yet."""
     with browsing("--server", arena.server) as (host, port):
         yield f"http://{host}:{port}"
 
@@ -59,7 +59,7 @@ def test_what_replays_say_comes_while_the_focus_stays(browser: Browser, fresh_si
 
 
 def test_the_focus_stays_in_a_part_that_changes_and_its_place_is_kept(browser: Browser, site: str) -> None:
-    """Pages of a real server, as if replays were still being read the first three times."""
+    """Pages of a real server that report the first three times that replays are still being read."""
     looks = count(1)
 
     def waiting(route: Route) -> None:
@@ -73,7 +73,7 @@ def test_the_focus_stays_in_a_part_that_changes_and_its_place_is_kept(browser: B
     with looking(browser, site) as seen:
         seen.page.clock.install()
         while "data-waiting" in seen.page.request.get(site + BOT).text():
-            pass  # the replays themselves are being read
+            pass  # the pages still read the replays
         seen.page.route("**/bots/rules*", waiting)
         page = seen.go(BOT)
         page.locator("#rounds .wide").focus()
@@ -97,7 +97,7 @@ def test_without_scripts_a_link_looks_again(browser: Browser, fresh_site: str) -
 
 
 def test_an_analysis_comes_to_its_place(browser: Browser, site: str) -> None:
-    """The test waits for the first finding only, because the costliest choices take minutes."""
+    """The test waits only for the first finding, because the costliest choices need minutes."""
     with looking(browser, site) as seen:
         seen.page.clock.install()
         page = seen.go("/matches/1/analysis")

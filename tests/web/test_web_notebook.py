@@ -1,4 +1,4 @@
-"""A replay as a notebook shows it, opened in a browser: two in one page, with nothing else to load."""
+"""A replay in a notebook, opened in a browser: two in one page, which loads nothing else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILL: Final = (
 
 @pytest.fixture(scope="module")
 def content(site: str) -> bytes:
-    """Return a downloaded match of the server."""
+    """Return a match of the server as a downloaded file."""
     with urlopen(f"{site}/matches/1/replay", timeout=60) as answer:
         return bytes(answer.read())
 
@@ -38,7 +38,7 @@ def replay(content: bytes) -> Replay:
 
 
 def notebook(folder: Path) -> str:
-    """Return the address of a page whose cells were filled as in a notebook."""
+    """Return the address of a page whose cells are filled as in a notebook."""
     (folder / "notebook.html").write_text(
         '<!doctype html><html lang="en"><title>Notebook</title><main><h1>Notebook</h1><div id="cells"></div></main>'
     )

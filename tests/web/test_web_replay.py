@@ -1,4 +1,4 @@
-"""Stepping through a replay in a browser: keys, touch, no page loaded for a step, and the time of a step."""
+"""Stepping through a replay in a browser: keys, touch, no page load per step, and the time of a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = needs_browser
 
 STEPS: Final = 40
 STEP_MS: Final = 16
-"""Maximum number of milliseconds for a step: a frame at 60 Hz."""
+"""Maximum number of milliseconds for a step: one frame at 60 Hz."""
 _STEPS: Final = """async (count) => {
   const at = document.getElementById("at");
   for (let step = Number(at.textContent); count > 0; count--) {
@@ -56,8 +56,8 @@ def test_keys_step_without_loading_a_page_and_show_what_the_page_shows(browser: 
 
 
 def test_a_step_takes_no_longer_than_a_frame(browser: Browser, site: str) -> None:
-    """The processor time of the page's thread counts, with style, layout and painting, whatever else the machine
-    does.
+    """Count the processor time of the page's thread, with style, layout and painting. The machine's other work has no
+    effect.
     """
     with looking(browser, site) as seen:
         page = seen.go("/matches/1/steps/1")
@@ -72,7 +72,7 @@ def test_a_step_takes_no_longer_than_a_frame(browser: Browser, site: str) -> Non
 
 
 def spent(measuring: CDPSession) -> float:
-    """Return the seconds for which the page's thread has worked."""
+    """Return the processor time of the page's thread in seconds."""
     return float(
         next(
             each["value"]
@@ -83,7 +83,7 @@ def spent(measuring: CDPSession) -> float:
 
 
 def test_a_key_that_is_held_goes_to_the_end_and_the_address_follows(browser: Browser, site: str) -> None:
-    """More steps than browsers let a page change its address in so short a time."""
+    """More steps than the number of address changes that browsers allow a page in this time."""
     with looking(browser, site) as seen:
         page = seen.go("/matches/1/steps/1")
         last = int(page.locator("#steps").get_attribute("data-last") or 0)

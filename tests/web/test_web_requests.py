@@ -1,4 +1,4 @@
-"""The owner of a request, the number of requests per address, and the health of the pages."""
+"""The attribution of requests to users, the number of requests per address, and the health of the pages."""
 
 from __future__ import annotations
 
@@ -116,6 +116,6 @@ def test_a_ladder_that_lacks_old_results_is_stale() -> None:
     assert not health.stale(ladder(NOW), (match(young), match(old)))
     assert health.stale(ladder(old - STALE), (match(young), match(old)))
     assert not health.stale(ladder(old), (match(young),))
-    now = NOW + STALE  # many matches have been played since: the newest are all recent, but those seen were not
+    now = NOW + STALE  # many matches have been played since, so all newest matches are new to the page
     assert health.stale(ladder(old), (match(now),))
     assert not health.stale(ladder(NOW + timedelta(seconds=1)), (match(now),))

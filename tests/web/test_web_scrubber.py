@@ -1,4 +1,4 @@
-"""Stepping through a replay with the slider, a swipe, the keys ? and c; and a table that is legible on a phone."""
+"""Stepping through a replay with the slider, a swipe, and the keys ? and c. The table is legible on a phone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = needs_browser
 
 NARROW: Final = Look(320, 640, touch=True)
 LEGIBLE: Final = 9.0
-"""Size in pixels of the smallest text on a card; the names are larger."""
+"""Size in pixels of the smallest text on a card. Names are larger."""
 _TEXTS: Final = """() => [...document.querySelectorAll("svg.table text")].map((each) =>
   parseFloat(getComputedStyle(each).fontSize) * each.getScreenCTM().a)"""
 _BOXES: Final = """() => [...document.querySelectorAll("svg.table > g")]
@@ -51,7 +51,7 @@ def test_the_slider_goes_where_it_is_put_with_mouse_and_keyboard(browser: Browse
         middle = stepping(page)
         assert abs(middle - last / 2) < last / 20
         assert slider.input_value() == str(middle)
-        page.keyboard.press("ArrowRight")  # the slider has the focus, and handles its own keys
+        page.keyboard.press("ArrowRight")  # the slider has the focus and handles its own keys
         page.wait_for_url(f"**/matches/1/steps/{middle + 1}")
         page.keyboard.press("End")
         page.wait_for_url(f"**/matches/1/steps/{last}")
@@ -62,7 +62,7 @@ def test_the_slider_goes_where_it_is_put_with_mouse_and_keyboard(browser: Browse
 
 
 def swipe(page: Page, across: int, along: int = 0, fingers: int = 1) -> None:
-    """Move two points of touch over the middle of the table."""
+    """Move two touch points over the middle of the table."""
     box = page.locator("figure.seats").bounding_box()
     assert box
     touching = page.context.new_cdp_session(page)
@@ -111,8 +111,8 @@ def test_a_question_mark_shows_the_keys_and_hides_them(browser: Browser, site: s
 
 @pytest.fixture
 def analysed(arena: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[int]]]:
-    """Pages whose analysis of match 1 is stored in the user's folder, as by `arena why --game`; and the steps of the
-    two costliest choices.
+    """Pages with a stored analysis of match 1 in the user's folder, as `arena why --game` writes it, and the steps of
+    the two costliest choices.
     """
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with open_directory(arena.data) as directory:
@@ -150,7 +150,7 @@ def test_c_goes_to_the_next_choice_that_cost_much(browser: Browser, analysed: tu
 
 
 def overlapping(boxes: list[dict[str, float]]) -> list[tuple[int, int]]:
-    """Return pairs of boxes that overlap by more than a pixel."""
+    """Return pairs of boxes that overlap by more than one pixel."""
     return [
         (one, other)
         for one, a in enumerate(boxes)
@@ -167,7 +167,7 @@ def test_a_table_can_be_read_on_a_phone_whoever_sits_there(browser: Browser, sit
         page = seen.go("/matches/1/steps/5")
         ready(page)
         for seats in (None, *range(2, 8)):
-            if seats is not None:  # tables with larger hands than those of the match
+            if seats is not None:  # tables with larger hands than those in the match
                 hand = (card,) * (15 if seats < 5 else 11)
                 seat = SeatScene("w" * 40, False, hand, "R6/9 as 6", 3, -120, 40, card, True, True, True, True)
                 drawn = table_svg(TableScene((seat,) * seats, card, 3), "a table")

@@ -1,4 +1,4 @@
-"""The TV in a browser: it plays by itself and goes on to the next match, and stops at once on request."""
+"""The TV page in a browser: it plays by itself, continues with the next match, and stops at once on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays the conversations of clients/conformance with the whole package, including its connection, on a virtual clock.
+"""Play the conversations of clients/conformance with the whole package, including its connection, on a virtual clock.
 
 Only gRPC is replaced: the script provides the streams and calls.
 """
@@ -52,7 +52,7 @@ A_DAY: Final = 86400.0
 
 
 def conversations() -> dict[str, dict[str, Any]]:
-    """Return all conversations, by topic and title."""
+    """Return all conversations by topic and title."""
     found = {}
     for file in sorted((CONFORMANCE / "conversations").glob("*.json")):
         for each in json.loads(file.read_text("utf-8")):
@@ -61,21 +61,25 @@ def conversations() -> dict[str, dict[str, Any]]:
 
 
 def check(conversation: Mapping[str, Any], token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Play a conversation. Raise AssertionError if the package deviates from it."""
+    """Play a conversation.
+
+    Raises:
+        AssertionError: the package deviates from the conversation.
+    """
     loop = VirtualLoop()
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.run(_Play(conversation, token_file, loop, monkeypatch).play())
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time passes only if nothing else is left to do."""
+    """An event loop whose time advances only when no other work is left."""
 
     def __init__(self) -> None:
         self.now = 0.0
         super().__init__(_Impatient(self))
 
     def time(self) -> float:
-        """Return the seconds since the beginning."""
+        """Return the seconds since the loop began."""
         return self.now
 
 
@@ -91,14 +95,14 @@ class _Impatient(selectors.DefaultSelector):
 
 
 class _Scripted(Bot):
-    """The bot of a conversation."""
+    """The bot that a conversation describes."""
 
     name = "bot"
 
     def __init__(
         self, spec: Mapping[str, Any], loop: VirtualLoop, told: list[str], meanwhile: Callable[[], object]
     ) -> None:
-        """`meanwhile`: function that delivers the script's messages. It is called while the bot thinks."""
+        """Create the bot. `meanwhile` delivers the script's messages and is called while the bot thinks."""
         super().__init__(games=spec["games"], capacity=spec["capacity"], version=spec["version"])
         self._spec, self._loop, self._told, self._meanwhile = spec, loop, told, meanwhile
 
@@ -146,7 +150,7 @@ class _Call:
         self.token = token
         self.said: list[play_pb2.PlayRequest] = []
         self.closed = False
-        """True after the bot's goodbye."""
+        """True after the bot closed its side."""
         self._messages: asyncio.Queue[play_pb2.PlayResponse | None] = asyncio.Queue()
         self._status = grpc.StatusCode.OK
         self._text, self._trailers = "", grpc.aio.Metadata()
@@ -183,7 +187,7 @@ class _Call:
 
 
 class _Registration:
-    """A call of RegisterBot that waits for the script."""
+    """A call to RegisterBot that waits for the script."""
 
     def __init__(self, request: bots_pb2.RegisterBotRequest) -> None:
         self.request = request
@@ -191,7 +195,7 @@ class _Registration:
 
 
 class _Play:
-    """One conversation."""
+    """One conversation in progress."""
 
     def __init__(
         self, conversation: Mapping[str, Any], token_file: Path, loop: VirtualLoop, monkeypatch: pytest.MonkeyPatch
@@ -210,10 +214,10 @@ class _Play:
         """Tokens by their names in the conversation."""
         self._nonces: set[bytes] = set()
         self._meanwhile: list[play_pb2.PlayResponse] = []
-        """Messages that will arrive while the bot thinks about its next decision."""
+        """Messages that will arrive during the bot's next decision."""
         self._stopped = False
         self._tried: asyncio.Future[None] = loop.create_future()
-        """Done at the next connection attempt."""
+        """Future that the next connection attempt completes."""
         monkeypatch.setattr(connection, "time", SimpleNamespace(monotonic=loop.time))
         monkeypatch.setattr(connection, "_chance", SimpleNamespace(uniform=lambda _, longest: longest))
         monkeypatch.setattr(connection, "open_channel", lambda *_: _Channel())
@@ -275,7 +279,7 @@ class _Play:
             await inbox.ended()
 
     async def _settle(self) -> None:
-        """Run everything that can happen without time passing."""
+        """Run everything that can happen without advancing the clock."""
         for _ in range(60):
             await asyncio.sleep(0)
 
@@ -338,7 +342,7 @@ class _Play:
         self._meanwhile += map(_message, said)
 
     def _arrive(self) -> None:
-        """Deliver the messages for a thinking bot. In a real program, the network's thread does this."""
+        """Deliver the messages for a thinking bot. In a real program, the network thread does this."""
         arriving, self._meanwhile[:] = self._meanwhile[:], []
         stream, session = self._connection._stream, self._connection._session
         for message in arriving:

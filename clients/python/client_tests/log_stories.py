@@ -1,6 +1,6 @@
-"""Stories about a log of results: the messages that a bot gets, and the lines that it stores and logs.
+"""Stories about a log of results: messages to the bot, and the lines that the bot stores and logs.
 
-All clients share them.
+All clients use the same stories.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from arena.log.keys import Signer, first_key_leaf
 
 
 class Story:
-    """One bot with its file and its log lines. The package plays each step, and the result is recorded."""
+    """One bot with its file and its log lines. The package plays each step, and the story records the result."""
 
     def __init__(self, folder: Path) -> None:
         self.log = Log()
@@ -40,7 +40,7 @@ class Story:
         self._note("starts", True)
 
     def welcome(self, shows: bool = True) -> None:
-        """Send a welcome with the log, or without one."""
+        """Send a Welcome message with or without the log."""
         proofs: dict[str, list[str] | None] = {}
 
         async def consistency(first: int, second: int) -> Sequence[bytes] | None:
@@ -53,14 +53,14 @@ class Story:
         self._note("shows", None if state is None else MessageToDict(state), proofs=proofs)
 
     def result(self, match: int, change: Callable[[MatchReport], object] = lambda _: None) -> None:
-        """Add a match to the log, and report it."""
+        """Add a match to the log and send its report."""
         report = self.log.result(match)
         change(report)
         self._receipts.take(report, SEAT)
         self._note("reports", MessageToDict(report))
 
     def tear(self, size: int) -> None:
-        """Remove the last `size` bytes of the bot's file, like a crash in the middle of a line."""
+        """Remove the last `size` bytes of the bot's file, as a crash in the middle of a line does."""
         os.truncate(self._file, self._file.stat().st_size - size)
         self._note("tears", size)
 
@@ -75,7 +75,7 @@ class Story:
         self._said.clear()
 
     def ended(self, title: str) -> dict[str, Any]:
-        """Return the story in its recorded form."""
+        """Return the story in the format of the file."""
         kept = self._file.read_text("utf-8") if self._file.exists() else ""
         without_checks = title not in CHECKS_DECIDE
         return {"title": title, "without_checks": without_checks, "steps": self.steps, "kept": kept.splitlines()}

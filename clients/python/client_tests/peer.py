@@ -1,6 +1,6 @@
-"""A small real gRPC server for the tests, with registration according to the protocol and streams that follow a script.
+"""A small real gRPC server for the tests. It registers bots according to the protocol, and its streams follow a script.
 
-A script is a generator. It yields the server's messages and gets the bot's messages from its `Talk`.
+A script is a generator. It yields the server's messages and reads the bot's messages from its `Talk`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ VIEW = sixth_sense_pb2.SixthSenseView(
 
 RATED = play_pb2.MatchKind.MATCH_KIND_RATED
 PROMISED = sha256(bytes(64)).digest()
-"""The commitment of every invitation, computed from a salt and a match's commitment of zeros."""
+"""The commitment in every invitation, computed from a salt and a match commitment of zeros."""
 
 
 def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
@@ -90,7 +90,7 @@ def invites(*matches: int, commitment: bytes = PROMISED) -> play_pb2.PlayRespons
 
 
 def starts(*matches: int, commitment: bytes = bytes(32), salt: bytes = bytes(32)) -> play_pb2.PlayResponse:
-    """Return the beginnings of matches with the same numbers as their invitations."""
+    """Return messages about the start of matches with the same numbers as their invitations."""
     return play_pb2.PlayResponse(
         starts=[
             play_pb2.MatchStart(
@@ -147,7 +147,11 @@ class Talk:
     token: str
 
     def next(self) -> play_pb2.PlayRequest:
-        """Return the bot's next message. Raise StopIteration if the bot has closed its side."""
+        """Return the bot's next message.
+
+        Raises:
+            StopIteration: the bot has closed its side.
+        """
         return next(self.requests)
 
     def wait_for_goodbye(self) -> None:
@@ -167,7 +171,7 @@ Script = Callable[[Talk], Iterator[play_pb2.PlayResponse]]
 
 
 def begun(talk: Talk, *matches: int) -> Iterator[play_pb2.PlayResponse]:
-    """Begin matches."""
+    """Send the start of these matches."""
     talk.next()
     yield welcome()
     for match in matches:
@@ -178,19 +182,21 @@ def begun(talk: Talk, *matches: int) -> Iterator[play_pb2.PlayResponse]:
 
 @dataclass
 class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
-    """The server. The first stream follows the first script, and so on. The last script serves all later streams."""
+    """The server. The first stream follows the first script, the second stream the second, and so on. The last script
+    serves all later streams.
+    """
 
     scripts: list[Script]
     port: int = 0
     tokens: dict[str, str] = field(default_factory=dict)
-    """Names by token."""
+    """Names of bots by token."""
     invitation: str = ""
     options: tuple[tuple[str, int], ...] = ()
     credentials: grpc.ServerCredentials | None = None
     registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
     joined: list[tuple[str, str]] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
-    """Names of the bots that were un-parked."""
+    """Names of the parked bots that were resumed."""
     most: int = 100
     """Maximum number of bots."""
     failures: queue.SimpleQueue[BaseException] = field(default_factory=queue.SimpleQueue)
@@ -212,7 +218,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End abruptly, so that running streams are cut off."""
+        """End abruptly and cut off running streams."""
         self._server.stop(None).wait(PATIENCE)
         self._threads.shutdown()
         if not self.failures.empty():
@@ -242,7 +248,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
         raise NotImplementedError
 
     def _known(self, name: str, context: Any) -> str:
-        """Return the token of a call about a bot. It must be the bot's own token."""
+        """Return the token of a call about a bot. It must be that bot's token."""
         token = str(dict(context.invocation_metadata()).get("authorization", "")).removeprefix("Bearer ")
         if self.tokens.get(token) != name:
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this token is not that of {name}")
@@ -307,6 +313,6 @@ class Playing:
             self._end.set_result(None)
 
     def result(self, patience: float = PATIENCE) -> None:
-        """Wait for the end of the run and raise its exception, if any."""
+        """Wait for the end of the run. Raise its exception, if any."""
         self._end.result(patience)
         self._thread.join(PATIENCE)

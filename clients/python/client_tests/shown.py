@@ -1,4 +1,4 @@
-"""Views of the engine as a bot gets them."""
+"""Views of the engine as a bot receives them."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def catalog(game: Game) -> Catalog:
 
 
 def shown(game: Game, view: Any) -> View:
-    """Convert the engine's view to the message that a bot gets."""
+    """Convert the engine's view to the message that a bot receives."""
     return as_decision(play_pb2.Decision.FromString(encode_view(view)), {game.name: catalog(game)}).view

@@ -1,4 +1,4 @@
-"""Bots beside the other tasks of a program: `play` in a thread, and an `async def decide` under asyncio and trio."""
+"""Bots in an asynchronous program: `play` in a thread, and an `async def decide` under asyncio and trio."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from client_tests.peer import (
 )  # fmt: skip
 
 LOOPS: dict[str, Callable[..., Any]] = {"asyncio": lambda call: asyncio.run(call()), "trio": trio.run}
-"""Functions that run an async function in an event loop."""
+"""Functions that each run an async function in an event loop."""
 SLEEP: dict[str, Callable[[float], Awaitable[None]]] = {"asyncio": asyncio.sleep, "trio": trio.sleep}
 CANCELLED = (asyncio.CancelledError, trio.Cancelled)
 
@@ -49,7 +49,7 @@ def token_file(tmp_path: Path) -> Path:
 
 
 def answered(talk: Talk, number: int) -> dict[tuple[int, int], int]:
-    """Return the next answers, `number` of them, by match and decision."""
+    """Return the next `number` answers by match and decision."""
     answers: dict[tuple[int, int], int] = {}
     while len(answers) < number:
         answers |= {(each.match_id, each.decision_id): each.action for each in talk.next().answers}
@@ -57,7 +57,7 @@ def answered(talk: Talk, number: int) -> dict[tuple[int, int], int]:
 
 
 def asking(*numbers: int) -> Script:
-    """Return a script of one match in which decisions are asked one after the other."""
+    """Return a script of one match that sends decisions one after the other."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         yield from begun(talk, 1)
@@ -71,7 +71,7 @@ def asking(*numbers: int) -> Script:
 
 
 class Threads(First):
-    """Notes the threads in which it is called, and computes for 0.3 s."""
+    """A bot that records its threads and computes for 0.3 s per decision."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ def test_play_does_not_stop_the_loop_while_a_bot_computes(token_file: Path, loop
 
 
 async def together(loop: str, *calls: Callable[[], Awaitable[None]]) -> None:
-    """Run functions at the same time."""
+    """Run functions concurrently."""
     if loop == "trio":
         async with trio.open_nursery() as nursery:
             for call in calls:
@@ -143,7 +143,7 @@ def test_run_and_an_event_loop_exclude_each_other(token_file: Path, loop: str) -
 class Waits(Bot):
     name = "bot"
 
-    """A bot that waits until `together` decisions are open at once."""
+    """A bot that waits until `together` decisions are open."""
 
     def __init__(self, loop: str, together: int, capacity: int = 8) -> None:
         super().__init__(capacity=capacity)
@@ -192,7 +192,7 @@ def test_an_async_decide_has_as_many_decisions_at_once_as_the_capacity(token_fil
 
 @pytest.mark.parametrize("how", ["asyncio", "trio", "run"])
 def test_an_async_decide_is_cancelled_when_its_decision_is_closed(token_file: Path, how: str) -> None:
-    """A closed decision, a match that is over, and a stream that has ended each cancel their own."""
+    """A closed decision, a match that is over, and a stream that has ended each cancel only their own tasks."""
     loop = "asyncio" if how == "run" else how
     bot = Waits(loop, together=9)
 
@@ -214,7 +214,7 @@ def test_an_async_decide_is_cancelled_when_its_decision_is_closed(token_file: Pa
     def second(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
         until(lambda: len(bot.cancelled) == 3)
-        bot.most = 9  # it waits no more
+        bot.most = 9  # it no longer waits
         yield welcome()
         yield starts(1, 3)
         yield asks((3, 1))
@@ -234,7 +234,7 @@ def test_an_async_decide_is_cancelled_when_its_decision_is_closed(token_file: Pa
 
 
 def leaving(left: list[bool]) -> Script:
-    """Return a script in which a bot leaves while it is asked."""
+    """Return a script in which a bot leaves while it owes a decision."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         yield from begun(talk, 1)
@@ -247,7 +247,7 @@ def leaving(left: list[bool]) -> Script:
 @either
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 def test_a_cancelled_play_leaves_in_order(token_file: Path, loop: str, plain: bool) -> None:
-    """The bot leaves even while a plain bot computes."""
+    """The bot leaves even during the computation of a synchronous bot."""
     asked, done = threading.Event(), threading.Event()
     calls: list[int] = []
 
@@ -407,7 +407,7 @@ print("trio" in sys.modules)
 
 
 def test_a_late_answer_of_an_async_decide_goes_to_a_running_match(token_file: Path) -> None:
-    """A decide that ignores its cancellation answers late, and the server's notice says how late."""
+    """A decide that ignores its cancellation answers late. The server's notice states the delay."""
 
     class Stubborn(Bot):
         name = "bot"
@@ -438,7 +438,9 @@ def test_a_late_answer_of_an_async_decide_goes_to_a_running_match(token_file: Pa
 
 @either
 def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) -> None:
-    """It answers in another order, and gives no answer to a closed decision. The bot's methods get the news."""
+    """The bot answers in another order and does not answer a closed decision. Its methods receive the messages about
+    this.
+    """
     told: list[str] = []
 
     class Hears(Bot):
@@ -483,7 +485,7 @@ def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) ->
             async for decision in decisions:
                 assert (decision.match_id, decision.decision_id) == (1, 2)
                 await decision.answer(decision.legal[0])
-            await third.answer(0)  # to no match that runs
+            await third.answer(0)  # for no running match
 
     with Peer([script]) as peer:
         LOOPS[loop](program)
@@ -494,7 +496,7 @@ def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) ->
 @either
 @pytest.mark.parametrize("how", ["break", "cancel", "error"])
 def test_a_program_that_asks_no_more_leaves_in_order(token_file: Path, loop: str, how: str) -> None:
-    """An exception of its own cuts the connection instead."""
+    """If the bot's code raises an exception, the connection is cut instead."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.context.add_callback(ended.set)

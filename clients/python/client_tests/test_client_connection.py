@@ -88,7 +88,7 @@ async def _stopped_while_the_stream_breaks(monkeypatch: pytest.MonkeyPatch, toke
 def test_a_bot_that_is_stopped_while_its_stream_breaks_does_not_connect_again(
     monkeypatch: pytest.MonkeyPatch, token_file: Path
 ) -> None:
-    """In this case gRPC reports only the broken stream, not the stop."""
+    """In this case gRPC reports the broken stream, but not the stop."""
     asyncio.run(_stopped_while_the_stream_breaks(monkeypatch, token_file))
 
 
@@ -112,7 +112,7 @@ def test_the_hello_says_what_the_bot_can_do(token_file: Path) -> None:
         Playing(First(capacity=5), peer.address, token_file, matches=1).result()
         Playing(First(capacity=5, version="2.1"), peer.address, token_file, matches=1, owner="x").result()
     assert [list(hello.games) for hello in hellos] == [["sixth_sense"]] * 2
-    assert [hello.capacity for hello in hellos] == [1, 1]  # not more at once than wanted in total
+    assert [hello.capacity for hello in hellos] == [1, 1]  # never more at once than the bot wants in total
     assert [hello.version for hello in hellos] == [First().digest(), "2.1"]
     assert hellos[0].client == f"arena-client-python {arena_client.__version__}"
 
@@ -235,7 +235,7 @@ def test_waiting_times_are_any_part_of_the_outage_and_bounded() -> None:
 def test_a_bot_prolongs_none_of_seventy_outages_by_more_than_its_length_or_five_seconds(
     token_file: Path, monkeypatch: pytest.MonkeyPatch, up: float, down: float
 ) -> None:
-    """On a virtual clock, the server is up and down in turns, starting at 0."""
+    """On a virtual clock, the server is alternately up and down, starting at time 0."""
     now, back = 0.0, []
     period = up + down
 
@@ -391,7 +391,7 @@ def test_an_on_error_that_says_nothing_is_refused() -> None:
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """Create a new key and certificate for localhost by the system's openssl."""
+    """Create a key and certificate for localhost with the system's openssl."""
     openssl = shutil.which("openssl")
     assert openssl, "this test makes its certificate with the openssl command"
     key, cert = folder / "key.pem", folder / "cert.pem"
@@ -407,7 +407,7 @@ def test_tls_with_a_certificate_of_one_s_own(token_file: Path, tmp_path: Path) -
     credentials = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
     with Peer([one_match], credentials=credentials) as peer:
         Playing(First(), f"localhost:{peer.port}", token_file, tls=cert, matches=1).result()
-        with pytest.raises(UnreachableError):  # no authority has signed it
+        with pytest.raises(UnreachableError):  # self-signed
             Playing(First(), f"localhost:{peer.port}", token_file, tls=True, give_up_after=0.1).result()
 
 
@@ -423,7 +423,7 @@ def test_several_bots_of_a_process_share_a_thread_and_play_at_once(token_file: P
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
         yield welcome()
-        met.wait(PATIENCE)  # all three are connected
+        met.wait(PATIENCE)  # all three bots are connected
         yield invites(1)
         talk.next()
         yield starts(1)
@@ -448,7 +448,7 @@ def test_several_bots_of_a_process_share_a_thread_and_play_at_once(token_file: P
 
 
 def leaves(left: list[bool], asking: bool = False) -> Callable[[Talk], Iterator[play_pb2.PlayResponse]]:
-    """Begin a match, wait for the bot to leave it, and end the stream."""
+    """Begin a match, wait until the bot leaves it, and end the stream."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         yield from begun(talk, 1)
@@ -539,7 +539,7 @@ def test_a_token_that_is_none_is_refused(token_file: Path, token: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("lock_held", [False, True], ids=["python", "lock-held"])
 def test_the_connection_outlives_twenty_seconds_of_thinking(token_file: Path, *, lock_held: bool) -> None:
-    """There is a ping every 5 s that must be answered within 5 s, even while a library holds the interpreter's lock."""
+    """A ping arrives every 5 s and must be answered within 5 s, even while a library holds the interpreter's lock."""
     pings = (
         ("grpc.keepalive_time_ms", 5000),
         ("grpc.keepalive_timeout_ms", 5000),

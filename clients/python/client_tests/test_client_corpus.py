@@ -1,4 +1,4 @@
-"""The package plays every conversation of clients/conformance, and computes the results in its vectors."""
+"""The package plays every conversation of clients/conformance and computes the results in its vectors."""
 
 from __future__ import annotations
 

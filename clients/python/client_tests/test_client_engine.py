@@ -1,4 +1,4 @@
-"""From a decision to the rules: the view on the wire is the engine's view, and games can be sampled from it."""
+"""From a decision to the rules: the received view equals the engine's view, and games can be sampled from it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_searching_bot_of_the_readme_plays(game: Game) -> None:
         if "sample(" in block
     ]
     scope: dict[str, Any] = {}
-    exec(code, scope)  # a block of our own README
+    exec(code, scope)  # a code block of the package's README
     bot: Bot = scope["Searcher"]()
     described = Catalog(
         game.name,

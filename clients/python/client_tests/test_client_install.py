@@ -1,4 +1,6 @@
-"""The distribution by itself: with the oldest libraries it allows, without the server, and together with it."""
+"""The distribution by itself: with the oldest libraries that it allows, without the server, and together with the
+server.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def program(environment: Path, name: str) -> str:
 
 
 def found_python(version: str) -> str | None:
-    """A Python of this version, on the path or one of pyenv's."""
+    """A Python of this version, found on the path or among pyenv's versions."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions").glob(f"{version}.*/bin/python3")
     for each in (shutil.which(f"python{version}"), *map(str, pyenv)):
         if each and subprocess.run([each, "--version"], capture_output=True, check=False).returncode == 0:
@@ -67,7 +69,7 @@ def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("version", re.findall(r'"(3\.\d+)"', WINDOWS))
 def test_the_tests_pass_on_every_python_that_is_here(version: str, tmp_path: Path) -> None:
-    """With the commands of the workflow for Windows, in an environment that has nothing else."""
+    """Use the commands of the workflow for Windows, in an environment with nothing else."""
     if (python := found_python(version)) is None:
         pytest.skip(f"there is no Python {version} here")
     subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
@@ -116,7 +118,7 @@ def loaded(program: str) -> list[str]:
 
 
 def test_the_messages_alone_load_neither_the_sdk_nor_grpc() -> None:
-    """A server uses the messages, too, and its gRPC must not get a bot's settings."""
+    """A server uses the messages, too, but its gRPC must not get a bot's settings."""
     found = loaded("from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, play_pb2")
     of_the_sdk = {name for name in found if name.startswith("arena_client") and ".v1" not in name}
     assert of_the_sdk == {"arena_client", "arena_client.version"}
@@ -133,7 +135,7 @@ def test_a_server_loads_of_the_sdk_the_messages_and_what_reads_them_only() -> No
 @pytest.mark.skipif(sys.platform != "linux", reason="the polling is set on Linux only")
 @pytest.mark.parametrize("first", ["arena_client.run(arena_client.Bot(), 'nowhere')", "arena_client.__main__.main()"])
 def test_grpc_is_first_imported_with_the_polling_for_the_first_connection(first: str) -> None:
-    """The address is wrong, so that no connection is made."""
+    """The address is wrong, so the program makes no connection."""
     watched = """
 import arena_client.__main__, os, sys
 for name in arena_client.__all__: getattr(arena_client, name)

@@ -1,4 +1,4 @@
-"""Decisions stored in a file are the ones that a bot was asked."""
+"""The decisions that the SDK stores in a file are exactly those that the bot received."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The bot's side of the log of results: signatures, proofs, its record, and its warnings about a changed log."""
+"""The bot's side of the log of results: signatures, proofs, stored receipts, and warnings about a changed log."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class First(Bot):
 
 
 class Log:
-    """A server's log."""
+    """A log as a server writes it."""
 
     def __init__(self, secret: int = 1) -> None:
         self.signer = Signer(bytes([secret]) * 32)
@@ -55,9 +55,9 @@ class Log:
         return len(self.leaves)
 
     def result(self, match: int, points: Sequence[int] = (-3, 12)) -> MatchReport:
-        """Add a match's result to the log; return the report for the bot in seat 1. `points`: the points by seat.
+        """Add a match's result to the log. Return the report for the bot in seat 1. `points` are the points by seat.
 
-        Odd matches are of a further ladder, so their leaves have version 2.
+        Odd matches belong to a further ladder, so their leaves have version 2.
         """
         number = self.add(
             LeafKind.RATED,
@@ -75,7 +75,7 @@ class Log:
         return MatchReport(match_id=match, seat=1, scores=points, places=[2, 1], entry=self.entry(number))
 
     def restore(self, size: int) -> None:
-        """Cut the log, as a restoration from a backup does, and record the restoration."""
+        """Cut the log, as a restoration from a backup does. Record the restoration."""
         cut = root(size, self.nodes)
         del self.leaves[size:]
         self.restores = [each for each in self.restores if each <= size]
@@ -123,7 +123,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def welcome(log: Log | None, file: Path, kept: Receipts | None = None) -> Receipts:
-    """Let the bot compare the log; without `kept`, a restarted bot."""
+    """Let the bot compare the log. Without `kept`, restart the bot first."""
     kept = kept or Receipts(file)
     state = None if log is None else log.state
     asyncio.run(LogChecker(kept).check(state, log.consistency if log is not None else Log().consistency))
@@ -298,7 +298,9 @@ def test_a_bot_that_is_started_anew_asks_for_the_reports_after_its_last_one(tmp_
 def test_a_file_that_cannot_be_shortened_gets_the_receipt_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The path leaves no room for the longer name of a new file beside it. On Windows, any reader prevents it."""
+    """The path is too long for the longer name of a new file beside it. On Windows, any reader prevents the
+    replacement.
+    """
     if sys.platform == "win32":
         pytest.skip("Windows has no such bound for a path")
     monkeypatch.setattr(receipts, "KEPT", 5)

@@ -1,4 +1,6 @@
-"""A game without its own field in the protocol: the form in which a bot gets it, and the refused messages."""
+"""A game without its own field in the protocol: the form of its messages to a bot, and the messages that the SDK
+refuses.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from client_tests.test_client_session import Conversation, answers
 from google.protobuf.json_format import MessageToJson, ParseDict
 
 STEPS = json.loads((CONFORMANCE / "conversations" / "other_games.json").read_text("utf-8"))[0]["steps"]
-"""The conversation of a game whose messages this package does not have."""
+"""The conversation about a game whose messages this package does not contain."""
 WELCOME = ParseDict(
     next(step["server"] for step in STEPS if "welcome" in step.get("server", ())), play_pb2.PlayResponse()
 )

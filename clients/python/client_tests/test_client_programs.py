@@ -1,4 +1,4 @@
-"""Bots as programs: Ctrl-C, exit codes, the command lines, and the bot of the README."""
+"""Bots as programs: Ctrl-C, exit codes, command lines, and the README's bot."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if __name__ == "__main__":
 
 
 def one_decision(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-    """Play match 1 with a single decision, whatever the choice."""
+    """Play match 1 with a single decision and accept any choice."""
     yield from begun(talk, 1)
     yield asks((1, 1), legal=(1, 2))
     talk.next()
@@ -94,7 +94,7 @@ def test_where_nothing_shall_be_finished_a_signal_ends_a_bot(
                 r"(.* (registered|Mine is connected|bot is connected|leaving 1 match in order).*\n)*.* stopped\n",
                 errors,
             ), errors
-            assert over.wait(PATIENCE)  # the server has noticed
+            assert over.wait(PATIENCE)  # the server has noticed the broken stream
             assert left == [True]
         finally:
             program.kill()
@@ -361,7 +361,7 @@ README = Path(__file__).parent.parent / "README.md"
 
 
 def test_the_bot_of_the_readme_plays(tmp_path: Path) -> None:
-    """Run the README's first Python block, changing only the server's address and the number of matches."""
+    """Run the README's first Python block with another server address and number of matches."""
     found = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert found
     bot = found[1]

@@ -1,4 +1,4 @@
-"""The samples on the real engine: they never break a rule, need little time, and differ in strength as documented."""
+"""The samples on the real engine. They never break a rule, need little time, and differ in strength as documented."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CATALOGS = {name: catalog(game) for name, game in GAMES.items()}
 
 
 def message(game: str, view: Any) -> View:
-    """Convert the engine's view to the message that a bot gets."""
+    """Convert the engine's view to the message that a bot receives."""
     return shown(GAMES[game], view)
 
 
@@ -43,7 +43,7 @@ class SampledDecks:
 
 
 def play(game: str, bots: Sequence[Bot], seed: int, **options: bool | int) -> tuple[Sequence[int], Sequence[int]]:
-    """Play a match; return points and places by seat."""
+    """Play a match. Return points and places by seat."""
 
     state = GAMES[game].new(len(bots), SampledDecks(seed), **options)
     numbers = count(1)
@@ -58,7 +58,7 @@ def play(game: str, bots: Sequence[Bot], seed: int, **options: bool | int) -> tu
 
 
 def options_of(game: Game) -> list[dict[str, bool | int]]:
-    """Return sets of options: no option, then each option alone, with flags inverted and a low target score."""
+    """Return sets of options: no option, then each option alone. Flags are inverted and the target score is low."""
     return [{}, *({spec.name: not spec.default if isinstance(spec.default, bool) else 12} for spec in game.options)]
 
 
@@ -79,12 +79,12 @@ def test_samples_play_every_kind_of_match_to_its_end(game: str, seats: int, opti
 @pytest.mark.parametrize(("game", "matches"), [("sixth_sense", 30), ("nullern", 12)])
 @pytest.mark.thorough
 def test_samples_differ_in_strength_as_they_say(game: str, matches: int) -> None:
-    """Random, then rules, then counting: in mean place and points of seeded matches for four."""
+    """In mean place and points of seeded matches for four, counting beats rules, and rules beat random play."""
     random.seed(6)
     kinds = [RandomBot(), RuleBot(), CounterBot()]
     all_points, all_places = defaultdict(list), defaultdict(list)
     for seed in range(matches):
-        seated = [*kinds, kinds[seed % 3]]  # the fourth seat rotates
+        seated = [*kinds, kinds[seed % 3]]  # the fourth seat changes from match to match
         random.Random(seed).shuffle(seated)
         for bot, score, place in zip(seated, *play(game, seated, seed), strict=True):
             all_points[bot.name].append(score)
@@ -135,7 +135,7 @@ def test_a_sample_that_bid_nothing_throws_its_highest_card_under_a_higher_one(bo
 @pytest.mark.parametrize("game", ["sixth_sense", "nullern"])
 @pytest.mark.parametrize("seats", [2, 4, 6])
 def test_who_takes_a_trick_is_who_took_it(game: str, seats: int) -> None:
-    """Check every finished trick of a game, as it lay on the table when its last card was played."""
+    """Check every finished trick of a game, as it was on the table when its last card was played."""
     chance, asked, hands = random.Random(seats), 0, 0
     state = GAMES[game].new(seats, SeededDecks(chance.randbytes(32)))
     while (player := state.player) >= 0:

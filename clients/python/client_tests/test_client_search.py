@@ -1,4 +1,4 @@
-"""The searching sample: it obeys rules and clock, answers batches, and beats the samples that do not search."""
+"""The searching sample follows the rules and the clock, answers batches, and beats the samples that do not search."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def asked(game: str, state: Any, soft_ms: int = AGES, bank_ms: int = 0) -> Decis
 
 
 def decisions(game: str, seats: int, seed: int = 1, **options: bool | int) -> Iterator[Decision]:
-    """Yield the decisions of a game that is played at random."""
+    """Yield the decisions of a game of random play."""
     chance, state = random.Random(seed), GAMES[game].new(seats, SampledDecks(seed), **options)
     while state.player != OVER:
         yield asked(game, state)
@@ -80,7 +80,7 @@ def test_without_time_it_plays_like_the_counter_and_imagines_nothing(
 
 
 def test_time_and_bank_say_how_long_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock advances a second per sampled game, so there are as many games as there are seconds to spare."""
+    """The clock advances one second per sampled game, so the bot samples as many games as it has spare seconds."""
     now, imagined = [0.0], [0]
 
     def worths(_: object, choices: list[int]) -> dict[int, float]:
@@ -103,7 +103,7 @@ def test_time_and_bank_say_how_long_it_looks(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_of_imagined_games_it_takes_one_that_fits_the_bids() -> None:
-    """A seat that bid all ten tricks gets better cards in sampled games than one that bid none."""
+    """In sampled games, a seat that bid all ten tricks gets better cards than a seat that bid none."""
 
     def strength(bid: int) -> float:
         state: Any = NULLERN.new(2, SeededDecks(bytes(32)))
@@ -122,7 +122,7 @@ def test_of_imagined_games_it_takes_one_that_fits_the_bids() -> None:
 
 
 def nullern_view(round_: int, scores: tuple[int, int], hupfers: tuple[int, int] = (0, 0)) -> Any:
-    """Return the first view in a round of two-seat Nullern that begins with these scores and Hupfers."""
+    """Return the first view in a two-seat round of Nullern that begins with these scores and Hupfers."""
     state = NullernState(2, SeededDecks(bytes(32)), round_, scores, bytes(hupfers))
     return state.view(state.player)
 
@@ -144,7 +144,7 @@ def test_points_are_worth_what_they_do_for_the_match() -> None:
 
 @pytest.mark.parametrize(("lead", "bid"), [(-5, 0), (5, 0), (10, 1), (20, 1), (23, 1)])
 def test_in_the_blind_round_it_bids_for_the_match_and_not_for_points(lead: int, bid: int) -> None:
-    """Against a bid of 0, a bid of 1 loses 1 or 9 points; a bid of 0 wins or loses 24, so it can lose the match."""
+    """Against a bid of 0, a bid of 1 loses 1 or 9 points. A bid of 0 wins or loses 24, so it can lose the match."""
     random.seed(1)
     state = NullernState(2, SeededDecks(bytes(32)), 19, (100, 100 + lead))
     first = state.player

@@ -1,4 +1,4 @@
-"""The conversation without a connection: the SDK's replies to the server's messages."""
+"""The conversation without a connection: the SDK's answers to the server's messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from client_tests.peer import CATALOG, PROMISED, First, asks, invites, notice, r
 
 
 class Conversation:
-    """Both ends of the inbox in one thread: first the immediate replies, then the bot's."""
+    """Process the inbox in one thread: first the immediate answers, then the bot's answers."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ def test_a_bot_that_is_slow_over_a_notice_says_nothing_where_nothing_is_to_be_sa
 def test_a_deal_that_is_not_the_one_promised_is_said_aloud(
     caplog: pytest.LogCaptureFixture, promised: bytes, salt: bytes, commitment: bytes
 ) -> None:
-    """A deal without a promise, or one that consists of salt only, is reported as well."""
+    """The SDK also reports a deal without a commitment, or whose commitment has only a salt."""
     playing = session(First())
     list(playing.react(invites(5)))
     list(playing.react(invites(6, commitment=promised)))
@@ -400,7 +400,7 @@ def test_a_decision_that_is_to_be_awaited_is_said_to_be_none() -> None:
 
 
 class Counts(First):
-    """Bot that counts its decisions, one call at a time."""
+    """Bot that counts its decisions, one per call."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -430,7 +430,7 @@ def test_who_is_interrupted_between_two_calls_is_not_called_again(message: play_
 
 
 class Lingers(Bot):
-    """Bot that takes 6 s per call, and at the end of each call reads the report on its long thinking."""
+    """Bot that takes 6 s per call. At the end of each call it reads the warning about its long thinking."""
 
     name = "bot"
 

@@ -50,7 +50,7 @@ def ran(project: Path, *arguments: str, cwd: Path | None = None) -> subprocess.C
 
 
 def version(project: Path, made: str = "Mine()", before: str = "") -> str:
-    """Return the version of a bot that is created by a program in the project."""
+    """Return the version of a bot that a program in the project creates."""
     code = f"import sys; sys.path.insert(0, {str(project)!r})\n{before}\nfrom bot import Mine\nprint({made}.digest())"
     done = ran(project, "-c", code)
     assert done.returncode == 0, done.stderr
@@ -188,7 +188,7 @@ def test_every_python_gives_the_same() -> None:
 
 
 def test_several_bots_of_one_program_may_be_digested_at_once() -> None:
-    """Garbage collection lets other threads run in the middle of a parse, which older Pythons do not expect."""
+    """Garbage collection lets other threads run during a parse, which older Pythons do not expect."""
     source, found = EVERYTHING.read_text(), []
 
     def let_others_run(*_: object) -> None:

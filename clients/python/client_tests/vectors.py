@@ -1,6 +1,6 @@
 """Write clients/conformance/vectors: catalogues, decisions and a log of results, with a client's results for them.
 
-Run `cd clients/python && python -m client_tests.vectors`. A test checks that the files are up to date.
+Run `cd clients/python && python -m client_tests.vectors`. A test checks that the files are current.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _lines(entries: Iterator[dict[str, Any]] | Any) -> str:
 
 
 def _game(name: str, seats: int) -> Iterator[dict[str, Any]]:
-    """Yield decisions of a game that the rule sample plays against itself, with some random choices."""
+    """Yield decisions of games between rule samples with some random choices."""
     chance, bot = random.Random(f"{name} {seats}"), RuleBot()
     games = {name: Catalog.of(catalogue(name))}
     state = GAMES[name].new(seats, SeededDecks(bytes([seats]) * 32))

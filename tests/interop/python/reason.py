@@ -1,4 +1,4 @@
-"""The reason of a refusal, read with generated code."""
+"""Read the reason of a refusal with generated code."""
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2

@@ -1,4 +1,4 @@
-"""The version of the package: the arena's, with a local part, which package registries reject.
+"""The version of the package: the arena's version with a local part, which package registries reject.
 
 So only our file satisfies a requirement of exactly this version, even if a registry offers a package of this name.
 """

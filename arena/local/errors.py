@@ -1,4 +1,4 @@
-"""Errors of a local match, worded for the bot's author."""
+"""Errors of a local match, with messages for the bot's author."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 
 
 class LocalMatchError(Exception):
-    """Raised if a match cannot be played as requested. The message gives the reason and a remedy."""
+    """Error of a match that cannot be played as requested. The message states the reason and a remedy."""
 
 
 class BotNotLoaded(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """There is no such bot, or it cannot be created."""
+    """A bot that does not exist or cannot be created."""
 
     def __init__(self, spec: str, why: str) -> None:
-        # pass the arguments unchanged, so that the error can be pickled for another process
+        # pass the arguments on, so that the error can be pickled for another process
         super().__init__(spec, why)
 
     def __str__(self) -> str:
@@ -23,10 +23,10 @@ class BotNotLoaded(LocalMatchError):  # noqa: N818 - the name says what is the m
 
 
 class BotFailed(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A bot raised an exception, or gave an invalid answer."""
+    """A bot that raised an exception or returned an invalid answer."""
 
     def __init__(self, bot: str, seat: int, where: str, trace: str) -> None:
-        """`where`: the game and round. `trace`: the bot's own traceback."""
+        """`where` is the game and round. `trace` is the bot's own traceback."""
         super().__init__(bot, seat, where, trace)
         self.seat = seat
         self.where = where
@@ -37,7 +37,7 @@ class BotFailed(LocalMatchError):  # noqa: N818 - the name says what is the matt
 
 
 class CommandNotStarted(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A command cannot be started."""
+    """A command that cannot be started."""
 
     def __init__(self, command: str, why: str) -> None:
         super().__init__(command, why)
@@ -48,11 +48,11 @@ class CommandNotStarted(LocalMatchError):  # noqa: N818 - the name says what is 
 
 
 class SandboxRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A command cannot run in a sandbox, or this system cannot create one."""
+    """A command that cannot run in a sandbox, or a system that cannot create one."""
 
 
 class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A command's bot ended, did not connect, or left a decision to the referee."""
+    """A command whose bot ended, did not connect, or left a decision to the referee."""
 
     def __init__(self, spec: str, why: str, log: Path) -> None:
         super().__init__(spec, why, log)
@@ -63,27 +63,29 @@ class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the 
 
 
 class WorkerDied(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A worker process ended before the match was over."""
+    """A worker process that ended before the match was over."""
 
     def __init__(self, status: int, who: str) -> None:
-        """`status`: the exit status, negative for a signal. `who`: the bot whose turn it was, if known."""
+        """`status` is the exit status, negative for a signal. `who` is the bot whose turn it was, if known."""
         why = "the bot ended it or crashed, or the machine is out of memory"
         super().__init__(f"the worker process{who} {end_in_words(status)}: {why}")
 
 
 class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A file of played sets cannot be continued."""
+    """A file of played deal pairs that cannot be continued."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} {why}")
 
 
 class EventFileDiffersError(LocalMatchError):
-    """The file of an event has another content than the event computed from it."""
+    """An event file whose content differs from the event computed from it."""
 
 
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A distribution of this repository is not installed. It comes from a file or a checkout, not from a registry."""
+    """A distribution of this repository that is not installed. It comes from a file or a checkout, not from a
+    registry.
+    """
 
     DISTRIBUTIONS: Final = {
         "arena_client": ("Python client", "arena-client", "./clients/python"),
@@ -101,14 +103,14 @@ class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the
 
 
 class ProjectRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A bot's project cannot be created as requested."""
+    """A bot's project that cannot be created as requested."""
 
 
 class BotCrashed(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """The process of a bot ended in the middle of a game."""
+    """A bot's process that ended during a game."""
 
     def __init__(self, spec: str, seat: int, status: int, log: Path, last: str) -> None:
-        """`status`: the exit status, negative for a signal. `last`: the last lines of the process's output."""
+        """`status` is the exit status, negative for a signal. `last` are the last lines of the process's output."""
         told = f"the end of {log}:\n{last}" if last else f"it wrote nothing to {log}"
         super().__init__(f"{spec} in seat {seat} {end_in_words(status)}; {told}")
 
@@ -121,12 +123,12 @@ class SeatLeft(LocalMatchError):  # noqa: N818 - the name says what is the matte
 
 
 class ClusterUnusable(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A Dask cluster cannot play, or stopped playing."""
+    """A Dask cluster that cannot play or has stopped playing."""
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"Dask at {address}: {why}")
 
 
 def end_in_words(status: int) -> str:
-    """Describe how a process ended, from its exit status, which is negative for a signal."""
+    """Describe how a process ended from its exit status, which is negative for a signal."""
     return f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"

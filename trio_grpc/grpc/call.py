@@ -1,6 +1,7 @@
-"""A call as its handler sees it: messages in both directions, metadata and a status, without frames and sockets.
+"""A call from its handler's point of view: messages in both directions, metadata and a status, without frames and
+sockets.
 
-`grpc_stream` implements it over HTTP/2, `memory` without a network, for tests under a virtual clock.
+`grpc_stream` implements it over HTTP/2. `memory` implements it without a network, for tests under a virtual clock.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ SentT = TypeVar("SentT")
 
 
 class CallRefused(Exception):  # noqa: N818 - a status for the peer, not an error of the program
-    """Raised by a handler to end its call with a status other than OK; the text is sent to the peer."""
+    """Error with which a handler ends its call with a status other than OK. The peer receives the text."""
 
     def __init__(self, code: grpc.StatusCode, text: str, details: bytes = b"") -> None:
-        """`details`: a serialized `google.rpc.Status`, for programs."""
+        """`details` is a serialized `google.rpc.Status` for programs."""
         super().__init__(code, text)
         self.code = code
         self.text = text
@@ -28,7 +29,7 @@ class CallRefused(Exception):  # noqa: N818 - a status for the peer, not an erro
 
 
 class PeerVanished(trio.BrokenResourceError):
-    """The peer crashed, lost its connection, cancelled the call, or was disconnected by the server."""
+    """The peer crashed, lost its connection or cancelled the call, or the server disconnected it."""
 
 
 class Call(Protocol):
@@ -40,18 +41,20 @@ class Call(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Text headers of the call by lower-case name, the last value of each. Never log them: they may be secret."""
+        """Text headers of the call by lower-case name. Of repeated headers, only the last value is stored. Never log
+        them: they may be secret.
+        """
 
     def trust(self) -> None:
-        """Lift the limits for strangers and send the response's headers, because the handler has authenticated the
-        peer.
+        """Lift the limits for unauthenticated peers and send the response headers. Call this when the handler has
+        authenticated the peer.
 
         Some clients wait for the headers before they send anything.
         """
 
 
 def bearer(call: Call) -> str:
-    """Return the token of a call with the header "authorization: Bearer TOKEN"; empty without such a header.
+    """Return the token of a call with the header "authorization: Bearer TOKEN", or an empty text without such a header.
 
     The scheme is case-insensitive and may be followed by several spaces (RFC 9110, 11.1 and 11.4).
     """
@@ -67,7 +70,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
 
     @property
     def received_at(self) -> float:
-        """Instant (`trio.current_time`) at which the message last returned by `receive` reached this process."""
+        """Time (`trio.current_time`) at which the message last returned by `receive` reached this process."""
 
     async def receive(self) -> Received_co | None:
         """Return the peer's next message; None once the peer has half-closed the stream and every message is received.
@@ -88,7 +91,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
 
     @property
     def busy(self) -> bool:
-        """True if the previous message is still unsent, so that `send` would wait."""
+        """True if the previous message is still unsent. `send` would then wait."""
 
     def hand_over(self, message: Sent_contra) -> None:
         """Queue a message without waiting. Must not be called while the stream is busy."""
@@ -96,7 +99,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
     def shortest_round_trip(self) -> float | None:
         """Return the shortest time, in seconds, in which the peer's system has acknowledged bytes in recent minutes.
 
-        Behind a proxy this measures the proxy. None if our system does not report it.
+        Behind a proxy the value belongs to the proxy. Return None if our system does not report it.
         """
 
     async def deliver(self, on_message: Callable[[Received_co], None], on_sent: Callable[[], None]) -> None:
@@ -108,7 +111,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
 
 
 SEND_LIMIT: Final = 30.0
-"""Maximum time in seconds that a peer may leave a message unread before its call is ended."""
+"""Maximum time in seconds for which a peer may leave a message unread. Then its call ends."""
 
 
 async def send_within(stream: Stream[Any, SentT], message: SentT) -> None:

@@ -1,8 +1,8 @@
 # Compiled: every decision passes through here.
-"""A gRPC call over one HTTP/2 stream: implements `call.Stream` by the protocol "gRPC over HTTP2".
+"""A gRPC call over one HTTP/2 stream. It implements `call.Stream` by the protocol "gRPC over HTTP2".
 
-Each message is preceded by five bytes: a flag for compression, and its length. Messages that arrive before the handler
-asks for them are queued with their arrival instants; flow control bounds them to one window.
+Five bytes precede each message: a flag for compression and the length. Messages that arrive before the handler asks for
+them wait in a queue with their arrival times. Flow control limits the queue to one window.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from trio_grpc.limits.memory_budget import MemoryBudget
 
 MAX_STATUS_TEXT: Final = 1000
-"""Maximum number of characters of a status text: clients accept only a few kilobytes of headers."""
+"""Maximum number of characters of a status text. Clients accept only a few kilobytes of headers."""
 UNESCAPED: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
 """Characters that grpc-message contains unencoded, in addition to those that `quote` never encodes."""
 PREFIX_SIZE: Final = 5
-"""Number of bytes before each message."""
+"""Number of bytes that precede each message."""
 QUEUED_COST: Final = 128
 """Approximate overhead of a queued message in bytes."""
 GZIP_WBITS: Final = 31
@@ -78,31 +78,33 @@ class GrpcStream(Http2Stream):
         self.shortest_round_trip = shortest_round_trip
         """Function that implements `Stream.shortest_round_trip`."""
         self.received_at = listener.now
-        # This scope is cancelled separately, so that the call can still be closed with a status.
+        # A separate cancel scope, so that the call can still be closed with a status.
         self.scope = trio.CancelScope(shield=True)
-        """Scope of the handler."""
+        """Cancel scope of the handler."""
         self.timer = trio.CancelScope()
-        """Scope of the task that enforces the deadline of a bidirectional call, if it has one."""
+        """Cancel scope of the task that enforces the deadline of a bidirectional call, if it has one."""
         self.respond_at_once: Callable[[], None] = do_nothing
-        """Function that sends the response of a call without a handler, as soon as the stream is open."""
+        """Function that sends the response of a call without a handler as soon as the stream is open."""
         self.on_vanished: Callable[[], None] = do_nothing
         """Called when the peer is gone or has cancelled the call."""
         self.busy = False
         """True if `send` would wait (`Stream.busy`)."""
         self.held = 0
-        """Number of bytes counted for the call: `Holder.held`."""
+        """Number of bytes that the budget counts for the call (`Holder.held`)."""
         self._budget: MemoryBudget | None = listener.untrusted
-        """The budget that counts the call's memory; None once it is trusted or has ended."""
+        """The budget that counts the call's memory. None after the call is trusted or has ended."""
         self._metadata_size = metadata_size
         self.origin = origin
         """The origin that is charged for the call's processor time until the call is trusted."""
         self.trusted = False
         """True if the handler has authenticated the peer."""
         self.charged = 0.0
-        """Processor time in seconds that the call took before `trust`."""
+        """Processor time in seconds that the call used before `trust`."""
         self._reserved = 0.0
         self._waiting = self._in_hand = 0
-        """Bytes not yet received by the handler, and unpacked bytes of its last message; counted until `trust`."""
+        """Number of bytes that the handler has not received, plus the unpacked bytes of its last message. Counted until
+        `trust`.
+        """
         self._largest = listener.settings.max_request_untrusted
         """Maximum size in bytes of an accepted message."""
         self._listener = listener
@@ -114,20 +116,20 @@ class GrpcStream(Http2Stream):
         self._partial_needed = PREFIX_SIZE
         self._partial_since = 0.0
         self._received: deque[tuple[int, bytes, float]] = deque()
-        """Messages that have not been returned yet: compression flag, content and time of arrival."""
+        """Messages that `receive` has not returned yet: compression flag, content and arrival time."""
         self._delivery_turn = 0
         self._on_message: Callable[[Any], None] | None = None
         self._on_message_sent: Callable[[], None] | None = None
         self._receive_error: Exception | None = None
         self._ignoring = False
-        """True if incoming data is dropped: the call has ended, or will end when its handler learns of an error."""
+        """True if incoming data is dropped: the call has ended, or will end when its handler receives an error."""
         self._receivers = trio.lowlevel.ParkingLot()
         self._senders = trio.lowlevel.ParkingLot()
 
     async def receive(self) -> Any:
         """Implement `Stream.receive`.
 
-        It is a checkpoint only if it has to wait; flow control limits how often it need not.
+        It is a checkpoint only if it has to wait. Flow control limits how often it returns without waiting.
         """
         while not self._received:
             self._refuse_oversized()
@@ -209,7 +211,7 @@ class GrpcStream(Http2Stream):
 
     def on_open(self) -> None:
         """Send the immediate response, if there is one."""
-        respond, self.respond_at_once = self.respond_at_once, do_nothing  # Breaks a cycle.
+        respond, self.respond_at_once = self.respond_at_once, do_nothing  # This breaks a reference cycle.
         respond()
         self._count()
 
@@ -232,7 +234,7 @@ class GrpcStream(Http2Stream):
     def charge(self, seconds: float) -> None:
         """Charge processor time to the origin of a call that is not trusted.
 
-        The call's reservation is used up first.
+        Use up the call's reservation first.
         """
         if self.trusted:
             return
@@ -242,18 +244,18 @@ class GrpcStream(Http2Stream):
         self._listener.work.charge(self.origin, seconds - covered, self._listener.now)
 
     def reserve(self, seconds: float) -> None:
-        """Reserve the expected processor time of the call; 0 returns the unused rest."""
+        """Reserve the expected processor time of the call. 0 returns the unused rest."""
         self._listener.work.charge(self.origin, seconds - self._reserved, self._listener.now)
         self._reserved = seconds
 
     def evict(self) -> None:
-        """End the call, to implement `Holder.evict`; its handler gets PeerVanished."""
+        """End the call to implement `Holder.evict`. Its handler gets PeerVanished."""
         self.close(EVICTED.code, EVICTED.text, PeerVanished)
         self._forget()
         self.on_vanished()
 
     def check_timeouts(self, now: float, linger: float) -> None:
-        """Implement `Http2Stream.check_timeouts`; also fail if a message has been incomplete for too long."""
+        """Implement `Http2Stream.check_timeouts`. Also fail if a message has been incomplete for too long."""
         super().check_timeouts(now, linger)
         if self._received:
             self._partial_since = now  # The peer may be waiting for a larger window.
@@ -261,7 +263,7 @@ class GrpcStream(Http2Stream):
             self._fail(incomplete(self._listener.settings.request_timeout))
 
     def on_data(self, data: bytes) -> None:
-        """Cut received data into messages."""
+        """Split received data into messages."""
         if self._ignoring:
             return
         if self._budget is not None:
@@ -300,7 +302,7 @@ class GrpcStream(Http2Stream):
             self._count()
 
     def on_end(self) -> None:
-        """Wake the receiver at the peer's half-close; fail if the last message is incomplete."""
+        """Wake the receiver when the peer half-closes. Fail if the last message is incomplete."""
         if self._partial:
             self._fail(malformed())
         self._receivers.unpark_all()
@@ -311,7 +313,7 @@ class GrpcStream(Http2Stream):
         self.on_vanished()
 
     def on_sent(self) -> None:
-        """Accept the next message, now that the previous one has been passed to the socket."""
+        """Accept the next message after the previous one has been passed to the socket."""
         self.busy = False
         if self._senders:
             self._senders.unpark_all()
@@ -346,7 +348,7 @@ class GrpcStream(Http2Stream):
             self._fail(self._too_large(length))
 
     def _forget(self) -> None:
-        """Drop all received data and accept no more, because no handler will receive it."""
+        """Drop all received data and accept no more, because no handler will read it."""
         self._received.clear()
         self._partial.clear()
         self._ignoring = True
@@ -405,12 +407,16 @@ class GrpcStream(Http2Stream):
             raise malformed() from None
 
     def _update_window(self) -> None:
-        """Let the peer send more, unless messages are queued or an unfinished message must wait for `trust`."""
+        """Enlarge the peer's window, unless messages are queued or an unfinished message must wait for `trust`."""
         if not self._received and self._partial_needed <= PREFIX_SIZE + self._largest:
             self.return_window()
 
     def _decompress(self, message: bytes) -> bytes:
-        """Decompress a message, up to the largest accepted size. Raises CallRefused."""
+        """Decompress a message up to the largest accepted size.
+
+        Raises:
+            CallRefused: the message is invalid or too large.
+        """
         if self.metadata.get("grpc-encoding") != "gzip":
             raise CallRefused(
                 grpc.StatusCode.INTERNAL, "the message is compressed, but 'grpc-encoding' does not say how"

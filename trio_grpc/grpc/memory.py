@@ -1,7 +1,7 @@
-"""A `Stream` without a network, to test the code that uses streams under a virtual clock.
+"""A `Stream` without a network. It tests code that uses streams under a virtual clock.
 
-It behaves like a real stream with respect to arrival times, back-pressure, half-close and vanishing peers. Messages are
-neither serialized nor copied.
+Arrival times, back-pressure, half-close and vanishing peers are like those of a real stream. Messages are neither
+serialized nor copied.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Outgoing = TypeVar("Outgoing")
 
 
 class MemoryStream(Generic[Incoming, Outgoing]):
-    """The handler's end of a stream in memory; created by a `MemoryPeer`.
+    """The handler's end of an in-memory stream, created by a `MemoryPeer`.
 
-    The peer may send any number of messages ahead. In the other direction the stream holds one unread message; then
-    `send` waits, like a real stream with a slow peer.
+    The peer may send any number of messages ahead. In the other direction the stream contains at most one unread
+    message. Then `send` waits, as on a real stream with a slow peer.
     """
 
     def __init__(self, metadata: Mapping[str, str], peer: str) -> None:
@@ -30,7 +30,7 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         self.peer = peer
         self.received_at = trio.current_time()
         self.incoming: deque[tuple[Incoming, float]] = deque()
-        """Messages for `receive`, each with its arrival instant."""
+        """Messages for `receive`, each with its arrival time."""
         self.outgoing: deque[Outgoing] = deque()
         self.half_closed = self.vanished = self.closed = False
         self.changed = trio.lowlevel.ParkingLot()
@@ -84,15 +84,15 @@ class MemoryStream(Generic[Incoming, Outgoing]):
 
 
 class MemoryPeer(Generic[Incoming, Outgoing]):
-    """The client's end of a stream in memory; its `stream` is for the handler."""
+    """The client's end of an in-memory stream. Its `stream` is for the handler."""
 
     def __init__(self, metadata: Mapping[str, str] | None = None, name: str = "memory") -> None:
         self.stream: MemoryStream[Incoming, Outgoing] = MemoryStream(metadata or {}, name)
         self.status: CallRefused | None = None
-        """The refusal of the call, once `converse` is over; None for a call that ended with OK."""
+        """The refusal of the call after `converse` is over, or None for a call that ended with OK."""
 
     async def converse(self, handler: Callable[[MemoryStream[Incoming, Outgoing]], Awaitable[None]]) -> None:
-        """Run a handler on the stream to its end, like the server. Unexpected exceptions propagate."""
+        """Run a handler on the stream to its end, as the server does. Unexpected exceptions propagate."""
         try:
             await handler(self.stream)
         except CallRefused as refused:
@@ -107,7 +107,7 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         self.stream.changed.unpark_all()
 
     async def receive(self) -> Outgoing | None:
-        """Return the handler's next message; None once the handler has ended and every message is received."""
+        """Return the handler's next message, or None after the handler has ended and every message is received."""
         await trio.lowlevel.checkpoint()
         stream = self.stream
         while not stream.outgoing:
@@ -120,7 +120,7 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         return message
 
     def half_close(self) -> None:
-        """End the requests; the handler may still send."""
+        """End the requests. The handler may still send."""
         self.stream.half_closed = True
         self.stream.changed.unpark_all()
 

@@ -1,7 +1,7 @@
-"""A gRPC call on trio to a server at a Unix socket, used by processes that relay the calls of clients.
+"""A gRPC call on trio to a server at a Unix socket. Processes use it to relay the calls of clients.
 
 The library `h2` handles frames and windows. A message is acknowledged to the server only when the caller receives it,
-so that a slow receiver slows the server down. Pings are answered at any time.
+so a slow receiver slows the server down. Pings are answered at any time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RECEIVE_SIZE: Final = 1 << 16
 FRAME_HEADER_SIZE: Final = 9
 GOAWAY: Final = 7
 STATUSES: Final = {code.value[0]: code for code in grpc.StatusCode}
-"""Statuses by number."""
+"""Statuses by their numbers."""
 
 _prefix: Final = Struct(">BI")
 
@@ -65,7 +65,7 @@ class OutgoingCall:
         self._h2.send_headers(self._stream, headers + ([("authorization", f"Bearer {token}")] if token else []))
 
     async def run(self) -> None:
-        """Read what the server sends, until the call has ended."""
+        """Read the server's data until the call has ended."""
         while self._end is None:
             await self._flush()
             try:
@@ -78,7 +78,7 @@ class OutgoingCall:
             self._changed.unpark_all()
 
     async def accepted(self) -> None:
-        """Wait for the response's headers, which show that the server has accepted the token."""
+        """Wait for the response headers, which show that the server has accepted the token."""
         await self._until(lambda: self._accepted)
 
     async def send(self, message: bytes) -> None:
@@ -92,7 +92,7 @@ class OutgoingCall:
             await self._flush()
 
     async def receive(self) -> bytes:
-        """Return the server's next message."""
+        """Return the next message from the server."""
         await self._until(lambda: bool(self._received))
         message = self._received.popleft()
         self._acknowledge()
@@ -111,7 +111,7 @@ class OutgoingCall:
         return min(self._h2.local_flow_control_window(self._stream), self._h2.max_outbound_frame_size)
 
     def _open_frames(self, some: bytes) -> bytes:
-        """Return the complete frames, without GOAWAY: calls continue after it, but h2 would end them."""
+        """Return the complete frames except GOAWAY. Calls continue after GOAWAY, but h2 would end them."""
         self._unread += some
         frames = []
         while len(self._unread) >= FRAME_HEADER_SIZE:
@@ -141,7 +141,7 @@ class OutgoingCall:
                 pass
 
     def _cut(self, data: bytes) -> None:
-        """Divide the received data into messages."""
+        """Split the received data into messages."""
         self._partial += data
         while len(self._partial) >= _prefix.size:
             end = _prefix.size + _prefix.unpack_from(self._partial)[1]
@@ -152,7 +152,7 @@ class OutgoingCall:
         self._acknowledge()
 
     def _acknowledge(self) -> None:
-        """Let the server send more, unless a message waits for its receiver."""
+        """Enlarge the server's window, unless a message waits for its receiver."""
         if self._owed and not self._received and self._end is None:
             self._h2.acknowledge_received_data(self._owed, self._stream)
             self._owed = 0
@@ -160,7 +160,7 @@ class OutgoingCall:
     async def _flush(self) -> None:
         async with self._writing:
             if data := self._h2.data_to_send():
-                with suppress(trio.BrokenResourceError):  # `run` gets the same error
+                with suppress(trio.BrokenResourceError):  # `run` receives the same error
                     await self._socket.send_all(data)
 
 

@@ -1,7 +1,7 @@
 """The standard reflection service, with which tools such as `grpcurl` list services and messages, in both versions.
 
-Requests are answered by the library `grpc_reflection`; this module only connects it to a `Stream`. The library
-implements only v1alpha. v1 differs only in the package name; messages and bytes are the same.
+The library `grpc_reflection` answers requests, and this module only connects it to a `Stream`. The library implements
+only v1alpha. v1 differs only in the package name; messages and bytes are the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A gRPC server on trio: handlers are trio coroutine functions, and the server runs inside a trio task.
 
-It handles the beginning and the end of calls: methods, metadata, deadlines, statuses. `listener` has the sockets,
-`http2` the frames, `grpc_stream` the messages. KeyboardInterrupt must not be raised into the process at arbitrary
-points: use `trio.open_signal_receiver`.
+It handles the beginning and the end of calls: methods, metadata, deadlines, statuses. `listener` handles the sockets,
+`http2` the frames, and `grpc_stream` the messages. KeyboardInterrupt must not be raised at arbitrary points of the
+process: use `trio.open_signal_receiver`.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ TIMEOUT: Final = re.compile(r"(\d{1,8})([HMSmun])")
 UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 """The units of the header "grpc-timeout", in seconds."""
 EXPECTED_WORK: Final = 0.001
-"""Processor time that a method's call is expected to take until the first call has ended, in seconds."""
+"""Expected processor time in seconds of a method's call until the first call has ended."""
 MEMORY_OF_WORK: Final = 8
 """Approximate number of recent calls in the moving mean that predicts the cost of a method's next call."""
 CREDIT_FOR_TOKEN: Final = 10.0
-"""Number of seconds. An origin that has used up its budget may still open a call with an unchecked token if the budget
+"""Number of seconds. An origin without remaining budget may still open a call with an unchecked token if the budget
 recovers within this time.
 """
 REFUSAL_COST: Final = 200
-"""Number of useless frames charged for a call that is refused because the budget is spent."""
+"""Number of useless frames charged for a call that is refused because the budget is used up."""
 STOPPING_WAIT: Final = 1.0
 """Number of seconds after which clients of a stopping server may try again."""
 ENCODINGS: Final = ("", "identity", "gzip")
 CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
-"""The content type of gRPC calls. Other protocols, such as gRPC-Web, are refused."""
+"""The content type of gRPC calls. The server refuses other protocols, such as gRPC-Web."""
 
 log = structlog.get_logger(__name__)
 
@@ -73,7 +73,7 @@ class Service(NamedTuple):
     """The generated function `add_…Servicer_to_server`."""
     servicer: object
     as_bytes: bool = False
-    """True if handlers receive requests as bytes, to parse them themselves."""
+    """True if handlers receive requests as bytes and parse them themselves."""
 
 
 async def serve(
@@ -102,7 +102,7 @@ async def serve(
         methods.as_bytes = service.as_bytes
         service.register(service.servicer, methods)
     listener = Listener(address, settings, credentials, turn, sharer)
-    listening = trio.CancelScope(shield=True)  # Calls are ended with a status while handlers are being cancelled.
+    listening = trio.CancelScope(shield=True)  # End calls with a status while their handlers are being cancelled.
     try:
         async with trio.open_nursery() as nursery:
             calls = _Calls(methods.by_path, listener, nursery, error_domain)
@@ -159,7 +159,7 @@ class _MethodRegistry:
 
 
 class _Calls:
-    """The open calls, each with the task of its handler."""
+    """The open calls, each with its handler's task."""
 
     def __init__(
         self, methods: Mapping[str, _Method], listener: Listener, nursery: trio.Nursery, error_domain: str
@@ -173,7 +173,7 @@ class _Calls:
         )
         self._open: set[GrpcStream] = set()
         self._expected_work: dict[str, float] = {}
-        """Processor time in seconds taken by calls without a valid token, by path of the method."""
+        """Processor time in seconds of calls without a valid token, by path of the method."""
         self._closed = False
 
     def close(self) -> None:
@@ -185,7 +185,7 @@ class _Calls:
     def accept_request(
         self, connection: Connection, http2: Http2Connection, stream_id: int, headers: Headers
     ) -> Http2Stream:
-        """Create the stream of a request, and start its handler or set the response that refuses it."""
+        """Create the stream of a request. Start its handler, or set the response that refuses it."""
         fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
         method = self._methods.get(fields.get(":path", ""))
         metadata = {name: value for name, value in fields.items() if not name.startswith(":") and name[-4:] != "-bin"}
@@ -217,7 +217,7 @@ class _Calls:
         return stream
 
     def _refusal(self, fields: Mapping[str, str], method: _Method | None, size: int) -> CallRefused | None:
-        """Return the status with which to refuse a request; None if the request is handled."""
+        """Return the status with which to refuse a request, or None if the request is accepted."""
         code, max_metadata = grpc.StatusCode, self._listener.settings.max_metadata
         if self._closed:
             return self._stopping
@@ -232,10 +232,13 @@ class _Calls:
     def _budget_refusal(
         self, http2: Http2Connection, metadata: Mapping[str, str], origin: Origin
     ) -> CallRefused | None:
-        """Return the refusal of a call whose origin has spent its budget; None if there is budget or credit left.
+        """Return the refusal of a call whose origin has used up its budget. Return None if there is budget or credit
+        left.
 
-        A call with an unchecked token has a credit of `CREDIT_FOR_TOKEN`. Raises Http2Error if the connection keeps
-        making calls.
+        A call with an unchecked token has a credit of `CREDIT_FOR_TOKEN`.
+
+        Raises:
+            Http2Error: the connection makes too many refused calls.
         """
         wait = self._listener.work.wait(origin, self._listener.now)
         if wait <= (CREDIT_FOR_TOKEN if "authorization" in metadata else 0.0):
@@ -273,7 +276,7 @@ class _Calls:
             stream.hand_over(response)
 
     async def _run(self, path: str, handler: Callable[[], Coroutine[Any, Any, Any]], stream: GrpcStream) -> None:
-        """Run the handler of a call to its end and close the call with the resulting status."""
+        """Run the handler of a call to its end. Close the call with the resulting status."""
         refusal: CallRefused | None = self._stopping
         try:
             with stream.scope:
@@ -308,13 +311,13 @@ class _Calls:
 
 
 def _seconds(timeout: str) -> float | None:
-    """Parse a header "grpc-timeout", such as "200m" for 200 ms; None for an empty or malformed one."""
+    """Parse a header "grpc-timeout", such as "200m" for 200 ms. Return None for an empty or malformed header."""
     found = TIMEOUT.fullmatch(timeout)
     return None if found is None else int(found[1]) * UNITS[found[2]]
 
 
 def _refusal_for(path: str, error: Exception) -> CallRefused:
-    """Return the status for an exception of a handler; log any but CallRefused and PeerVanished."""
+    """Return the status for an exception of a handler. Log it, except CallRefused and PeerVanished."""
     leaves = [error]
     for leaf in leaves:
         if isinstance(leaf, ExceptionGroup):

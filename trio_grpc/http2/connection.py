@@ -1,7 +1,8 @@
 # Compiled: every decision passes through here.
 """One accepted connection: its socket, TLS, unsent bytes, keepalive pings and timeouts.
 
-It moves bytes between the socket and `http2`, which interprets them. It does not depend on frames, calls or messages.
+It transfers bytes between the socket and `http2`, which interprets them. It does not depend on frames, calls or
+messages.
 """
 
 from __future__ import annotations
@@ -41,17 +42,17 @@ RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
 one or two milliseconds.
 """
 LINGER: Final = 30.0
-"""Maximum time in seconds to leave a call's last data unread, or to keep a connection open after GOAWAY."""
+"""Maximum time in seconds for leaving a call's last data unread, or for an open connection after GOAWAY."""
 TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
 """The socket option with information about TCP; 0 if there is none."""
 MIN_RTT: Final = Struct("=148xI")
 """Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
-"""Value for a round trip that was not measured yet."""
+"""Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNREAD_PER_BYTE: Final = 8
-"""Unread answers of a peer without a token may take this many times the memory allowed for requests."""
+"""Value of a round trip that has not been measured yet."""
 REFUND_PER_CHECK: Final = 50
-"""Number of useless frames forgiven at each check of the connection: a hundred per second."""
+"""Factor by which a peer without a token may have more memory for unread answers than for requests."""
 
 log = structlog.get_logger(__name__)
 
@@ -82,20 +83,20 @@ class Connection:
         self._tls = None if credentials is None else Tls(credentials)
         self._unsent = memoryview(b"")
         self._idle_since = self._received_at = listener.now
-        """The time since which the connection has had no call, and the time at which bytes last arrived."""
+        """The time since which the connection has had no call, and the time of the last received bytes."""
         self._newest_stream_id = 0
         self._consumed, self._progress_at = 0, listener.now
         """Number of bytes received in complete frames, and the time of the last check that found no
         incomplete frame.
         """
         self.held = 0
-        """Number of bytes counted for the connection: `Holder.held`."""
+        """Number of bytes that the budget counts for the connection (`Holder.held`)."""
         self._charged = 0.0
-        """Processor time in seconds to refund once the connection is trusted."""
+        """Processor time in seconds that is refunded when the connection becomes trusted."""
         self._paused = False
 
     def charge(self, seconds: float) -> None:
-        """Charge processor time to the origin. All charges are refunded once the connection is trusted."""
+        """Charge processor time to the origin. All charges are refunded when the connection becomes trusted."""
         self._charged += seconds
         if self.http2.trusted:
             seconds -= self._charged
@@ -116,7 +117,7 @@ class Connection:
         return None if microseconds == UNKNOWN_RTT else float(microseconds) / 1e6
 
     def begin(self) -> None:
-        """Wait for the peer's first bytes and send the server's SETTINGS."""
+        """Wait for the peer's first bytes. Send the server's SETTINGS."""
         try:
             self._set_interest()
             self._listener.schedule_flush(self)
@@ -124,7 +125,7 @@ class Connection:
             self.fail()
 
     def ready(self, events: int) -> None:
-        """Handle a ready socket. `events`: a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""
+        """Handle a ready socket. `events` is a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""
         try:
             if events & selectors.EVENT_WRITE:
                 self.flush()
@@ -186,12 +187,12 @@ class Connection:
             return
         self._count_memory()
         if self.http2.ping_answers and not self.http2.trusted:
-            self.http2.take_ping_answers()  # A stranger's connection may do nothing but send pings.
+            self.http2.take_ping_answers()  # An unauthenticated connection may send nothing but pings.
         if self.http2.outgoing or self._tls is not None:
             self._listener.schedule_flush(self)
 
     def flush(self) -> None:
-        """Send all pending bytes: as many as the socket accepts now, and the rest when it is writable."""
+        """Send all pending bytes: at once as many as the socket accepts, and the rest when it is writable."""
         if self.socket.fileno() < 0:
             return
         try:
@@ -239,12 +240,13 @@ class Connection:
         if http2.fully_queued:
             http2.outgoing_sent()
         if self._listener.closed and not http2.streams and not outgoing:
-            # Only half-close and let the peer close the connection: after close() its system might discard unread data.
+            # Only half-close, and let the peer close the connection: after close() its system might discard unread
+            # data.
             with suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
 
     def _send(self, data: bytes) -> int:
-        """Return the number of bytes that the socket accepted; all of them if the connection was broken."""
+        """Return the number of bytes that the socket accepted, or all of them if the connection was broken."""
         try:
             return self.socket.send(data)
         except (BlockingIOError, InterruptedError):
@@ -256,8 +258,8 @@ class Connection:
     def check(self, now: float) -> None:
         """Apply the timeouts of `TransportSettings`, given the current instant, and answer pings.
 
-        Closes the connection if its handshake or a frame stays incomplete, or a ping unanswered. Pings a peer that is
-        silent during a call. Sends GOAWAY after a long time without calls, and closes the connection `LINGER` later.
+        Close the connection if its handshake or a frame stays incomplete, or a ping unanswered. Ping a peer that is
+        silent during a call. Send GOAWAY after a long time without calls, and close the connection `LINGER` later.
         """
         try:
             self._check(now)
@@ -299,7 +301,7 @@ class Connection:
             self.close()
 
     def _is_frame_overdue(self, now: float) -> bool:
-        """Return whether a frame or header block has been incomplete for too long; to be called at each check."""
+        """Return True if a frame or header block has been incomplete for too long. Call this at each check."""
         if self._paused or self.http2.consumed != self._consumed or not self.http2.incomplete:
             self._consumed, self._progress_at = self.http2.consumed, now
         return now - self._progress_at > self._listener.settings.request_timeout
@@ -310,7 +312,7 @@ class Connection:
         self._listener.run_next_turn(partial(self._disconnect, reason))
 
     def _disconnect(self, reason: str) -> None:
-        """Report the reason to the peer and close the connection. Does nothing on a closed connection."""
+        """Send the reason to the peer and close the connection. On a closed connection, do nothing."""
         if self.socket.fileno() < 0:
             return
         try:
@@ -342,7 +344,7 @@ class Connection:
         log.error("a connection failed", peer=self.peer, traceback=traceback.format_exc())
 
     def close(self) -> None:
-        """Close the socket and abort every open stream. Does nothing on a closed connection."""
+        """Close the socket and abort every open stream. On a closed connection, do nothing."""
         if self.socket.fileno() < 0:
             return
         self._listener.remove(self)

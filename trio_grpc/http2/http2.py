@@ -5,8 +5,8 @@ The `h2` library handles headers and their compression, settings, resets and the
 dozens of microseconds per frame. So this module itself handles the frames that come with every message (DATA,
 WINDOW_UPDATE, PING and GOAWAY) and the flow-control windows (sections 5.2, 6.1, 6.7 to 6.9).
 
-Frames that cost work and carry nothing are called useless here: pings, window updates, empty DATA, priorities. Each is
-charged to a budget, which the server's own messages and time refund.
+Frames that cause work without any content are called useless here: pings, window updates, empty DATA, priorities. A
+budget is charged for each of them. The server's own messages and time refund the budget.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ MAX_WINDOW: Final = (1 << 31) - 1
 HEADER_TABLE_SIZE: Final = 4096
 """Size of the dynamic table of header compression on either side, in bytes: the default (section 6.5.2)."""
 MAX_RESETS: Final = 100
-"""A peer is disconnected when the calls that it has reset exceed those that it has let end by more than this number."""
+"""Excess of calls that a peer reset over calls that it let end. Beyond this number the peer is disconnected."""
 USELESS_FRAME_BUDGET: Final = 10_000
-"""Maximum number of useless frames, minus refunded ones, before a peer is disconnected."""
+"""Maximum number of useless frames minus refunds. Beyond it a peer is disconnected."""
 H2_FRAME_COST: Final = 10
-"""Charge for a useless frame that h2 handles: it takes as long as ten frames handled here."""
+"""Charge for a useless frame that h2 handles. It takes as long as ten frames handled here."""
 REFUND_PER_MESSAGE: Final = 4
 """Number of useless frames refunded for each sent message, because some clients answer each with a ping and window
 updates.
 """
 MAX_H2_FRAMES_AT_ONCE: Final = 250
-"""Maximum number of frames for h2 in one piece of input; each takes dozens of microseconds."""
+"""Maximum number of frames for h2 in one piece of input. Each takes dozens of microseconds."""
 
 HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 1, 3, 4, 6, 7, 9
 END_STREAM = ACK = 1
@@ -87,11 +87,13 @@ class _H2(H2Connection):
 
 
 def _refuse(_: Http2Connection, __: int, ___: Headers) -> None:
-    """Refuse a request; the `accept_request` of a closed connection."""
+    """Refuse a request: the `accept_request` of a closed connection."""
 
 
 class Http2Error(Exception):
-    """The peer has violated or abused the protocol. It is disconnected once `outgoing`, with the reason, is sent."""
+    """The peer has violated or abused the protocol. It is disconnected after `outgoing`, which contains the reason, is
+    sent.
+    """
 
 
 class Http2Connection:
@@ -114,27 +116,27 @@ class Http2Connection:
         exception is handled that must not leave the connection.
         """
         self.outgoing: list[bytes | memoryview] = []
-        """Bytes to send, in order. After sending them, empty the list and call `outgoing_sent`."""
+        """Bytes to send, in order. After you have sent them, empty the list and call `outgoing_sent`."""
         self.ping_answers: list[bytes] = []
-        """Answers to pings, sent with `outgoing`, or alone after a while.
+        """Answers to pings. They are sent together with `outgoing`, or alone after a delay.
 
-        Go clients ping after every message. Separate answers took a tenth of the server's time per decision, and woke
-        the clients an extra time.
+        Go clients ping after every message. Separate answers took a tenth of the server's time per decision and woke
+        the clients once more.
         """
         self.fully_queued: list[Http2Stream] = []
-        """Streams whose written data is all in `outgoing`; `outgoing_sent` calls their `on_sent`."""
+        """Streams whose written data is completely in `outgoing`. `outgoing_sent` calls their `on_sent`."""
         self.stalled: dict[Http2Stream, None] = {}
         """Streams with data that waits for a flow-control window."""
         self.streams: dict[int, Http2Stream] = {}
         """Open streams by identifier."""
         self.window = self.initial_window = WINDOW
-        """Number of bytes that the peer accepts: now on the whole connection, and at first on each new stream."""
+        """Number of bytes that the peer accepts: now on the whole connection, and initially on each new stream."""
         self.request_flush = request_flush
         self.on_failure = on_failure
         self.settings_received = False
         """True if the peer has sent its SETTINGS, which completes the handshake."""
         self.ping_pending = False
-        """True if a ping has not been answered yet."""
+        """True if a ping is still unanswered."""
         self.going_away = False
         """True if either side has sent GOAWAY: no new calls are accepted."""
         self.newest_stream_id = 0
@@ -167,7 +169,11 @@ class Http2Connection:
         self._collect_output()
 
     def receive(self, data: bytes) -> None:
-        """Handle bytes from the peer, cut anywhere. Raises Http2Error."""
+        """Handle bytes from the peer, split anywhere.
+
+        Raises:
+            Http2Error: the peer violates or abuses the protocol.
+        """
         buffer = self._incomplete + data if self._incomplete else data
         at, size, h2_frames = 0, len(buffer), 0
         if self._preface_missing:
@@ -220,7 +226,7 @@ class Http2Connection:
         return size
 
     def outgoing_sent(self) -> None:
-        """Call `on_sent` of the streams in `fully_queued`: the socket has taken all of `outgoing`."""
+        """Call `on_sent` of the streams in `fully_queued`: the socket has accepted all of `outgoing`."""
         fully_queued, self.fully_queued = self.fully_queued, []
         if self._useless_frames:
             self.refund_useless_frames(REFUND_PER_MESSAGE * len(fully_queued))
@@ -282,12 +288,12 @@ class Http2Connection:
         self.outgoing.append(GoAwayFrame(0, last_stream_id=MAX_WINDOW).serialize())
 
     def disconnect(self, code: ErrorCodes, text: str) -> None:
-        """Send GOAWAY with this code and text; close the connection after it."""
+        """Send GOAWAY with this code and text. Close the connection after it."""
         self._h2.close_connection(code, text.encode())
         self._collect_output()
 
     def send_stalled(self) -> None:
-        """Send waiting data as far as the windows allow, one frame of each stream in turn."""
+        """Send waiting data as far as the windows allow: one frame of each stream in turn."""
         progress = True
         while progress and self.window > 0:
             progress = False
@@ -295,12 +301,12 @@ class Http2Connection:
                 progress |= stream.send_next_frame()
 
     def send_headers(self, stream_id: int, headers: Headers, *, end: bool = False) -> None:
-        """Send a HEADERS frame on a stream; the last frame of the stream if `end` is true."""
+        """Send a HEADERS frame on a stream. With `end`, it is the last frame of the stream."""
         self._h2.send_headers(stream_id, list(headers), end_stream=end)
         self._collect_output()
 
     def close_stream(self, stream: Http2Stream, code: ErrorCodes) -> None:
-        """Remove a stream; send RST_STREAM with this code unless both sides have ended it."""
+        """Remove a stream. Send RST_STREAM with this code unless both sides have ended the stream."""
         if self.streams.pop(stream.stream_id, None) is None:
             return
         self.stalled.pop(stream, None)
@@ -308,7 +314,7 @@ class Http2Connection:
             self._resets = max(0, self._resets - 1)
         with suppress(NoSuchStreamError):
             self._h2.reset_stream(stream.stream_id, code)
-            # A request ends with a DATA frame, which h2 does not see, so report it to h2; drop its RST_STREAM.
+            # A request ends with a DATA frame, which h2 does not see. Report it to h2, and drop h2's RST_STREAM.
             if stream.ended and code is ErrorCodes.NO_ERROR:
                 self._h2.data_to_send()
         self._collect_output()
@@ -322,11 +328,11 @@ class Http2Connection:
             self._header_block_size = 0
 
     def _handle(self, kind: int, flags: int, stream_id: int, payload: bytes) -> bool:
-        """Handle a frame without h2; return False for one that h2 has to see."""
+        """Handle a frame without h2. Return False for a frame that h2 has to see."""
         if kind == DATA:
             stream = self.streams.get(stream_id)
             if stream is None:
-                return False  # h2 knows whether the stream is closed or was never open
+                return False  # h2 knows whether the stream is closed or was never opened
             self._handle_data(stream, flags, payload)
             return True
         if kind == WINDOW_UPDATE and len(payload) == 4:
@@ -341,7 +347,7 @@ class Http2Connection:
             return True
         if kind == GOAWAY and len(payload) >= 8 and not stream_id:
             self.charge_useless_frame()
-            self.going_away = True  # h2 would end open calls, too.
+            self.going_away = True  # h2 would also end open calls.
             return True
         return False
 

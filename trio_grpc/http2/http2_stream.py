@@ -23,7 +23,7 @@ MAX_FRAME_SIZE: Final = 1 << 14
 WINDOW: Final = (1 << 16) - 1
 """Initial flow-control window of streams and connections, in bytes: the default (RFC 9113, 6.9.2)."""
 WINDOW_UPDATE_THRESHOLD: Final = 1 << 14
-"""Minimum number of handled bytes that a WINDOW_UPDATE returns to the peer."""
+"""Minimum number of handled bytes for which a WINDOW_UPDATE is sent to the peer."""
 DATA: Final = 0
 WINDOW_UPDATE: Final = 8
 
@@ -37,12 +37,12 @@ def frame_header(size: int, kind: int, flags: int, stream_id: int) -> bytes:
 
 
 def window_update(stream_id: int, size: int) -> bytes:
-    """Return a WINDOW_UPDATE frame that lets the peer send `size` more bytes; stream 0 is the whole connection."""
+    """Return a WINDOW_UPDATE frame that allows the peer `size` more bytes. Stream 0 is the whole connection."""
     return frame_header(4, WINDOW_UPDATE, 0, stream_id) + _uint32(size)
 
 
 def do_nothing() -> None:
-    """Do nothing: the default of a callback."""
+    """Do nothing: the default callback."""
 
 
 class Http2Stream:
@@ -52,9 +52,11 @@ class Http2Stream:
         self.connection = connection
         self.stream_id = stream_id
         self.window = connection.initial_window
-        """Bytes that the peer accepts on this stream; negative after it has lowered its initial window."""
+        """Number of bytes that the peer accepts on this stream. It is negative after the peer has lowered its initial
+        window.
+        """
         self.receive_window = WINDOW
-        """Bytes that the peer may still send on this stream."""
+        """Number of bytes that the peer may still send on this stream."""
         self.ended = False
         """True if the peer has half-closed the stream (END_STREAM)."""
         self._unsent = memoryview(b"")
@@ -67,7 +69,7 @@ class Http2Stream:
         return len(self._unsent)
 
     def on_open(self) -> None:
-        """Handle the opening of the stream; from now on it may be written to."""
+        """Handle the opening of the stream. From now on data may be written to it."""
 
     def on_data(self, data: bytes) -> None:
         """Handle the content of a DATA frame, which is empty if the frame only contains padding.
@@ -110,7 +112,7 @@ class Http2Stream:
     def end(self, trailers: Headers) -> None:
         """Send trailers (or all headers of a response without data) after everything written, and close the stream.
 
-        After the trailers only `on_sent` is called.
+        After this call only `on_sent` is called.
         """
         self._trailers = trailers
         if not self._unsent:
@@ -123,7 +125,7 @@ class Http2Stream:
         self.connection.request_flush()
 
     def return_window(self) -> None:
-        """Let the peer send as many bytes as have been handled. Small amounts are added up first."""
+        """Allow the peer to send as many bytes as have been handled. Small amounts are added up first."""
         owed = WINDOW - self.receive_window
         if owed >= WINDOW_UPDATE_THRESHOLD and not self.ended:
             self.receive_window = WINDOW
@@ -133,7 +135,7 @@ class Http2Stream:
     def check_timeouts(self, now: float, linger: float) -> None:
         """If trailers have waited for unsent data longer than `linger` seconds, drop the data and send the trailers.
 
-        Trailers need no window, so a peer that reads later still learns why the call ended.
+        Trailers need no window, so a peer that reads later still receives the reason for the call's end.
         """
         if self._trailers is None:
             return

@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
-"""Listening sockets, their connections, and turns: all input that is ready is handled in one turn, then output is sent.
+"""Listening sockets, their connections, and turns. A turn handles all input that is ready, then sends the output.
 
-There is one task and no thread: trio waits for a selector with all sockets of the listener. So a message costs no task
+There is one task and no thread: trio waits for a selector with all sockets of the listener. So a message needs no task
 switch, and the output for several messages is sent together.
 """
 
@@ -43,7 +43,7 @@ OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOM
 SOCKETS_PER_TURN: Final = 32
 """Maximum number of sockets handled in one turn, so that the first peers soon get their output."""
 TIME_SLICE: Final = 0.002
-"""After this number of seconds, no new turn begins before trio's other tasks have run."""
+"""Number of seconds after which no new turn begins before trio's other tasks have run."""
 RESUME_INTERVAL: Final = 0.02
 """Seconds between two checks of the paused connections."""
 CHECK_INTERVAL: Final = 0.5
@@ -71,20 +71,20 @@ class Listener:
         """
         self.settings = settings
         self.now = trio.current_time()
-        """Instant at which the input of this turn arrived."""
+        """Time at which the input of this turn arrived."""
         self.turn_number = 0
         """Number of this turn, counted from 1."""
         self.credentials = credentials
         self.connections: set[Connection] = set()
         self.untrusted = MemoryBudget(settings.max_memory_untrusted)
-        """Memory of peers that are not authenticated."""
+        """The memory budget of peers that are not authenticated."""
         self.work = WorkBudget(settings.work_untrusted)
-        """Processor time of calls that are not authenticated."""
+        """The budget for the processor time of calls that are not authenticated."""
         self._paused_connections: dict[Connection, None] = {}
-        """Connections paused because their origin has spent its budget, in the order in which they were paused."""
+        """Connections paused because their origin has used up its budget, in the order of pausing."""
         self._resumer = trio.lowlevel.ParkingLot()
         self.drained = trio.Event()
-        """Event set once the listener and its last connection are closed."""
+        """Event that is set when the listener and its last connection are closed."""
         self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
         try:
             self._proxies = networks(settings.proxies) if settings.proxies else ()
@@ -118,14 +118,14 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """Number of the bound port; 0 for a Unix socket."""
+        """Number of the bound port, or 0 for a Unix socket."""
         first = self._sockets[0] if self._sockets else None
         return 0 if first is None or first.family == socket.AF_UNIX else int(first.getsockname()[1])
 
     async def run(self, accept_request: AcceptRequest) -> None:
-        """Accept connections and handle their input until cancelled; `accept_request` creates streams of requests.
+        """Accept connections and handle their input until cancelled. `accept_request` creates streams of requests.
 
-        Connections are still open afterwards: `finish` closes them.
+        Connections are still open afterwards, and `finish` closes them.
         """
         self.accept_request = accept_request
         try:
@@ -160,7 +160,7 @@ class Listener:
         self._selector.close()
 
     def close(self) -> None:
-        """Stop listening, and send GOAWAY on every connection; open calls continue."""
+        """Stop listening and send GOAWAY on every connection. Open calls continue."""
         if self.closed:
             return
         self.closed = True
@@ -180,13 +180,13 @@ class Listener:
             self.drained.set()
 
     def run_next_turn(self, callback: Callable[[], None]) -> None:
-        """Run a callback in the next turn, which is run even without further input."""
+        """Run a callback in the next turn, even without further input."""
         self._callbacks.append(callback)
         if not self._in_turn:
             self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
 
     def schedule_flush(self, connection: Connection) -> None:
-        """Flush a connection at the end of the current turn, or at once if no turn is running."""
+        """Flush a connection at the end of the current turn, or at once between turns."""
         if self._in_turn:
             self._to_flush[connection] = None
         else:
@@ -207,7 +207,7 @@ class Listener:
         self._selector.register(other, selectors.EVENT_READ, ready)
 
     def unwatch(self, other: socket.socket) -> None:
-        """Stop watching a socket, before it is closed."""
+        """Stop watching a socket that is about to be closed."""
         if not self._finished:
             self._selector.unregister(other)
 
@@ -223,12 +223,12 @@ class Listener:
         self._begin(accepted, address, origin_of(address[0]), None, adopted=True)
 
     def pause(self, connection: Connection) -> None:
-        """Call `connection.resume` once its origin has budget again; connections resume in the order of pausing."""
+        """Call `connection.resume` when its origin has budget again. Connections resume in the order of pausing."""
         self._paused_connections[connection] = None
         self._resumer.unpark()
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection whose socket is about to be closed."""
+        """Discard a connection whose socket is about to be closed."""
         self.connections.discard(connection)
         if connection in self._adopted:
             self._adopted.remove(connection)
@@ -244,7 +244,7 @@ class Listener:
             self.drained.set()
 
     def _run_turns(self) -> bool:
-        """Run turns until no input is left or the time slice is over; return True if it is over."""
+        """Run turns until no input is left or the time slice is over. Return True if it is over."""
         if self._finished:
             return False
         self.now = trio.current_time()
@@ -285,7 +285,7 @@ class Listener:
         self._selector.register(listening, selectors.EVENT_READ, partial(self._accept, listening))
 
     def _accept(self, listening: socket.socket, _: int) -> None:
-        """Accept connections from the backlog; pause if files or memory are exhausted."""
+        """Accept connections from the backlog. Pause if files or memory are exhausted."""
         for _ in range(ACCEPTS_PER_TURN):
             try:
                 accepted, address = listening.accept()
@@ -297,7 +297,7 @@ class Listener:
                     self._selector.unregister(listening)
                     self._paused.append(listening)
                     return
-                continue  # The peer gave up before its connection was accepted.
+                continue  # The peer gave up before we accepted its connection.
             accepted.setblocking(False)
             if listening.family == socket.AF_UNIX:
                 self._wait_for_header(ProxiedConnection(accepted, None, self.now + self.settings.handshake_timeout))
@@ -331,7 +331,7 @@ class Listener:
     def _read_header(self, proxied: ProxiedConnection, _: int) -> None:
         """Read a proxy's header and no byte beyond it, and start the connection."""
         if proxied not in self._proxied:
-            return  # The connection was closed in this turn.
+            return  # The connection was closed during this turn.
         try:
             header = proxied.read()
         except BlockingIOError:
@@ -354,7 +354,7 @@ class Listener:
     def _connect(
         self, accepted: socket.socket, address: PeerAddress | None, credentials: ssl.SSLContext | None
     ) -> None:
-        """Start a client's connection, or close it if limits forbid it. `address`: None for a Unix socket."""
+        """Start a client's connection, or close it if limits forbid it. `address` is None for a Unix socket."""
         origin = self._connection_limits.admit(address[0] if address else "", self.now)
         if origin is None:
             accepted.close()
@@ -387,7 +387,7 @@ class Listener:
         connection.charge(thread_time() - start)
 
     async def _check_at_intervals(self) -> None:
-        """Check everything at intervals. Each check is one turn, so that output is sent only when all is checked."""
+        """Check everything at intervals. Each check is one turn, so the output is sent after all checks."""
         while True:
             await trio.sleep(CHECK_INTERVAL)
             self.run_next_turn(self._check)

@@ -15,7 +15,7 @@ PeerAddress: TypeAlias = tuple[str, int] | tuple[str, int, int, int]
 """A socket's address, of IPv4 or IPv6; see `socket.socket.getpeername`."""
 
 MOST: Final = 4096
-"""Length of the longest header that is read, in bytes."""
+"""Maximum length of an accepted header in bytes."""
 _FIRST: Final = b"PROXY "
 _LONGEST_FIRST: Final = 107
 _SECOND: Final = b"\r\n\r\n\0\r\nQUIT\n"
@@ -29,7 +29,7 @@ class ProxyHeader(NamedTuple):
     length: int
     """Number of bytes of the header."""
     peer: PeerAddress | None
-    """Address of the client; None if the proxy itself is the client, or if it does not know the address."""
+    """Address of the client. None if the proxy itself is the client, or if the proxy does not know the address."""
 
 
 class ProxiedConnection:
@@ -40,7 +40,7 @@ class ProxiedConnection:
         self.address = address
         """Address of the proxy; None for a Unix socket."""
         self.until = until
-        """Instant until which the header must arrive."""
+        """Time until which the header must arrive."""
         self._received = b""
 
     def read(self) -> ProxyHeader | None:
@@ -97,7 +97,7 @@ def networks(proxies: str) -> Networks:
 
 
 def among(host: str, known: Networks) -> bool:
-    """Return whether a numeric address, possibly IPv4 within IPv6, is in one of the networks."""
+    """Return True if a numeric address, possibly IPv4 within IPv6, is in one of the networks."""
     address = ip_address(host.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     return any(address in network for network in known)

@@ -1,6 +1,6 @@
-"""Connections accepted by one process and served by another, passed as open files with their peers' addresses.
+"""Connections that one process accepts and another serves. They are sent as open files with their peers' addresses.
 
-Datagrams on a pair of Unix sockets carry the files. This module does not detect the end of the other process.
+Datagrams on a pair of Unix sockets contain the files. This module does not detect the end of the other process.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ LARGEST: Final = 256
 
 
 class Sockets(Protocol):
-    """An object that waits for a listener's sockets, and at the same time for other sockets."""
+    """An object that waits for a listener's sockets and, at the same time, for other sockets."""
 
     def watch(self, other: socket.socket, ready: Callable[[int], None]) -> None:
-        """Call `ready` in the listener's turns whenever there is something to read from another socket."""
+        """Call `ready` in the listener's turns whenever another socket is readable."""
 
     def unwatch(self, other: socket.socket) -> None:
-        """Stop watching a socket, before it is closed."""
+        """Stop watching a socket that is about to be closed."""
 
     def release(self, origin: Origin) -> None:
-        """Stop counting a connection that was given away and is closed."""
+        """Stop counting a connection that was given to another process and is now closed."""
 
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
         """Serve a connection from another process, which forwards the calls of a client at `address`."""
@@ -42,9 +42,11 @@ class Sharer(Protocol):
         """Set the object that waits for sockets."""
 
     def share(self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int) -> bool:
-        """Give a connection to another process if one should serve it. When it is closed, `Sockets.release` is called.
+        """Give a connection to another process if that process should serve it. When it is closed, `Sockets.release` is
+        called.
 
-        `kept`: the number of connections that this process serves itself. Returns whether the connection was given.
+        `kept` is the number of connections that this process serves itself. Return True if the connection was given
+        away.
         """
 
 
@@ -52,15 +54,15 @@ class Received(NamedTuple):
     """The source of the connections that this process serves."""
 
     line: socket.socket
-    """The socket on which they arrive."""
+    """The socket on which the connections arrive."""
     closed: Callable[[Origin], None]
-    """Function to call with each connection that is closed."""
+    """Function to call with each closed connection."""
     listening: Callable[[Sockets], None]
     """Function to call with the object that waits for sockets."""
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Return two connected non-blocking sockets. Connections given to one can be taken from the other."""
+    """Return two connected non-blocking sockets. A connection sent on one can be received on the other."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     ours.setblocking(False)
     theirs.setblocking(False)
@@ -80,7 +82,7 @@ def connection_for(line: socket.socket, address: PeerAddress) -> socket.socket:
 
 
 def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> bool:
-    """Give a connection away and close it here; return False if the other process cannot receive it now."""
+    """Give a connection away and close it here. Return False if the other process cannot receive it now."""
     try:
         socket.send_fds(line, [json.dumps(address).encode()], [accepted.fileno()])
     except OSError:
@@ -90,8 +92,8 @@ def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> 
 
 
 def take(line: socket.socket) -> tuple[socket.socket | None, PeerAddress] | None:
-    """Return a received connection (None if it cannot be opened) and its peer's address; None if no
-    connection waits.
+    """Return a received connection (None if it cannot be opened) and its peer's address. Return None if no connection
+    waits.
     """
     try:
         written, files, _, _ = socket.recv_fds(line, LARGEST, 1)
@@ -100,7 +102,7 @@ def take(line: socket.socket) -> tuple[socket.socket | None, PeerAddress] | None
     if not written:
         return None
     address: PeerAddress = tuple(json.loads(written))
-    if not files:  # This process may open no more files.
+    if not files:  # This process cannot open more files.
         return None, address
     accepted = socket.socket(fileno=files[0])
     accepted.setblocking(False)

@@ -17,7 +17,7 @@ from trio_grpc.http2.proxy_protocol import PeerAddress
 BACKLOG: Final = 1024
 """Maximum number of connections that wait to be accepted; see listen(2)."""
 UNIX_SCHEME: Final = "unix:"
-"""The prefix of gRPC's name of a Unix socket; its path follows."""
+"""The prefix in gRPC's name of a Unix socket, before its path."""
 LONGEST_UNIX_PATH: Final = 107 if sys.platform == "linux" else 103
 """Maximum length of a Unix socket's path in bytes, see unix(7)."""
 
@@ -67,9 +67,11 @@ def bound(sockets: Sequence[socket.socket]) -> str:
 
 
 def bind_unix(unix_socket: Path) -> socket.socket:
-    """Return a socket that listens at a path, only for this user. It replaces a socket file without a listener.
+    """Return a socket that listens at a path and is accessible only to this user. It replaces a socket file without a
+    listener.
 
-    Raises RuntimeError.
+    Raises:
+        RuntimeError: the path cannot be bound.
     """
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -90,7 +92,11 @@ def bind_unix(unix_socket: Path) -> socket.socket:
 
 
 def _answers(unix_socket: Path) -> bool:
-    """Return whether a process listens at a socket's path. Raises OSError if that is unknown."""
+    """Return True if a process listens at a socket's path.
+
+    Raises:
+        OSError: this is unknown.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
         other.setblocking(False)  # A process listens there, but its backlog is full.
         try:

@@ -1,4 +1,4 @@
-"""TLS between byte strings: decrypts received data and encrypts outgoing data. Owns no socket."""
+"""TLS between byte strings: it decrypts received data and encrypts outgoing data. It owns no socket."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 HTTP2 = "h2"
-"""Protocol that client and server have to agree on (ALPN, RFC 9113 section 3.2)."""
+"""Protocol on which client and server must agree (ALPN, RFC 9113 section 3.2)."""
 
 LOOKS_EVERY: Final = 60.0
 """Number of seconds between two checks of a certificate's files."""
@@ -36,10 +36,10 @@ def load_credentials(certificate: Path, key: Path) -> ssl.SSLContext:
 async def renew(
     credentials: ssl.SSLContext, certificate: Path, key: Path, done: Callable[[ssl.SSLError | OSError | None], None]
 ) -> None:
-    """Check the PEM files of loaded credentials once a minute, for ever, and reload them when one has changed.
+    """Check the PEM files of loaded credentials once a minute without end, and reload them after a change.
 
-    New connections get the new certificate. If the files do not belong together, the old certificate stays until the
-    files change again. `done` is called after each change, with the error if there is one.
+    New connections get the new certificate. If the files do not belong together, the old certificate remains until the
+    files change again. `done` is called after each change, with an error if the reload failed.
     """
 
     def state() -> tuple[tuple[int, int, int], ...]:
@@ -53,7 +53,7 @@ async def renew(
             if (now := state()) == seen:
                 continue
             seen = now
-            # Load them into a separate context first, because a failure would leave half a change.
+            # Load them into a separate context first, because a failure would leave half of the change.
             load_credentials(certificate, key)
             credentials.load_cert_chain(certificate, key, password="")
         except (ssl.SSLError, OSError) as error:
@@ -90,7 +90,8 @@ class Tls:
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:
-            if not isinstance(error, ssl.SSLZeroReturnError):  # close_notify: the socket reports the end, too.
+            # close_notify: the socket reports the end of the stream, too.
+            if not isinstance(error, ssl.SSLZeroReturnError):
                 self._failed = True
                 raise TlsError(str(error)) from error
         return b"".join(decrypted)
@@ -98,7 +99,7 @@ class Tls:
     def encrypt(self, data: bytes) -> bytes:
         """Return the bytes to send: pending handshake messages and alerts, then this application data, encrypted.
 
-        Once `decrypt` has failed, only pending messages are returned.
+        After `decrypt` has failed, only pending messages are returned.
         """
         if data and not self._failed:
             self._ssl.write(data)

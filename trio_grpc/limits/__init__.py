@@ -1,1 +1,1 @@
-"""Limits on what peers cost: connections, memory and processor time."""
+"""Limits on the resources that peers use: connections, memory and processor time."""

@@ -1,7 +1,7 @@
 """Limits on the number of open connections, in total and per address.
 
-Connections beyond a limit are closed without GOAWAY: gRPC clients reconnect at once after GOAWAY, but wait after a
-closed connection. Loopback and Unix sockets have no limit per address, because their connections come from users of
+Connections beyond a limit are closed without GOAWAY. After GOAWAY, gRPC clients would reconnect at once. After a closed
+connection they wait. Loopback and Unix sockets have no limit per address, because their connections come from users of
 this machine, or from a proxy with many clients that does not report their addresses.
 """
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Origin = NewType("Origin", str)
-"""The address or network whose connections are counted together; see `origin_of`."""
+"""The address or network whose connections are counted together (see `origin_of`)."""
 
 LOOPBACK: Final = Origin("loopback")
 UNIX: Final = Origin("unix socket")
 RESERVED_FILES: Final = 64
-"""Number of open files reserved for everything but connections: the process's own files, pipes and databases."""
+"""Number of open files reserved for other purposes than connections: the process's own files, pipes and databases."""
 IPV6_PREFIX: Final = 64
-"""Number of bits of an IPv6 address that identify its network. The network's owner chooses the others freely."""
+"""Number of bits of an IPv6 address that identify its network. The network's owner can choose the other bits freely."""
 LOG_INTERVAL: Final = 10.0
 """Minimum time in seconds between two log lines about rejected connections."""
 
@@ -35,18 +35,18 @@ log = structlog.get_logger(__name__)
 
 
 class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised if a limit on open connections or calls is reached."""
+    """Error for a limit on open connections or calls that is reached."""
 
     def __init__(self, count: int, origin: Origin | None) -> None:
         super().__init__(f"{count} are open, the most at once{'' if origin is None else f' of {origin}'}")
         self.count = count
         """Number of open connections, in total or of the origin."""
         self.origin = origin
-        """The origin that has reached its limit; None for the limit on the total."""
+        """The origin that has reached its limit, or None for the limit on the total."""
 
 
 class OpenByOrigin:
-    """Numbers of open connections or calls, in total and by origin. This machine has no limit as an origin."""
+    """Counts of open connections or calls, in total and by origin. This machine as an origin has no limit."""
 
     def __init__(self, most: int, most_of_origin: int) -> None:
         self.count = 0
@@ -100,9 +100,10 @@ class ConnectionLimits:
             )
 
     def admit(self, host: str, now: float) -> Origin | None:
-        """Count a new connection from a numeric address; return None if a limit is reached and it must be closed.
+        """Count a new connection from a numeric address. Return its origin, or None if a limit is reached and it must
+        be closed.
 
-        Pass the returned origin to `release` when the connection is closed.
+        Pass the origin to `release` when the connection is closed.
         """
         origin = origin_of(host)
         try:
@@ -117,7 +118,7 @@ class ConnectionLimits:
         return origin
 
     def release(self, origin: Origin) -> None:
-        """Stop counting a connection that was admitted."""
+        """Stop counting an admitted connection."""
         self._open.remove(origin)
 
 

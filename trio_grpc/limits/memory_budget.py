@@ -14,7 +14,7 @@ MAGNITUDES: Final = 64
 
 
 MUCH: Final = 1 << 20
-"""Smallest number of freed bytes worth returning to the system."""
+"""Minimum number of freed bytes for which memory is returned to the system."""
 # A function of glibc.
 _trim: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
@@ -23,18 +23,18 @@ class Holder(Protocol):
     """A call or connection that stores bytes for an untrusted peer: requests, unfinished frames, unread answers."""
 
     held: int
-    """Number of bytes counted for this holder; only `MemoryBudget` sets it."""
+    """Number of bytes that the budget counts for this holder. Only `MemoryBudget` sets it."""
 
     def evict(self) -> None:
-        """Release all memory, which no longer counts by then, and report the reason to the peer."""
+        """Release all memory, which the budget no longer counts, and send the reason to the peer."""
 
 
 class MemoryBudget:
-    """Limit on the bytes that all untrusted peers of a listener hold together."""
+    """Limit on the bytes that all untrusted peers of a listener use together."""
 
     def __init__(self, max_memory_untrusted: int) -> None:
         self.held = 0
-        """Number of bytes that all holders have now."""
+        """Number of bytes that all holders use now."""
         self._peak = 0
         """The maximum of `held` since memory was last returned."""
         self._max_memory_untrusted = max_memory_untrusted
@@ -44,7 +44,7 @@ class MemoryBudget:
         """
 
     def hold(self, holder: Holder, size: int) -> None:
-        """Set a holder's number of bytes (0 forgets the holder).
+        """Set a holder's number of bytes. 0 removes the holder.
 
         While the budget is exceeded, evict the largest holder.
         """
@@ -55,7 +55,7 @@ class MemoryBudget:
             largest.evict()
 
     def return_memory(self) -> None:
-        """After a flood, make the allocator return freed memory to the system."""
+        """Make the allocator return freed memory to the system after a flood."""
         if self._peak > MUCH and self.held < self._peak // 4:
             self._peak = self.held
             if _trim is not None:

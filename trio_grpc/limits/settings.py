@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class TransportSettings:
-    """Limits of one server; sizes in bytes, times in seconds."""
+    """Limits of one server. Sizes are in bytes, times in seconds."""
 
     max_request: int = field(
         default=1 << 20,

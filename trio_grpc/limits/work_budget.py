@@ -1,7 +1,8 @@
 """A budget of processor time per address for calls without a valid token.
 
-Work is measured where it is done and charged afterwards. When the budget is spent, the address's connections are not
-read and its calls are refused until it has recovered. A valid token refunds the charges of its call and connection.
+Work is measured where it is done and charged afterwards. When the budget is used up, the server reads none of the
+address's connections and refuses its calls until the budget has recovered. A valid token refunds the charges of its
+call and connection.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ T = TypeVar("T")
 SAVED: Final = 10.0
 """Number of seconds for which an unused budget accumulates."""
 MAX_DEBT: Final = 20.0
-"""Maximum number of seconds until a debt is paid off, so that one expensive call does not shut out an address for long.
+"""Maximum number of seconds until a debt is forgiven, so that one expensive call does not shut out an address for
+long.
 """
 MAX_KNOWN_TOKENS: Final = 10_000
-"""Maximum number of tokens remembered as valid; the oldest are forgotten first."""
+"""Maximum number of tokens remembered as valid. The oldest are removed first."""
 
 _meter: ContextVar[Callable[[float], None] | None] = ContextVar("meter", default=None)
 
@@ -35,22 +37,22 @@ class WorkBudget:
     """Each origin's remaining budget, stored as the time at which it will be full again."""
 
     def __init__(self, work_untrusted: float) -> None:
-        """`work_untrusted`: percent of a core that one origin may take."""
+        """`work_untrusted` is the percentage of a core that one origin may use."""
         self._share = work_untrusted / 100
         self._full_at: dict[Origin, float] = {}
         self._known_tokens: dict[bytes, None] = {}
 
     def charge(self, origin: Origin, seconds: float, now: float) -> None:
-        """Take `seconds` of processor time from an origin's budget; a negative number gives time back."""
+        """Subtract `seconds` of processor time from an origin's budget. A negative number adds time."""
         full_at = max(self._full_at.get(origin, now), now) + seconds / self._share
         self._full_at[origin] = min(full_at, now + SAVED + MAX_DEBT)
 
     def wait(self, origin: Origin, now: float) -> float:
-        """Return the number of seconds until the origin has budget again; 0 or less if it has some now."""
+        """Return the number of seconds until the origin has budget again, or at most 0 if it has budget now."""
         return self._full_at.get(origin, now) - now - SAVED
 
     def forget_full(self, now: float) -> None:
-        """Forget origins with a full budget."""
+        """Remove origins with a full budget."""
         self._full_at = {origin: full_at for origin, full_at in self._full_at.items() if full_at > now}
 
     def remember(self, metadata: Mapping[str, str]) -> None:
@@ -62,7 +64,7 @@ class WorkBudget:
             del self._known_tokens[next(iter(self._known_tokens))]
 
     def forget(self, metadata: Mapping[str, str]) -> None:
-        """Forget the token of a call that was refused, because it may have been revoked."""
+        """Remove the token of a refused call, because it may have been revoked."""
         self._known_tokens.pop(_fingerprint(metadata), None)
 
     def origin_of(self, metadata: Mapping[str, str], address: Origin) -> Origin:

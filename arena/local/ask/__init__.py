@@ -1,1 +1,1 @@
-"""Past decisions as questions for a bot."""
+"""Past decisions that a bot answers again."""

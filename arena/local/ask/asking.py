@@ -1,8 +1,8 @@
-"""Asks a bot past decisions again, and compares its new answers with the old ones.
+"""Asks a bot past decisions again and compares its new answers with the old ones.
 
-The bot gets the messages that the bot in that seat got: the beginning of the match, finished rounds, and questions in
-order. Many matches run side by side. Each message contains one question from each match, as if the bot played them all
-at once.
+The bot receives the same messages as the bot that had the seat: the start of the match, finished rounds, and questions
+in order. Many matches run side by side. Each message contains one question from each match, as if the bot played them
+all at once.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 class OwnDecision(NamedTuple):
-    """A decision that a bot made itself."""
+    """A decision that a bot made itself, without the referee."""
 
     round: int
     """Number of the round, from 0."""
     ask: Ask
-    """The question, with the seat, its view and its legal actions."""
+    """The question: the seat, its view and its legal actions."""
     action: int
 
 
 def own_decisions(replay: Replay) -> tuple[tuple[OwnDecision, ...], tuple[RoundReport, ...]]:
-    """Return the decisions of all seats in the order of their answers, and the reports of the rounds that ended."""
+    """Return the decisions of all seats in the order of their answers, and the reports of the finished rounds."""
     match = replay.header.new_match()
     asked: dict[int, tuple[int, Ask]] = {}
     decisions: list[OwnDecision] = []
@@ -64,7 +64,7 @@ def own_decisions(replay: Replay) -> tuple[tuple[OwnDecision, ...], tuple[RoundR
 
 
 AT_ONCE: Final = 64
-"""Maximum number of matches whose decisions are asked side by side."""
+"""Maximum number of matches whose questions are asked side by side."""
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class PastSeat:
     """The decisions that the seat's bot made itself, in order."""
     reports: Sequence[RoundReport]
     answers: list[list[int]] = field(default_factory=list)
-    """The new answers: one list per repetition, with an answer per decision."""
+    """The new answers: one list per repetition, with one answer per decision."""
 
     @property
     def bot(self) -> str:
@@ -86,13 +86,13 @@ class PastSeat:
 
     @property
     def above(self) -> float | None:
-        """Points above the mean of the others at the table; None for a match without result."""
+        """Points above the mean of the others at the table, or None for a match without a result."""
         scores = self.replay.result.scores
         return points_above(scores, self.seat) if scores else None
 
     @property
     def free(self) -> list[int]:
-        """Indices of the decisions with several legal actions. Other decisions reveal nothing about a bot."""
+        """Indices of the decisions with several legal actions. Forced decisions reveal nothing about a bot."""
         return [at for at, each in enumerate(self.decisions) if len(each.ask.legal) > 1]
 
     def same(self, at: int) -> float:
@@ -108,22 +108,24 @@ class PastSeat:
         return max({*new}, key=lambda action: (new.count(action), action == self.decisions[at].action, -action))
 
     def differs(self, at: int) -> bool:
-        """Return whether the most frequent new answer to a decision differs from the old one."""
+        """Return True if the most frequent new answer to a decision differs from the old one."""
         return self.most(at) != self.decisions[at].action
 
 
 @dataclass(slots=True)
 class AskingCost:
-    """Totals of the questions that a bot was asked."""
+    """Totals of the questions asked of one bot."""
 
     decisions: int = 0
     """Number of questions to the bot, repetitions included."""
     processor: float = 0.0
-    """Processor time in seconds, including the bot's but not the reading of replays."""
+    """Processor time in seconds. It includes the bot's time but not the reading of replays."""
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield the seats of `seats` for which the bot made at least one decision, not the server or a house bot."""
+    """Yield those of `seats` in which the bot itself made at least one decision, rather than the server or a house
+    bot.
+    """
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]
@@ -134,7 +136,9 @@ def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
 def asked_again(spec: str, past: Iterable[PastSeat], times: int, cost: AskingCost) -> Iterator[PastSeat]:
     """Ask a new bot every decision `times` times. Yield the seats with its answers, and add the cost to `cost`.
 
-    Raises BotNotLoaded, BotFailed.
+    Raises:
+        BotNotLoaded: the bot cannot be created.
+        BotFailed: the bot raised an exception.
     """
     players: dict[tuple[str, int], LocalPlayer] = {}
     for together in _together(past):
@@ -153,7 +157,7 @@ def asked_again(spec: str, past: Iterable[PastSeat], times: int, cost: AskingCos
 
 
 def _together(past: Iterable[PastSeat]) -> Iterator[list[PastSeat]]:
-    """Group seats that can be asked side by side, with at most one seat per match in a group."""
+    """Group seats that can be asked side by side. A group has at most one seat per match."""
     left, later, there_is_more = iter(past), deque[PastSeat](), True
     while there_is_more or later:
         together: dict[int, PastSeat] = {}
@@ -172,9 +176,9 @@ def _together(past: Iterable[PastSeat]) -> Iterator[list[PastSeat]]:
 
 
 def _ask(spec: str, player: LocalPlayer, number: int, seats: Sequence[PastSeat]) -> None:
-    """Have a player answer every decision of the given seats once."""
+    """Let a player answer every decision of the given seats once."""
     key = sha256(f"arena replay ask {number} {seats[0].replay.header.match_id}".encode()).digest()
-    random.seed(key)  # so that bots draw the same numbers every time
+    random.seed(key)  # so that bots draw the same random numbers every time
     player.begin(key, 0)
     for each in seats:
         each.answers.append([])
@@ -220,7 +224,7 @@ def _beginning(seats: Sequence[PastSeat]) -> Outgoing:
 
 
 def _tell_rounds(message: Outgoing, past: PastSeat, heard: int, until: int) -> int:
-    """Add the reports of finished rounds that the player has not received; return the number received so far."""
+    """Add the reports of finished rounds that the player has not received. Return the number received so far."""
     for report in past.reports[heard:until]:
         message.rounds.append(RoundOver(past.replay.header.match_id, report))
     return max(heard, until)
@@ -229,7 +233,7 @@ def _tell_rounds(message: Outgoing, past: PastSeat, heard: int, until: int) -> i
 def _hear(
     spec: str, player: LocalPlayer, asked: Sequence[tuple[PastSeat, OwnDecision | None]], message: Outgoing
 ) -> None:
-    """Send a player a message, and store its answers, which come in the order of the questions."""
+    """Send a player a message. Store its answers, which come in the order of the questions."""
     done = 0
     try:
         for _decision, action in player.hear(message):

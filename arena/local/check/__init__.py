@@ -1,1 +1,1 @@
-"""Checks that a bot in any language follows the protocol, in conversations with the parts of a real server."""
+"""Checks that a bot in any language follows the protocol, by conversations with the parts of a real server."""

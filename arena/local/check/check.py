@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Asking: TypeAlias = "Callable[[Stage], Awaitable[None]]"
 """Function that holds a conversation with the bot.
 
-It raises `FaultError`, `DoubtError` or `NotAskedError` unless the bot behaves well.
+It raises `FaultError`, `DoubtError` or `NotAskedError` unless the bot behaves correctly.
 """
 
 
@@ -32,7 +32,7 @@ class Check:
     needs: tuple[str, ...]
     """Names of the checks that this check needs. If one of them failed, this check is skipped."""
     disturbs: bool
-    """True if the check itself causes notices, which then do not count against the bot."""
+    """True if the check itself causes notices. These do not count against the bot."""
     ask: Asking
 
 
@@ -51,7 +51,7 @@ def check(
     needs: tuple[str, ...] = CONNECTED,
     disturbs: bool = False,
 ) -> Callable[[Asking], Check]:
-    """Make a check from a function of the stage.
+    """Create a check from a function of the stage.
 
     The function's name and docstring become the check's name and question.
     """

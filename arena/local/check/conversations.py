@@ -1,7 +1,7 @@
 """Checks from files with scripted conversations, which both the server and the bot must follow.
 
-The files are those that every SDK plays in its tests (clients/conformance). A bot under check has its own games,
-capacity and choices. So the catalogues and decisions come from its first game, and any legal action is a valid answer.
+Every SDK plays these files in its tests (clients/conformance). A bot under check has its own games, capacity and
+choices. Therefore catalogues and decisions come from its first game, and any legal action is a valid answer.
 Conversations that need the tests' own bot or clock are omitted.
 """
 
@@ -38,23 +38,26 @@ MESSAGES: Final = "messages.json"
 STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", "comes_back", "ends"})
 """Steps that any program can follow."""
 LATER: Final = 5.0
-"""Maximum number of seconds for a bot to return after the script's pause."""
+"""Maximum number of seconds between the script's pause and the bot's return."""
 PATIENCE: Final = 10.0
-"""Longest pause that a bot is asked to make, in seconds. Conversations with longer pauses need the tests' clock."""
+"""Longest pause in seconds that a script may require of a bot. Conversations with longer pauses need the tests'
+clock.
+"""
 WATCHED: Final = 2.0
-"""Number of seconds in which a bot that should stay away must not return."""
+"""Number of seconds in which a bot that should not return must stay away."""
 QUIET: Final = 0.1
 """Seconds of silence that end a conversation."""
 
 
 class ConversationsUnreadable(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """Raised if a folder contains no conversations, or an invalid one."""
+    """Error for a folder without conversations, or with an invalid conversation."""
 
 
 def read_conversations(folder: Path) -> list[Check]:
-    """Return a check for each of a folder's conversations that any program can follow.
+    """Return a check for each conversation of a folder that any program can follow.
 
-    Raises: ConversationsUnreadable.
+    Raises:
+        ConversationsUnreadable: the folder has no valid conversations.
     """
     files = sorted((folder / "conversations").glob("*.json"))
     if not files:
@@ -77,7 +80,7 @@ def read_conversations(folder: Path) -> list[Check]:
 
 
 def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return steps with their named messages filled in."""
+    """Return steps in which the contents replace the names of messages."""
     resolved = []
     for step in steps:
         [(name, value)] = step.items()
@@ -91,12 +94,12 @@ def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> l
 
 
 def _asks_what_is_shown(message: Mapping[str, Any]) -> bool:
-    """Return whether all decisions belong to Sixth Sense, the scripts' game, which the bot's own game replaces."""
+    """Return True if all decisions belong to the scripts' game, 6th Sense. The bot's own game replaces it."""
     return all("sixthSense" in decision for decision in message.get("decisions", ()))
 
 
 def _pause(status: Mapping[str, Any]) -> float:
-    """Return the pause in seconds that a status asks for."""
+    """Return the pause in seconds that a status requires."""
     pause = status.get("pause", {})
     return float(int(pause.get("seconds", 0)) + int(pause.get("nanos", 0)) / 1e9)
 
@@ -120,7 +123,7 @@ class _Talk:
         self._end: CallRefused | None = None
 
     async def attend(self) -> None:
-        """Receive the bot's messages until the script ends the stream, then raise the stream's final status."""
+        """Receive the bot's messages until the script ends the stream. Then raise the stream's final status."""
         try:
             with self._scope:
                 while (message := await self.stream.receive()) is not None:
@@ -134,14 +137,14 @@ class _Talk:
             raise self._end
 
     async def say(self, message: bytes) -> None:
-        """Send a message once the previous one has been sent."""
+        """Send a message after the previous message has been sent."""
         while self.stream.busy:
             await trio.sleep(0.005)
         if not self.over:
             self.stream.hand_over(message)
 
     def end(self, status: Mapping[str, Any]) -> None:
-        """End the stream with a status. Only the script can ask for a pause."""
+        """End the stream with a status. A pause is only required if the script states it."""
         code, reason, text = grpc.StatusCode[status["status"]], status.get("reason", ""), status.get("text", "")
         if code is not grpc.StatusCode.OK:
             explained = reason or "pause" in status
@@ -150,14 +153,14 @@ class _Talk:
 
 
 class _Conversation:
-    """One conversation, for which the bot is started."""
+    """One conversation. The bot is started for it."""
 
     def __init__(self, stage: Stage, steps: Sequence[tuple[str, Any]]) -> None:
         self._stage = stage
         self._steps = steps
         self._talks: list[_Talk] = []
         self._opened = 0
-        """Number of opened streams that the script's steps have processed."""
+        """Number of the bot's streams that the script has used."""
         self._back_at = 0.0
         """The earliest time at which the bot may return."""
         self._game = ""
@@ -169,9 +172,10 @@ class _Conversation:
         }  # fmt: skip
 
     async def play(self) -> None:
-        """Play it.
+        """Play the conversation.
 
-        Raises: FaultError: the bot deviates from the script.
+        Raises:
+            FaultError: the bot deviates from the script.
         """
         server = self._stage.server
         server.script = self._attend
@@ -196,11 +200,11 @@ class _Conversation:
 
     @property
     def _talk(self) -> _Talk:
-        """The latest stream that a step has processed."""
+        """The latest stream that a step has used."""
         return self._talks[self._opened - 1]
 
     async def _silent(self, number: int) -> None:
-        """Raise FaultError if the bot sends anything, unless the next step expects it."""
+        """Raise FaultError if the bot sends a message that the next step does not expect."""
         following = self._steps[number][0] if number < len(self._steps) else ""
         if following == "says" or self._talk.over:
             return
@@ -294,7 +298,7 @@ def _number(number: int | None) -> str:
 
 
 def _question(game: str) -> tuple[list[int], bytes]:
-    """Return the legal actions of the first decision of a game, and a serialized Decision that contains its view."""
+    """# the bot may have reports of an earlier conversation"""
     state = GAMES[game].new(GAMES[game].seats[0], SeededDecks(bytes(KEY_BYTES)))
     seat = next(iter(state.waiting()))
     view = state.view(seat)
@@ -302,7 +306,7 @@ def _question(game: str) -> tuple[list[int], bytes]:
 
 
 def _comparable(message: play_pb2.PlayRequest) -> play_pb2.PlayRequest:
-    """Return a message without the parts that the bot chooses freely: actions, nonces and the order of entries."""
+    """Return a message without the parts that the bot may choose freely: actions, nonces and the order of entries."""
     plain = play_pb2.PlayRequest.FromString(message.SerializeToString())
     for answer in plain.answers:
         answer.action = 0

@@ -1,4 +1,4 @@
-"""The log of results of a check's server: a real log, in memory, with its own key."""
+"""The log of results of a check's server: a real log in memory with its own key."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ class CheckLog:
     async def GetConsistency(  # noqa: N802
         self, request: log_pb2.GetConsistencyRequest, _: Call
     ) -> log_pb2.GetConsistencyResponse:
-        """Return the proof that an earlier log is the beginning of a later one."""
+        """Return the proof that an earlier log is a prefix of a later one."""
         if not request.first <= request.second <= len(self._leaves):
             text = f"the log has {len(self._leaves)} leaves: ask for a first size up to a second one of at most these"
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
         return log_pb2.GetConsistencyResponse(proof=consistency_proof(request.first, request.second, self._node))
 
     async def ListEntries(self, _: log_pb2.ListEntriesRequest, __: Call) -> log_pb2.ListEntriesResponse:  # noqa: N802
-        """Refuse the call: the log of a check has no list of entries."""
+        """Refuse the call, because the log of a check has no list of entries."""
         raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, "ListEntries is not available in checks")
 
     def _add(self, leaf: bytes) -> None:

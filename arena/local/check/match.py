@@ -1,6 +1,7 @@
-"""Matches of the bot under check: real ready checks and drivers, with house bots or scripted bots in the other seats.
+"""Matches of the bot under check, with real ready checks and drivers, and house bots or scripted bots in the other
+seats.
 
-A scripted bot chooses the first legal action when the check asks for it.
+A scripted bot chooses the first legal action when the check tells it to.
 """
 
 from __future__ import annotations
@@ -42,19 +43,19 @@ if TYPE_CHECKING:
     from arena.store.journal.journal import Journal
 
 POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
-"""A server's policy, but with a shorter time bank, so that checks of lateness are quick."""
+"""A server's policy with a shorter time bank, so that checks of late answers are quick."""
 LIMITS: Final = ReadyLimits(answer=30.0, offer=math.inf, seat=math.inf)
 """Limits under which no seat is offered to other bots."""
 CONFIG: Final = Config(tuple(LadderTable(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
-"""The configuration of a server, except for its time bank."""
+"""The configuration of a server, except the time bank."""
 FURTHER_POLICY: Final = {"soft_limit": 2 * POLICY.soft_limit}
-"""The limit of a further ladder, which differs from that of the default ladders."""
+"""The limit of a further ladder. It differs from the default ladders' limit."""
 FIRST_MATCH: Final = 1 << 40
-"""First match number: beyond 32 bits."""
+"""The first match number, which does not fit into 32 bits."""
 
 
 class Puppet:
-    """A bot controlled by a check. It also serves as its session's link, so messages to it end here."""
+    """A scripted bot. It is also the link of its own session, so it receives its messages directly."""
 
     peer = "the check"
     busy = False
@@ -68,22 +69,24 @@ class Puppet:
 
     @property
     def received_at(self) -> float:
-        """The current time, because messages of a puppet arrive at once."""
+        """The current time: messages of a scripted bot arrive at once."""
         return trio.current_time()
 
     def shortest_round_trip(self) -> float | None:
-        """Return None, because nothing is measured."""
+        """Return None, because the network delay is not measured."""
         return None
 
     def hand_over(self, message: bytes) -> None:
-        """Do nothing, because encoding has already delivered the message."""
+        """Do nothing, because the encoding step has already delivered the message."""
 
     async def deliver(self, _: Callable[[bytes], None], __: Callable[[], None]) -> None:
-        """Send nothing."""
+        """Do nothing: there is no connection to send on."""
         await trio.sleep_forever()
 
     def answer(self) -> bool:
-        """Answer open questions. Always return False, for conditions such as `lambda: done or puppet.answer()`."""
+        """Answer open questions. Always return False, for use in conditions such as `lambda: done or
+        puppet.answer()`.
+        """
         questions, self._questions = self._questions, []
         for question in questions:
             if (match := self.player.playing.running.get(question.match_id)) is not None:
@@ -102,14 +105,14 @@ class Puppet:
 
 
 class CheckedMatch:
-    """One match of the bot, from its invitation on."""
+    """One match of the bot, beginning with its invitation."""
 
     def __init__(self, ready_check: ReadyCheck, match_id: int, seat: int) -> None:
         self.ready_check = ready_check
         self.match_id = match_id
         self.seat = seat
         self.driver: MatchDriver | None = None
-        """The match's driver; None until the match has begun."""
+        """The match's driver, or None until the match has begun."""
         self.over = False
         self.invited_at = trio.current_time()
         self.begun_at = math.inf
@@ -123,7 +126,7 @@ class CheckedMatch:
 
 
 class Matches:
-    """Creates the bot's matches, with the same seeds in every run."""
+    """Creates the bot's matches with the same seeds in every run."""
 
     def __init__(
         self,
@@ -134,14 +137,14 @@ class Matches:
         nursery: trio.Nursery,
         ladders: Sequence[str] = (),
     ) -> None:
-        """`ladders`: the names of ladders that the bot may name, besides the default ones."""
+        """`ladders` are the names of ladders that the bot may choose besides the default ladders."""
         self.all: list[CheckedMatch] = []
         self.config = CONFIG
-        """The configuration with the ladders that the latest hello names."""
+        """The configuration with the ladders of the latest hello."""
         self._further = {*ladders} - {*GAMES}
         self._log = log
         self._ended: list[MatchOver] = []
-        """The bot's reports, in the order of their log leaves."""
+        """The bot's reports in the order of their log leaves."""
         self._pool = pool
         self._journal = journal
         self._timers = timers
@@ -149,11 +152,12 @@ class Matches:
         self._numbers = count(FIRST_MATCH)
 
     def offer_ladders(self, hello: Hello) -> Hello:
-        """Have the ladders that a hello names: of its names that no game has, further ladders of its first game.
+        """Create the ladders that a hello names. Names that no game has become further ladders of the bot's first game.
 
         Return the hello with only the games of these ladders.
 
-        Raises: Closed: The bot does not play the game of a default ladder that it names.
+        Raises:
+            Closed: the hello names the default ladder of a game that the bot does not play.
         """
         game = next((GAMES[name] for name in hello.games if name in GAMES), None)
         tables: list[LadderTable] = []
@@ -179,9 +183,9 @@ class Matches:
         kind: MatchKind = MatchKind.RATED,
         accepts: bool = True,
     ) -> CheckedMatch:
-        """Offer the bot a seat. The bots `others` get the seats after it, and house bots the rest.
+        """Offer the bot a seat. The bots `others` get the next seats, and house bots the rest.
 
-        `accepts`: whether the others accept at once. The match cannot begin until they accept.
+        With `accepts`, the others accept at once. The match cannot begin until they accept.
         """
         house = HousePlayer(-1, HOUSE_BOTS[game][0])
         players: list[Player] = [house] * seats
@@ -206,7 +210,7 @@ class Matches:
         return match
 
     def ended_after(self, number: int | None) -> list[MatchOver]:
-        """Return the reports after a leaf of the log; an empty list if the log has no leaf with this number."""
+        """Return the reports after a leaf of the log, or an empty list if the log has no such leaf."""
         if number is None or number > self._log.state.head.size:
             return []
         return [each for each in self._ended if each.entry is not None and each.entry.number > number]

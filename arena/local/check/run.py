@@ -1,4 +1,4 @@
-"""Runs all checks of a bot, one after the other, and returns their results."""
+"""Runs all checks of a bot one after the other and returns the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.local.sandbox.sandbox import Sandbox
 
 LIMIT: Final = 90.0
-"""Maximum number of seconds that one check may take."""
+"""Maximum number of seconds for one check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,20 @@ class CheckResult:
     verdict: Verdict
     asks: str
     text: str
-    """A description of the bot's behaviour, or the reason for skipping the check; empty if the bot behaves well."""
+    """A description of the bot's behaviour, or the reason why the check was skipped. Empty if the bot behaves
+    correctly.
+    """
     wants: str
     remedy: str
     page: str
     seconds: float
     output: tuple[str, ...]
-    """The last lines of the bot's output, if it failed."""
+    """The last lines of the bot's output, if the bot failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedBot:
-    """A bot's description of itself. Fields that the bot did not send are empty or 0."""
+    """The bot's description of itself. Fields that the bot did not send are empty or 0."""
 
     name: str
     version: str
@@ -57,11 +59,13 @@ async def run_checks(
     sandbox: Sandbox | None = None,
     ladders: Sequence[str] = (),
 ) -> tuple[CheckedBot, list[CheckResult]]:
-    """Check the bot that a command starts; call `began` and `ended` for each check.
+    """Check the bot that a command starts. Call `began` and `ended` for each check.
 
-    `ladders`: the names that the bot gets in ARENA_LADDERS, and that its hello must have.
+    `ladders` are the names that the bot gets in ARENA_LADDERS and must send in its hello.
 
-    Raises: CommandNotStarted, SandboxRefused.
+    Raises:
+        CommandNotStarted: the command cannot be started.
+        SandboxRefused: the sandbox cannot be created.
     """
     results: dict[str, CheckResult] = {}
     async with open_stage(command, folder, sandbox, ladders) as stage:
@@ -98,7 +102,7 @@ async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> 
         verdict, text = Verdict.FAIL, f"it was not finished after {LIMIT:g} s"
     output: tuple[str, ...] = ()
     if verdict is Verdict.FAIL:
-        await trio.sleep(0.1)  # messages about the bot's end are still in transit
+        await trio.sleep(0.1)  # messages about the bot's end may still be in transit
         await stage.end_bot()
         await stage.relay.restored()
         stage.server.restored()
@@ -110,7 +114,7 @@ async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> 
 
 
 def _collect(stage: Stage, since: dict[int, int]) -> None:
-    """Collect notices for the checks that judge all notices together."""
+    """Collect notices for the checks that evaluate all notices together."""
     for wire in stage.server.wires:
         for said in wire.said[since.get(id(wire), 0) :]:
             stage.notices += said.message.notices

@@ -1,6 +1,6 @@
-"""The server that a bot is checked against: the transport, codec, sessions, ready checks and drivers of `arena serve`.
+"""The server of a check: the transport, codec, sessions, ready checks and drivers of `arena serve`.
 
-There is no store and no matchmaker. Accounts last as long as the check, and the check decides which matches are played.
+It has no store and no matchmaker. Accounts last as long as the check, and the check decides which matches are played.
 """
 
 from __future__ import annotations
@@ -43,42 +43,42 @@ if TYPE_CHECKING:
 
 LOOPBACK: Final = "127.0.0.1"
 TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
-"""The form of a token that a bot may choose."""
+"""The pattern for a token that a bot may choose."""
 
 
 class CheckServer:
     """The accounts, the one connected bot, and the messages on each of its streams."""
 
     def __init__(self, journal: Journal, nursery: trio.Nursery, ladders: Sequence[str] = ()) -> None:
-        """`ladders`: the names of ladders that the bot may name, besides the default ones."""
+        """`ladders` are the names of ladders that the bot may choose besides the default ladders."""
         self.turns = Turns(journal.commit, 1.0)
         self.timers = Timers()
         self.log = CheckLog()
         self.matches = Matches(WorkerPool(0, self.turns), journal, self.timers, self.log, nursery, ladders)
         self.names: dict[str, str] = {}
-        """Names by token."""
+        """Names of bots by token."""
         self.registrations: list[bots_pb2.RegisterBotRequest] = []
         self.lenient = False
-        """True if an existing name may be registered again."""
+        """True if a name in use may be registered again."""
         self.tried_at: list[float] = []
         """Times at which streams were opened."""
         self.hello_fault = ""
-        """The fault of the latest hello; empty if the hello was valid."""
+        """The fault of the latest hello, or an empty text if it was valid."""
         self.wires: list[Wire] = []
         """Streams on which the bot has sent a hello, in order."""
         self.bot: BotPlayer | None = None
         self.welcome_delay = 0.0
-        """Number of seconds by which the welcome is delayed."""
+        """Number of seconds before the server sends the welcome."""
         self.refusal: Closed | None = None
-        """The error with which every new stream ends; None if streams are welcome."""
+        """The error with which every new stream ends, or None if the server accepts streams."""
         self.early = 0
         """Number of messages that the bot sent before the welcome."""
         self.script: Callable[[Stream[bytes, bytes]], Awaitable[None]] | None = None
-        """If not None: function that handles every stream with a valid token in place of the server."""
+        """A function that handles every stream with a valid token instead of the server, or None."""
         self._stopping = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve until cancelled; reports the port when started."""
+        """Serve until cancelled. Report the port after the start."""
         services = (
             Service(play_pb2_grpc.add_PlayServiceServicer_to_server, self, as_bytes=True),
             Service(bots_pb2_grpc.add_BotServiceServicer_to_server, _BotService(self)),
@@ -116,14 +116,14 @@ class CheckServer:
         self.welcome_delay, self.refusal = 0.0, None
 
     def forget(self) -> None:
-        """Forget the bot and its matches, so that the next program counts as a new bot."""
+        """Discard the bot and its matches, so that the next program counts as a new bot."""
         self.matches.forget()
         if self.bot is not None and self.bot.session is not None:
             self.bot.session.close(Reason.STOPPING, "the check goes on with the bot started anew")
         self.bot = None
 
     async def Play(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802 - the proto's name
-        """Let the bot play until the stream ends."""
+        """Play with the bot until its stream ends."""
         self.tried_at.append(trio.current_time())
         token = bearer(stream)
         if (name := self.names.get(token)) is None:
@@ -195,10 +195,10 @@ class CheckServer:
 
 
 class _PartOfService:
-    """A gRPC service of which some methods are not implemented."""
+    """A gRPC service that implements only some of its methods."""
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        """Return a handler for any other method."""
+        """Return a handler for a method without implementation."""
 
         async def refuse(*_: object) -> object:
             raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"{method} is not available in checks")
@@ -207,7 +207,7 @@ class _PartOfService:
 
 
 class _BotService(_PartOfService):
-    """The registration of bots."""
+    """The service that registers bots."""
 
     def __init__(self, server: CheckServer) -> None:
         self._server = server
@@ -235,7 +235,7 @@ class _BotService(_PartOfService):
 
 
 class _GameService(_PartOfService):
-    """The catalogues."""
+    """The service that sends the catalogues."""
 
     async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
         return game_pb2.ListGamesResponse(games=[encode_catalog(game) for game in GAMES.values()])

@@ -1,6 +1,6 @@
 """The harness of a check: the bot's program, its server, and functions that wait for the bot's actions.
 
-The verdicts of a check, and the exceptions that express them, are here as well.
+This module also defines the verdicts of a check and the exceptions that express them.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
     from arena.server.sessions.session import Session
 
 LINES: Final = 12
-"""Number of lines at the end of the program's output that are shown."""
+"""Number of lines shown from the end of the program's output."""
 WIDTH: Final = 400
-"""Maximum number of characters of a line that are shown."""
+"""Maximum number of characters shown per line."""
 PATIENCE: Final = 15.0
 """Maximum number of seconds for an immediate reaction, even on a slow machine."""
 START: Final = 30.0
-"""Maximum number of seconds for a bot to start and send its first message."""
+"""Maximum number of seconds until a started bot sends its first message."""
 A_MATCH: Final = 45.0
-"""Maximum number of seconds for a match if the bot answers."""
+"""Maximum number of seconds for a match in which the bot answers."""
 TICK: Final = 0.01
 """Number of seconds between two checks of a condition."""
 SHARED: Final = "shared"
-"""Name of the folder with the server's socket, for a bot in a box."""
+"""Name of the folder with the server's socket, for a sandboxed bot."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
-"""Placeholders in a command that are replaced by values."""
+"""Placeholders in a command, which values replace."""
 
 
 class Program:
-    """A running bot, which gets no input."""
+    """A running bot with an empty standard input."""
 
     def __init__(self, command: RunningCommand) -> None:
         self._command = command
@@ -61,18 +61,18 @@ class Program:
     async def start(
         cls, words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
     ) -> Program:
-        """Start a command with the given environment, in a box if there is a sandbox (see `run_command`)."""
+        """Start a command with the given environment. With a sandbox, start it there (see `run_command`)."""
         log.unlink(missing_ok=True)
         return cls(await trio.to_thread.run_sync(run_command, words, environment, log, shared, sandbox))
 
     @property
     def ended(self) -> str:
-        """A description of how the program ended; empty while it runs."""
+        """A description of the program's end, or an empty text while it runs."""
         end = self._command.ended()
         return "" if end is None else end.how
 
     def tell_to_end(self) -> None:
-        """Send SIGTERM, without a limit for the time until it ends."""
+        """Send SIGTERM without limiting the time until the program ends."""
         self._command.tell_to_end()
 
     async def end(self) -> CommandEnd:
@@ -97,9 +97,9 @@ def _printable(line: str) -> str:
 async def open_stage(
     command: Sequence[str], folder: Path, sandbox: Sandbox | None = None, ladders: Sequence[str] = ()
 ) -> AsyncIterator[Stage]:
-    """Open a stage for a bot. The bot's output goes to `folder`, and its program ends with the block.
+    """Create a stage for a bot. The bot's output goes to `folder`, and its program ends with the block.
 
-    `ladders`: the names that the bot gets in ARENA_LADDERS.
+    `ladders` are the names that the bot gets in ARENA_LADDERS.
     """
     journal, _ = open_journal(folder, ())
     shared = folder / SHARED
@@ -119,7 +119,7 @@ async def open_stage(
 
 
 class Stage:
-    """A bot and the server it is checked against."""
+    """A bot and the server that checks it."""
 
     def __init__(
         self,
@@ -135,16 +135,16 @@ class Stage:
         self.ladders = ladders
         self.program: Program | None = None
         self.printed = 0
-        """Number of bytes printed by programs that have ended."""
+        """Number of bytes that finished programs printed."""
         self.last_lines: tuple[str, ...] = ()
-        """The last lines of the latest program's output."""
+        """The last lines of output from the latest program."""
         self.notices: list[play_pb2.Notice] = []
-        """Notices so far that are the bot's own fault."""
+        """Notices so far for which the bot itself is responsible."""
         self.asked = 0
         """Number of the bot's decisions in the checks in which `notices` were collected."""
         self.token_file = folder / "token"
         self.token_given = sandbox is not None or any("{token}" in word for word in command)
-        """True if the bot gets its token from the check, because a bot in a box cannot store one."""
+        """True if the check gives the bot its token, because a sandboxed bot cannot store one."""
         self._command = command
         self._log = folder / "bot.log"
         self._shared = folder / SHARED
@@ -154,7 +154,7 @@ class Stage:
 
     @property
     def session_wire(self) -> Wire | None:
-        """The open stream, if it has been welcomed; otherwise None."""
+        """The open stream, or None if the bot has no stream with a welcome."""
         bot = self.server.bot
         if bot is None or bot.session is None:
             return None
@@ -165,7 +165,8 @@ class Stage:
     def wire(self) -> Wire:
         """The open stream.
 
-        Raises: FaultError: the bot has no open stream.
+        Raises:
+            FaultError: the bot has no open stream.
         """
         if (wire := self.session_wire) is None:
             raise FaultError("it is not connected")
@@ -186,7 +187,8 @@ class Stage:
     def session(self) -> Session:
         """The bot's session.
 
-        Raises: FaultError: the bot has no session.
+        Raises:
+            FaultError: the bot has no session.
         """
         if (session := self.bot.session) is None:
             raise FaultError("it is not connected")
@@ -194,7 +196,7 @@ class Stage:
 
     @property
     def games(self) -> tuple[str, ...]:
-        """The games that the bot plays and this program has."""
+        """The bot's games that are registered here."""
         return tuple(name for name in self.wire.hello.games if name in GAMES)
 
     @property
@@ -203,20 +205,25 @@ class Stage:
         return self.session.capacity
 
     async def start_bot(self) -> Program:
-        """Start the program. Raises: CommandNotStarted, SandboxRefused."""
+        """Start the program.
+
+        Raises:
+            CommandNotStarted: the command cannot be started.
+            SandboxRefused: the sandbox cannot be created.
+        """
         await self.end_bot()
         values = (self.relay.address, LOOPBACK, str(self.relay.port), self._token, str(self.token_file))
         words = list(self._command)
         for holder, value in zip(HOLDERS, values, strict=True):
             words = [word.replace(holder, value) for word in words]
         told = {"ARENA_SERVER": self.relay.address, "ARENA_TOKEN_FILE": str(self.token_file)}
-        told["ARENA_LADDERS"] = ",".join(self.ladders)  # empty: not those of the caller's environment
+        told["ARENA_LADDERS"] = ",".join(self.ladders)  # empty, so that the bot does not inherit the caller's values
         told = os.environ | told if self._sandbox is None else told | {"ARENA_TOKEN": self._token}
         self.program = await Program.start(words, told, self._log, self._shared, self._sandbox)
         return self.program
 
     async def end_bot(self) -> None:
-        """End the program at once and forget the bot, if there is one."""
+        """End the program at once. If a bot is connected, discard it."""
         if self.program is not None:
             end = await self.program.end()
             self.printed += end.printed
@@ -225,7 +232,7 @@ class Stage:
         self.server.forget()
 
     async def connected(self, seconds: float = START) -> Wire:
-        """Wait until the bot is connected; start it if it does not run."""
+        """Wait until the bot is connected. Start it if it does not run."""
         if self.program is None or self.program.ended:
             await self.start_bot()
         await self.until(lambda: self.session_wire is not None, "it did not connect", seconds)
@@ -234,7 +241,8 @@ class Stage:
     async def until(self, condition: Callable[[], bool], otherwise: str, seconds: float = PATIENCE) -> None:
         """Wait for a condition.
 
-        Raises: FaultError: the program ended, or the time is up.
+        Raises:
+            FaultError: the program ended, or the time is over.
         """
         program, end = self.program, trio.current_time() + seconds
         while not condition():
@@ -265,7 +273,9 @@ class Stage:
             return self.server.matches.invite(self.bot, game, size, seat, others, kind)
 
     def invite_many(self, number: int) -> list[CheckedMatch]:
-        """Offer the bot several seats in one message, at tables that wait for another player, who never comes."""
+        """Offer the bot several seats in one message, at tables that wait for another player. That player never
+        comes.
+        """
         matches, game = self.server.matches, self.games[0]
         with self.server.turns:
             return [matches.invite(self.bot, game, 3, others=[self.absentee()], accepts=False) for _ in range(number)]
@@ -294,22 +304,22 @@ class Stage:
         return match
 
     async def lose_connection(self) -> None:
-        """Cut the connection, and wait until the server has noticed."""
+        """Cut the connection. Wait until the server has noticed this."""
         before = self.session_wire
         self.relay.cut()
         await self.until(lambda: before is None or before.over, "the server still hears it")
 
     def told(self, *kinds: int) -> list[play_pb2.Notice]:
-        """Return the notices of the given kinds that the bot got on any stream."""
+        """Return the notices of the given kinds that the bot received on any stream."""
         said = [said.message for wire in self.server.wires for said in wire.said]
         return [notice for message in said for notice in message.notices if notice.kind in kinds]
 
     def absentee(self) -> BotPlayer:
-        """Return another bot, which never accepts its seat."""
+        """Return another bot that never accepts its seat."""
         return BotPlayer(2, "somebody", "somebody", lambda _: None)
 
     def puppet(self) -> Puppet:
-        """Return another bot, which the check controls."""
+        """Return another bot that the check controls."""
         return Puppet(self.absentee(), self.server.turns)
 
 
@@ -318,19 +328,19 @@ class Verdict(Enum):
 
     PASS = "pass"  # noqa: S105 - no password
     WARN = "warn"
-    """The bot works, but its behaviour costs it something."""
+    """The bot works, but its behaviour has a cost for it."""
     FAIL = "fail"
     SKIP = "skip"
     """The check was not made."""
 
 
 class FaultError(Exception):
-    """Raised by a check if the bot's behaviour costs it matches. The message describes the behaviour."""
+    """Error of a check if the bot's behaviour makes it lose matches. The message describes the behaviour."""
 
 
 class DoubtError(Exception):
-    """Raised by a check if a server accepts the bot's behaviour, but the bot should behave differently."""
+    """Error of a check if a server accepts the bot's behaviour, but the bot should behave differently."""
 
 
 class NotAskedError(Exception):
-    """Raised by a check that cannot be made with this bot."""
+    """Error of a check that cannot be made with this bot."""

@@ -45,27 +45,27 @@ class Heard(NamedTuple):
 
 
 class Wire:
-    """A session's link, which records the messages and lets a check alter or hold them."""
+    """A session's link that records the messages. A check can change them or hold them back."""
 
     def __init__(self, stream: Stream[bytes, bytes], hello: Hello, turns: Turns) -> None:
         self.hello = hello
         self.said: list[Said] = []
         self.heard: list[Heard] = []
         self.bad_nonces: list[int] = []
-        """Sizes of invalid nonces. A server would close the stream. Here such nonces count as missing, and the check
+        """Sizes of invalid nonces. A server would close the stream. Here such a nonce counts as missing, and the check
         continues.
         """
         self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None
-        """Function that replaces each message of the server."""
+        """Function that may replace each message of the server."""
         self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None
-        """Function that replaces each message of the bot."""
+        """Function that may replace each message of the bot."""
         self.holds = False
         """True if the bot's messages are held back."""
         self.held: list[play_pb2.PlayRequest] = []
-        """The bot's messages that are held back."""
+        """The bot's messages that are held back at present."""
         self.over = False
         self.end = ""
-        """The reason why the server ended the stream; empty if it did not."""
+        """The reason why the server ended the stream. Empty if the server did not end it."""
         self._stream = stream
         self._turns = turns
         self._take: Callable[[bytes], None] = lambda _: None
@@ -83,11 +83,11 @@ class Wire:
 
     @property
     def received_at(self) -> float:
-        """Time of arrival of the latest message at the server."""
+        """Time at which the latest message reached the server."""
         return self._stream.received_at if self._at is None else self._at
 
     def shortest_round_trip(self) -> float | None:
-        """Return None: the check measures no round trip."""
+        """Return None: a check does not measure the round trip."""
         return None
 
     def hand_over(self, message: bytes) -> None:
@@ -116,7 +116,7 @@ class Wire:
         self.held.append(message)
 
     def release(self) -> None:
-        """Deliver the held messages as if they arrived now."""
+        """Deliver the held-back messages as if they arrived now."""
         self.holds = False
         held, self.held = self.held, []
         if self.over:
@@ -131,7 +131,7 @@ class Wire:
         try:
             message = play_pb2.PlayRequest.FromString(encoded)
         except DecodeError:
-            self._take(encoded)  # the session's error names the cause
+            self._take(encoded)  # the session's error states the cause
             return
         self.heard.append(Heard(self._stream.received_at, message))
         for ready in message.ready:
@@ -153,10 +153,10 @@ class Wire:
 
 
 class Relay:
-    """Forwards bytes between its own port, which never changes, and the server's."""
+    """Forwards bytes between its own port, which never changes, and the server's port."""
 
     def __init__(self, server_port: int, nursery: trio.Nursery, boxed: tuple[Path, Sandbox] | None = None) -> None:
-        """`boxed`: for bots in boxes, which have no network: the folder of a Unix socket, and its sandbox."""
+        """`boxed` is for sandboxed bots, which have no network: the folder of a Unix socket, and the sandbox."""
         self.port = 0
         self._boxed = boxed
         self.usual_piece = self.piece = MOST
@@ -165,14 +165,14 @@ class Relay:
         self._nursery = nursery
         self._connections: set[trio.SocketStream] = set()
         self._silent: set[trio.SocketStream] = set()
-        """Connections that stay open although no more data is delivered on them."""
+        """Connections that stay open although the relay delivers no more data on them."""
         self._listening = trio.CancelScope()
         self._deaf = trio.Event()
-        """Set while the relay refuses connections."""
+        """Event that is set while the relay refuses connections."""
         self._deaf.set()
 
     async def up(self) -> None:
-        """Accept connections, at the same port as before."""
+        """Accept connections at the same port as before."""
         self._listening, self._deaf = trio.CancelScope(), trio.Event()
         if self._boxed is None:
             listeners = await trio.open_tcp_listeners(self.port, host=LOOPBACK)
@@ -183,7 +183,7 @@ class Relay:
 
     @property
     def address(self) -> str:
-        """The address for the bot."""
+        """The address that the bot connects to."""
         return f"{LOOPBACK}:{self.port}" if self._boxed is None else f"unix:{self._boxed[0] / SOCKET}"
 
     async def _open_unix(self, folder: Path, sandbox: Sandbox) -> trio.SocketListener:
@@ -196,7 +196,7 @@ class Relay:
         return trio.SocketListener(listening)
 
     async def down(self) -> None:
-        """Refuse new connections and cut existing ones."""
+        """Refuse new connections and cut existing connections."""
         self._listening.cancel()
         await self._deaf.wait()
         self.cut()
@@ -213,7 +213,7 @@ class Relay:
             connection.socket.close()
 
     def fall_silent(self) -> None:
-        """Deliver no more data on the existing connections, not even their end, as if the network had failed."""
+        """Deliver no more data on the existing connections, not even their end, as in a network failure."""
         self._silent |= self._connections
 
     async def _listen(self, listeners: Iterable[trio.SocketListener]) -> None:

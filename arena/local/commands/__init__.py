@@ -1,1 +1,1 @@
-"""Bots that are commands in separate processes: their specs, start, supervision and end."""
+"""Bots that are commands in separate processes: their specifications, start, supervision and end."""

@@ -1,6 +1,6 @@
-"""A command in a separate process: its environment, the file with its output, and its end with all its children.
+"""A command in a separate process: its environment, the file for its output, and its end with all child processes.
 
-A separate process (`keeper`) supervises it, so that nothing is left behind even if this process is killed.
+A supervisor process (`keeper`) ensures that no process is left even if this process is killed.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ START: Final = 60.0
 
 
 class Fence(NamedTuple):
-    """The limits of a box that are not part of its command line."""
+    """The limits of a sandbox that are not part of its command line."""
 
     calls: bytes
-    """Filter of system calls; empty without a filter. `keeper.FILTER` stands for it in the command line."""
+    """Filter of system calls, empty without a filter. In the command line, `keeper.FILTER` is its placeholder."""
     memory: int
-    """Maximum memory of all its processes together, in bytes. If they exceed it, the box is ended."""
+    """Maximum memory of all its processes together, in bytes. Beyond it the sandbox is killed."""
     files: int
-    """Maximum number of files in the box's own file systems. If there are more, the box is ended."""
+    """Maximum number of files in the sandbox's own file systems. Beyond it the sandbox is killed."""
 
 
 class CommandEnd(NamedTuple):
     """The end of a command."""
 
     status: int
-    """Exit status; for a command killed by a signal, the signal's number, negated."""
+    """Exit status. For a command killed by a signal, it is the negated signal number."""
     last: tuple[str, ...]
     """The last lines of the command's output."""
     why: str = ""
-    """The limit that the command exceeded and for which it was ended; empty if it exceeded no limit."""
+    """The limit for which the command was killed, or an empty text."""
     printed: int = 0
     """Number of bytes of the command's whole output."""
 
     @property
     def how(self) -> str:
-        """A description of the end, without the output."""
+        """A description of the end without the output."""
         killed = f"was killed by signal {-self.status}"
         return self.why or (killed if self.status < 0 else f"ended with exit status {self.status}")
 
@@ -61,9 +61,10 @@ class CommandEnd(NamedTuple):
 
 
 class RunningCommand:
-    """A started command. Its output goes to a file. Of long output, the file contains only the beginning and the end.
+    """A started command with an empty standard input. Its output goes to a file. For long output, the file contains
+    only the beginning and the end.
 
-    The command's standard input is empty. `fileno` is readable when the command has ended.
+    `fileno` is readable when the command has ended.
     """
 
     def __init__(
@@ -76,9 +77,10 @@ class RunningCommand:
     ):
         """Start the command in a folder, by default this process's, with exactly the given environment.
 
-        `fence`: the limits if the command runs in a box (see `keeper`).
+        `fence` are the limits of a sandboxed command (see `keeper`).
 
-        Raises: CommandNotStarted.
+        Raises:
+            CommandNotStarted: the command cannot be started.
         """
         self.words = tuple(words)
         self.log = log
@@ -106,7 +108,7 @@ class RunningCommand:
             "files": None if fence is None else fence.files,
         }
         assert self._keeper.stdin is not None, "it is a pipe"
-        with suppress(OSError):  # the keeper may have died already
+        with suppress(OSError):  # the supervisor may already be dead
             self._keeper.stdin.write(json.dumps(wanted).encode() + b"\n")
         said = self._next(START)
         if said is None or "started" not in said:
@@ -114,10 +116,10 @@ class RunningCommand:
             why = "it was not running in time" if said is None else said.get("not started", "its keeper failed")
             raise CommandNotStarted(shlex.join(words), why)
         self.pid: Final[int] = said["started"]
-        """The command's process id, which is also the id of its process group."""
+        """The command's process id, which is also its process group."""
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable when the command has ended."""
+        """Return a file descriptor that is readable when the command has ended."""
         assert self._keeper.stdout is not None, "it is a pipe"
         return self._keeper.stdout.fileno()
 
@@ -129,17 +131,19 @@ class RunningCommand:
         return self._end
 
     def tell_to_end(self) -> None:
-        """Have SIGTERM sent to the command's group, without a limit for the time until it ends."""
+        """Send SIGTERM to the command's group through the supervisor, without limiting the time until its end."""
         self._tell(keeper.TELL)
 
     def ask_to_end(self) -> None:
-        """Have SIGTERM sent to the command's group, and some time later SIGKILL to all its processes."""
+        """Send SIGTERM to the command's group through the supervisor. Some time later, send SIGKILL to all its
+        processes.
+        """
         self._tell(keeper.END)
 
     def end(self, at_once: bool = False) -> CommandEnd | None:
         """Ask the command to end, or kill it if `at_once`.
 
-        Wait until none of its processes is left, and return its end.
+        Wait until none of its processes is left. Return its end.
         """
         self._tell(keeper.KILL if at_once else keeper.END)
         with suppress(OSError):
@@ -153,11 +157,13 @@ class RunningCommand:
 
     def _tell(self, what: bytes) -> None:
         assert self._keeper.stdin is not None, "it is a pipe"
-        with suppress(OSError, ValueError):  # the command has ended, or was ended here
+        with suppress(OSError, ValueError):  # the command has ended by itself or by the lines above
             self._keeper.stdin.write(what)
 
     def _next(self, seconds: float) -> dict[str, Any] | None:
-        """Return the keeper's next message; None after a timeout, {} if there will be no more messages."""
+        """Return the supervisor's next message. Return None after a timeout, and {} if there will be no more
+        messages.
+        """
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         while b"\n" not in self._said:

@@ -1,20 +1,20 @@
-"""The process that watches over a command: it stores the command's output, and leaves none of its processes behind.
+"""The supervisor process of a command. It stores the command's output and leaves none of its processes behind.
 
     python -I -S keeper.py
 
-It is run by its path and uses only the standard library, so that it starts in milliseconds. The parent's orders arrive
-on standard input: first the command in JSON, then a byte to end it in order (closing does the same), to send SIGTERM
-without a time limit, or to kill it. On standard output the keeper reports in JSON that the command runs or why not, and
-how it ended.
+It runs by its path and uses only the standard library, so it starts in milliseconds. The parent's orders arrive on
+standard input: first the command in JSON, then a byte that asks it to end (as closing does), that sends SIGTERM without
+a time limit, or that kills it. On standard output the supervisor reports in JSON that the command runs, or why it does
+not, and how it ended.
 
-The command has a process group of its own. Processes that leave the group, or whose parents end, become children of the
-keeper (Linux) and end with it.
+The command has its own process group. Processes that leave the group, or whose parents end, become children of the
+supervisor (on Linux) and end with it.
 
-A box (`arena.local.sandbox`) gets its own session, and so has no terminal to which it could write. SIGTERM goes to the
-processes in the box, not to bubblewrap, because bubblewrap's end would kill them. The keeper regularly sums the memory
-of all processes in the box, and ends the box if they use too much. The system's own limits are per process, and control
-groups need privileges. The keeper also counts the box's own files regularly. Bubblewrap limits only their size, and
-even empty files need kernel memory, which no process's limit counts.
+A sandbox (`arena.local.sandbox`) has its own session, and therefore no terminal to write to. SIGTERM goes to the
+processes in the sandbox and not to bubblewrap, because bubblewrap's end would kill them. The supervisor regularly adds
+up the memory of all processes in the sandbox, and kills the sandbox if they use too much. The system's own limits are
+per process, and control groups need privileges. The supervisor also regularly counts the sandbox's own files.
+Bubblewrap limits only their size, and even empty files need kernel memory, which no process limit counts.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ KEPT: Final = 4 << 20
 TAIL: Final = 64 << 10
 """Number of bytes from the end of the output that are stored."""
 LAST_LINES: Final = 20
-"""Maximum number of output lines in the report of the end."""
+"""Maximum number of output lines that the report of the end contains."""
 GRACE: Final = 2.0
 """Number of seconds from SIGTERM to SIGKILL."""
 LAST_WAIT: Final = 5.0
-"""Maximum number of seconds spent on killing processes that keep starting new ones."""
+"""Maximum number of seconds for killing processes that start new ones again and again."""
 END, TELL, KILL = b".", b"t", b"!"
-"""Orders to the keeper, one byte each: end the command in order, only ask it to end, or kill it."""
+"""Orders to the supervisor, one byte each: end the command with a time limit, only ask it to end, or kill it."""
 LOOK: Final = 0.25
-"""Number of seconds between two counts of a box's memory and files."""
+"""Number of seconds between two counts of a sandbox's memory and files."""
 OWN: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the box's own
-"""Mount points of a box's own writable file systems."""
+"""Mount points of a sandbox's own writable file systems."""
 FILTER: Final = "{filter}"
-"""Word of a box's command line that is replaced by a descriptor for the filter of system calls."""
+"""Placeholder in a sandbox's command line for the file descriptor of the filter of system calls."""
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 class Log:
-    """A file with the beginning and the end of the output, and the size of the gap."""
+    """A file with the beginning and the end of the output, and the size of the omitted part."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -79,7 +79,7 @@ class Log:
         self._tail = self._tail[-TAIL:]
 
     def close(self) -> list[str]:
-        """Write the end of the output to the file; return the last lines."""
+        """Write the end of the output to the file. Return the last lines."""
         with suppress(OSError):
             if self._missing:
                 os.write(self._file, b"\n[%d bytes are left out here]\n" % self._missing)
@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def _line() -> bytes:
-    """Read the line with the command, and not a byte beyond it."""
+    """Read the line with the command, and no byte beyond it."""
     line = b""
     while not line.endswith(b"\n") and (more := os.read(0, 1)):
         line += more
@@ -137,7 +137,7 @@ def _line() -> bytes:
 
 
 def _readable(content: bytes) -> int:
-    """Return a descriptor from which `content` can be read. The content must fit into a pipe."""
+    """Return a file descriptor from which `content` can be read. The content must fit into a pipe."""
     descriptor, end = os.pipe()
     os.write(end, content)
     os.close(end)
@@ -145,9 +145,10 @@ def _readable(content: bytes) -> int:
 
 
 def _begin(keeper: int, boxed: bool) -> None:
-    """Make the command end with the keeper, even if the keeper is killed.
+    """Make the command end with the supervisor, even if the supervisor is killed.
 
-    If memory runs out, the system kills a box's processes first, because some of their kernel memory is not counted.
+    If memory runs out, the system kills a sandbox's processes first, because some of their kernel memory is not
+    counted.
     """
     if boxed:
         with suppress(OSError):
@@ -163,7 +164,7 @@ def _begin(keeper: int, boxed: bool) -> None:
 def _watch(
     command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log, limits: tuple[int, int] | None
 ) -> str:
-    """Wait until the command has ended or must end; return the reason if it broke one of the box's `limits`."""
+    """Wait until the command has ended or must end. Return the reason if it exceeded one of the sandbox's `limits`."""
     poll = select.poll()
     for descriptor in (0, printed, ended):
         poll.register(descriptor, select.POLLIN)
@@ -194,7 +195,7 @@ def _watch(
 
 
 def _broken(memory: int, files: int) -> str:
-    """Return the reason to end the box, or an empty string. `memory` (in bytes) and `files` are the limits."""
+    """Return the reason to kill the sandbox, or an empty text. `memory` (in bytes) and `files` are the limits."""
     if used_memory(memory) > memory:
         return f"was ended, as its box used more than {memory >> 20} MiB of memory"
     if own_files() > files:
@@ -203,7 +204,7 @@ def _broken(memory: int, files: int) -> str:
 
 
 def _deadline(told: bytes, until: float) -> float:
-    """Return the time at which to kill a command after an order. `until`: that time before the order."""
+    """Return the time at which to kill a command after an order. `until` is the time before the order."""
     if told == KILL:
         return -math.inf
     return until if told == TELL else min(until, time.monotonic() + GRACE)
@@ -237,8 +238,8 @@ def _kill_rest(command: subprocess.Popen[bytes]) -> None:
 def used_memory(few: int) -> int:
     """Return the memory of all descendants of this process in bytes, including swap space and page tables.
 
-    First make a quick count, which counts shared pages once per process. If it exceeds `few` bytes, divide shared pages
-    among their processes, if the system supports it.
+    A first quick count includes shared pages once per process. If it exceeds `few` bytes, divide shared pages among
+    their processes, if the system supports it.
     """
     below = _below()
     tables = sum(_told(pid, "status", ("VmPTE:",)) or 0 for pid in below)
@@ -250,7 +251,7 @@ def used_memory(few: int) -> int:
 
 
 def own_files() -> int:
-    """Return the number of files, folders and links in the box's own file systems."""
+    """Return the number of files, folders and links in the sandbox's own file systems."""
     seen, count = {Path(place).stat().st_dev for place in OWN if Path(place).exists()}, 0
     for pid in _below():
         for place in OWN:
@@ -266,7 +267,7 @@ def own_files() -> int:
 def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
     """Return the sum in bytes of the `wanted` fields of a process's file in /proc.
 
-    The result is 0 if the process has ended, and None if the system has no such file.
+    Return 0 if the process has ended, and None if the system has no such file.
     """
     try:
         lines = Path(f"/proc/{pid}/{name}").read_text(errors="replace").splitlines()
@@ -278,7 +279,7 @@ def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
 
 
 def _below() -> list[int]:
-    """Return all descendants of this process. Processes that start or end during the call may be missing."""
+    """Return all descendants of this process. Processes that start or end meanwhile may be missing."""
     own = os.getpid()
     told = Path(f"/proc/{own}/task/{own}/children").exists()
     parents = {} if told else _parents()
@@ -286,7 +287,7 @@ def _below() -> list[int]:
     while todo:
         above = todo.pop()
         children = [pid for pid, parent in parents.items() if parent == above]
-        with suppress(OSError):  # it is gone
+        with suppress(OSError):  # the process is gone
             for file in Path(f"/proc/{above}/task").glob("*/children"):
                 with suppress(OSError):
                     children += map(int, file.read_text().split())
@@ -296,7 +297,7 @@ def _below() -> list[int]:
 
 
 def _children() -> list[int]:
-    """Return the children of this process; an empty list if the system does not list them."""
+    """Return the children of this process, or an empty list if the system does not list them."""
     return [pid for pid, parent in _parents().items() if parent == os.getpid()]
 
 

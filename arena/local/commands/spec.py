@@ -1,4 +1,4 @@
-"""Specs of bots that are commands, as written on the command line, and the commands to start for them."""
+"""Specifications of bots that are commands, as on the command line, and the commands that start these bots."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 COMMAND: Final = "cmd:"
-"""Prefix of a command that speaks the protocol."""
+"""Prefix of a command that speaks the gRPC protocol."""
 PIPE: Final = "pipe:"
-"""Prefix of a command that speaks JSON lines: short for `arena-bot pipe -- COMMAND`."""
+"""Prefix of a command that speaks JSON lines, short for `arena-bot pipe -- COMMAND`."""
 LONGEST_NAME: Final = 40
 """Maximum length of a bot's name, as on a server."""
 
 
 def is_command(spec: str) -> bool:
-    """Return whether a bot is a command."""
+    """Return True if a bot is a command."""
     return spec.startswith((COMMAND, PIPE))
 
 
 def words_of(spec: str) -> tuple[str, ...]:
-    """Return the words of the command in a bot's spec.
+    """Return the words of the command in a bot's specification.
 
-    Raises: BotNotLoaded: the command line is invalid.
+    Raises:
+        BotNotLoaded: the command line is invalid.
     """
     text = spec.partition(":")[2]
     try:
@@ -51,9 +52,10 @@ def words_of(spec: str) -> tuple[str, ...]:
 
 
 def version_of(spec: str) -> str:
-    """Return the version of a command: a digest of its words and the files that they name.
+    """Return the version of a command: a digest of its words and of the files that they name.
 
-    Raises: BotNotLoaded.
+    Raises:
+        BotNotLoaded: the command line is invalid.
     """
     words_of(spec)
     digest = hashlib.sha256()
@@ -66,7 +68,7 @@ def version_of(spec: str) -> str:
 
 
 def names_of(specs: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct names for bots: the names of their files, numbered if needed."""
+    """Return distinct names for bots: the names of their files, with numbers where needed."""
     seen: Counter[str] = Counter()
     names = []
     for spec in specs:

@@ -1,1 +1,1 @@
-"""Comparing bots: designs, sets and their evaluation."""
+"""Comparing bots: designs, sets of games, and their evaluation."""

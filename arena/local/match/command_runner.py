@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 LEAVE: Final = 5.0
-"""Number of seconds to wait for the end of a bot that has stopped answering."""
+"""Number of seconds to wait until a bot that does not answer has ended."""
 
 Told: TypeAlias = "PlayedSet | SlowBot | BaseException | None"
-"""A report from the server's thread: a played set, a slow bot, an error that ended the thread, or None at its end."""
+"""A report from the server's thread: a played set, a slow bot, a fatal error, or None at the thread's end."""
 
 
 def play_sets_with_commands(
@@ -66,8 +66,12 @@ def play_sets_with_commands(
 ) -> Generator[PlayedSet, None, None]:
     """Play sets, several games at once. Close the iterator to stop.
 
-    When the iterator has ended, for any reason, no command runs any more. `report_slow`: as in `play_sets`. Raises
-    CommandNotStarted, CommandFailed and LocalMatchError.
+    When the iterator has ended for any reason, no command runs any more. `report_slow` works as in `play_sets`.
+
+    Raises:
+        CommandNotStarted: a command cannot be started.
+        CommandFailed: a command ended or left a decision to the referee.
+        LocalMatchError: the match cannot be played.
     """
     said: SimpleQueue[Told] = SimpleQueue()
     table = _Tables(subject, at_once, place, said)
@@ -87,13 +91,13 @@ def play_sets_with_commands(
 
 
 class _Silence(NamedTuple):
-    """A bot's silence while it owes decisions."""
+    """A period in which a bot owes decisions and sends nothing."""
 
     owed: frozenset[OwedDecision]
     first: OwedDecision
-    """One of the decisions that it has owed since the silence began."""
+    """One of the decisions that the bot has owed since the period began."""
     since: float
-    """Start of the silence, in seconds of `time.perf_counter`."""
+    """Start of the period, in seconds of `time.perf_counter`."""
 
 
 class _Tables:
@@ -126,7 +130,7 @@ class _Tables:
         self._said.put(None)
 
     def stop(self) -> None:
-        """Stop playing; called from another thread."""
+        """Stop playing. Another thread calls this method."""
         with self._lock:
             self._stopped = True
             if self._token is not None:
@@ -162,7 +166,8 @@ class _Tables:
                         await self._play(numbers, director, host, bots)
                 finally:
                     with trio.CancelScope(shield=True):
-                        await trio.to_thread.run_sync(end_all, bots)  # in order, while the server still listens
+                        # let the bots end cleanly while the server still listens
+                        await trio.to_thread.run_sync(end_all, bots)
                 nursery.cancel_scope.cancel()
 
     async def _play(
@@ -191,7 +196,7 @@ class _Tables:
             raise bot.failed(why) from None
 
     async def _report_slow(self, director: Director, bots: Sequence[CommandBot]) -> None:
-        """Report the bots that have owed decisions for long."""
+        """Report the bots that have owed decisions for a long time."""
         slow_bots, games = SlowBots(self._subject), len(self._subject.planned(0))
         silent: dict[int, _Silence] = {}
         while True:
@@ -268,7 +273,7 @@ def _first(error: BaseException) -> BaseException:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Limit the private server's log to errors, unless the program has set up logging itself."""
+    """Restrict the private server's log to errors, unless the program has set up logging itself."""
     if structlog.is_configured():
         yield
         return

@@ -1,8 +1,8 @@
 """The result of a comparison, computed from its sets: which bot is better, by how much, and how certainly.
 
 A set yields one number d, the first bot's points minus the other's. Sets are independent. Normalised Elo is 347.4·t
-with t = mean(d)/sd(d). Elo has the ladder's meaning and is computed from the share of opponents that a bot finishes
-ahead of. `sequential` has the stopping rule. Sets end in any order, but count in the order of their numbers: see
+with t = mean(d)/sd(d). Elo has the ladder's meaning and follows from the share of opponents that a bot finishes ahead
+of. `sequential` defines the stopping rule. Sets end in any order, but count in the order of their numbers: see
 `OrderedSets`.
 """
 
@@ -36,7 +36,7 @@ class Measure:
 
     value: float
     error: float | None
-    """Standard error; None after a single observation."""
+    """Standard error, or None after a single observation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class BotFigures:
 
     points: Measure
     place: Measure
-    """Mean place; 1 is the best."""
+    """Mean place, where 1 is the best."""
     beaten: float
     """Share of the bot's opponents that it finished ahead of. A tie counts half."""
     by_seat: tuple[float | None, ...]
-    """Mean points by seat; None for seats that the bot never had."""
+    """Mean points by seat, or None for a seat that the bot never had."""
     think_us: float
     """Mean thinking time per decision, in microseconds."""
     slowest_us: int
@@ -62,22 +62,24 @@ class Comparison:
     sets: int
     games: int
     difference: Measure
-    """The first bot's points minus the other's in a set. The test and the intervals are about its mean."""
+    """The first bot's points minus the other's in a set. The test and the intervals concern the mean of this
+    difference.
+    """
     interval: tuple[float, float] | None
-    """95 % confidence interval of that difference; None after one set."""
+    """95 % confidence interval of that difference, or None after one set."""
     likely: float | None
-    """Likelihood of superiority: probability that the first bot is better, given these sets; None after one set."""
+    """Likelihood of superiority: the probability that the first bot is better, given these sets. None after one set."""
     normalised: Measure | None
-    """Normalised Elo of that difference; None if all sets were alike."""
+    """Normalised Elo of that difference, or None if all sets were equal."""
     elo: Measure | None
-    """Difference in Elo; None if either bot beat all of its opponents, or none of them."""
+    """Difference in Elo, or None if either bot beat all of its opponents or none of them."""
     won: int
     drawn: int
     lost: int
     """Numbers of sets by the sign of their difference."""
     gain: Measure | None
-    """With independent deals, the number of games needed for the same certainty would be larger by this factor; None if
-    it does not apply.
+    """Factor by which independent deals would increase the number of games for the same certainty. None if it does not
+    apply.
     """
     bots: tuple[BotFigures, BotFigures]
 
@@ -166,7 +168,7 @@ def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
 
 
 def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
-    """Estimate the ratio of two variances of the difference: on independent deals, and on the common deals of these
+    """Estimate the ratio of two variances of the difference: with independent deals, and with the common deals of these
     sets.
     """
     apart = [[above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
@@ -213,7 +215,9 @@ def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
 
 
 def _means(values: Sequence[float], size: int) -> list[float]:
-    """Return the mean of each set. Only sets are independent, because the games of one set share their deals."""
+    """Return the mean of each set. Only sets are independent of each other, because the games of one set share their
+    deals.
+    """
     return [fmean(values[at : at + size]) for at in range(0, len(values), size)]
 
 
@@ -228,10 +232,10 @@ def _variance(values: Sequence[float]) -> float:
 
 
 class OrderedSets:
-    """The sets of a pair up to the first one that is missing. Later sets do not count yet."""
+    """The sets of a pair up to the first missing one. Later sets do not count yet."""
 
     def __init__(self, subject: Subject, pair: tuple[int, int], most: int, test: SequentialTest | None) -> None:
-        """Accept at most `most` sets; with a test, no sets after its decision."""
+        """Accept at most `most` sets. With a test, accept no sets after its decision."""
         self.pair = pair
         self.most = most
         self.test = test
@@ -248,17 +252,17 @@ class OrderedSets:
 
     @property
     def state(self) -> SequentialState | None:
-        """State of the test; None without one."""
+        """State of the test, or None without a test."""
         return None if self.running is None else self.running.state
 
     @property
     def enough(self) -> bool:
-        """True if no more sets are needed."""
+        """True if the pair needs no more sets."""
         decided = self.running is not None and not self.running.undecided
         return decided or len(self.scores) >= self.most
 
     def add(self, played: PlayedSet) -> None:
-        """Add the next set, unless there are enough."""
+        """Add the next set, unless the pair needs no more."""
         if self.enough:
             return
         own = self._subject.of_pair(self.pair, played)
@@ -267,7 +271,7 @@ class OrderedSets:
             self.running.update(self.test.score(self._subject.design, own))
 
     def comparison(self, found: Mapping[int, PlayedSet]) -> Comparison | None:
-        """Compare the two bots by the added sets; return None without sets."""
+        """Compare the two bots by the added sets. Return None without sets."""
         if not self.scores:
             return None
         sets = [self._subject.of_pair(self.pair, found[number]) for number in range(len(self.scores))]
@@ -278,7 +282,7 @@ class OrderedPairs:
     """The sets of every pair of a match."""
 
     def __init__(self, subject: Subject, most: int, test: SequentialTest | None) -> None:
-        """Accept at most `most` sets for each pair; with a test, no sets after the pair's own decision."""
+        """Accept at most `most` sets for each pair. With a test, accept no sets after the pair's own decision."""
         self.most = most
         self.test = test
         self.pairs = [OrderedSets(subject, pair, most, test) for pair in subject.pairs]
@@ -296,7 +300,7 @@ class OrderedPairs:
 
     @property
     def sets_left(self) -> float:
-        """The number of sets until no pair needs more. With a test it is an estimate, or infinite if unknown."""
+        """The number of sets until no pair needs more. With a test it is an estimate, or infinite if it is unknown."""
         most = self.most - self.sets
         if not self._tests:
             return most
@@ -304,7 +308,7 @@ class OrderedPairs:
         return min(left, most) if left < float("inf") else left
 
     def take(self, found: Mapping[int, PlayedSet]) -> None:
-        """Add to every pair the sets that come next, up to the first missing set."""
+        """Add to every pair the next sets, up to the first missing set."""
         while not self.enough and (played := found.get(self.sets)) is not None:
             for each in self.pairs:
                 each.add(played)

@@ -1,9 +1,9 @@
 """A Dask cluster (an existing scheduler with its workers) that plays the sets of a match.
 
-Needs the extra `distributed`.
+It needs the extra `distributed`.
 
-The scheduler stores a task until its result has been fetched, and repeats the task if its worker dies before that. It
-reports a task at which too many workers died. Results are released as soon as they have been fetched.
+The scheduler stores a task until its result has been fetched, and repeats the task if its worker dies earlier. It
+reports a task on which too many workers died. Results are released after they have been fetched.
 """
 
 from __future__ import annotations
@@ -36,24 +36,28 @@ ADDRESS: Final = re.compile(r"([a-z]+://)?[^/]+:\d{1,5}")
 PATIENCE: Final = 10.0
 """Maximum number of seconds to wait for an answer from the scheduler."""
 SILENCE: Final = 5.0
-"""Number of seconds without a finished task after which the workers are checked."""
+"""Number of seconds without a finished task after which the state of the workers is checked."""
 _in_turn: Final = threading.Lock()
 
 
 class Cluster:
-    """A connected Dask cluster with workers, for one match."""
+    """A connected Dask cluster with workers for one match."""
 
     def __init__(self, client: Any, address: str, subject: Subject) -> None:
-        """`client`: a `distributed.Client`. Raises: ClusterUnusable."""
+        """`client` is a `distributed.Client`.
+
+        Raises:
+            ClusterUnusable: the cluster cannot play.
+        """
         self.workers: int = len(client.nthreads())
-        """Number of worker processes. Each plays one task at a time, regardless of its number of threads."""
+        """Number of worker processes. Each plays one task at a time, whatever its number of threads."""
         if not self.workers:
             raise ClusterUnusable(address, f"it has no workers: start some with `dask worker {address} --nthreads 1`")
         self._client = client
         self._address = address
         self._names = ", ".join(dict.fromkeys(subject.bots))
         self._subject = replace(subject, bots=tuple(map(absolute, subject.bots)))
-        """The subject, with the absolute paths of the bots' files, which must be the same on every worker."""
+        """The subject with absolute paths of the bots' files. These paths must be the same on every worker."""
         self._executor: Executor = client.get_executor(pure=True)
         self._running: set[Future[PlayedTask]] = set()
         self._last_finished = time.monotonic()
@@ -81,7 +85,7 @@ class Cluster:
                 self._last_finished = time.monotonic()
                 if not self._client.nthreads():
                     raise ClusterUnusable(self._address, f"its workers are gone; perhaps one of {bots} crashed them")
-            return [done.pop().result() for _ in range(len(done))]  # this releases the futures
+            return [done.pop().result() for _ in range(len(done))]  # this also releases the futures
         except KilledWorker as error:
             why = f"a task ended its workers: one of {bots} crashed them ({error})"
             raise ClusterUnusable(self._address, why) from error
@@ -99,13 +103,13 @@ class Cluster:
             yield self._slow.popleft()
 
     def cancel(self) -> None:
-        """Cancel tasks that no worker has begun."""
+        """Cancel the tasks that no worker has begun."""
         for future in self._running:
             future.cancel()
 
 
 def play_in_turn(subject: Subject, numbers: Sequence[int], topic: str) -> PlayedTask:
-    """Play a task in a Dask worker, one task at a time, with the bots' current files.
+    """Play a task in a Dask worker with the bots' current files. A worker plays one task at a time.
 
     Slow bots are reported as events of `topic`.
     """
@@ -135,7 +139,11 @@ def play_in_turn(subject: Subject, numbers: Sequence[int], topic: str) -> Played
 
 @contextmanager
 def dask_cluster(address: str, subject: Subject) -> Iterator[Cluster]:
-    """Connect to a scheduler, such as "tcp://10.0.0.5:8786", to play a match. Raises ClusterUnusable."""
+    """Connect to a scheduler, such as "tcp://10.0.0.5:8786", to play a match.
+
+    Raises:
+        ClusterUnusable: the scheduler does not answer, or the cluster cannot play.
+    """
     if not ADDRESS.fullmatch(address):
         raise ClusterUnusable(address, "an address is written tcp://HOST:PORT")
     try:
@@ -146,7 +154,7 @@ def dask_cluster(address: str, subject: Subject) -> Iterator[Cluster]:
         "distributed",
         *(name for name in logging.root.manager.loggerDict if name.startswith("distributed.")),
     ):
-        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # our own errors describe the problem
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # our own errors already describe the problem
     try:
         client: Any = distributed.Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:

@@ -24,9 +24,11 @@ class Design(Enum):
     """The designs by which two bots are compared."""
 
     SAME_SEATS = "same-seats"
-    """Each bot plays the same seat of the same deals against the same field; points above the others' mean count."""
+    """Each bot plays the same seat of the same deals against the same field. Its points above the others' mean
+    count.
+    """
     ONE_TABLE = "one-table"
-    """Both bots play at one table, and again on the same deals with their seats exchanged. Their points count."""
+    """Both bots play at one table, and again on the same deals with their seats swapped. Their points count."""
     INDEPENDENT = "independent"
     """Like `SAME_SEATS`, but each bot plays its own deals, as on a ladder."""
 
@@ -35,20 +37,20 @@ class Pairing(Enum):
     """The pairs of bots that are compared with each other."""
 
     GAUNTLET = "gauntlet"
-    """The first bot against each of the others."""
+    """The first bot with each of the others."""
     ROUND_ROBIN = "round-robin"
-    """Each bot against every other."""
+    """Each bot with every other bot."""
 
 
 BETTER_IN_THE_SAME_SEATS: Final = frozenset({("sixth_sense", 3)})
-"""Games, with numbers of seats, for which `ONE_TABLE` needs more games than `SAME_SEATS`."""
+"""Games and table sizes for which `ONE_TABLE` needs more games than `SAME_SEATS`."""
 
 
 class PlannedGame(NamedTuple):
     """One game of a set."""
 
     seed: bytes
-    """The seed of the deals, 32 bytes like a server's; the bots' nonces are zero."""
+    """The seed of the deals, 32 bytes as on a server. The bots' nonces are zero."""
     bots: tuple[int, ...]
     """The number of the bot in each seat."""
 
@@ -59,7 +61,7 @@ class PlannedGame(NamedTuple):
 
 
 def default_design(game: str, seats: int) -> Design:
-    """Return the design that needs the fewest games, as docs/workbench.md measured it."""
+    """Return the design that needs the fewest games, according to the measurements in docs/workbench.md."""
     return Design.SAME_SEATS if (game, seats) in BETTER_IN_THE_SAME_SEATS else Design.ONE_TABLE
 
 

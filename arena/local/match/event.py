@@ -37,14 +37,14 @@ FORMATS: Final = (RACE, ALL)
 
 @dataclass(frozen=True, slots=True)
 class EventSubject(Subject):
-    """An event. Its entrants are the compared bots, sorted by name. Each set is one table."""
+    """An event. Its entrants are the compared bots in alphabetical order. Each set is one table."""
 
     event: str = RACE
     """One of `FORMATS`."""
     budget: int = 1
     """Maximum number of matches."""
     tables: tuple[tuple[int, ...], ...] = ()
-    """The bots by seat of the tables that are drawn so far."""
+    """The bots by seat for the tables drawn so far."""
 
     def planned(self, number: int) -> tuple[PlannedGame, ...]:
         """Return the one game of a table."""
@@ -67,7 +67,7 @@ class EventSubject(Subject):
 
     @property
     def event_seed(self) -> bytes:
-        """The seed of lots and draws."""
+        """The seed of the lots and draws."""
         return sha256(f"arena event {self.seed}".encode()).digest()
 
     def race(self) -> Race:
@@ -82,7 +82,7 @@ class EventSubject(Subject):
 
 
 def event_subject(subject: Subject, event: str, budget: int) -> EventSubject:
-    """Return an event of the compared bots; the field of the subject fills tables if they are too few."""
+    """Return an event of the compared bots. If they are too few, the subject's field completes the tables."""
     entrants = sorted(
         zip(subject.bots[: subject.compared], subject.versions, strict=False), key=lambda each: each[0].encode()
     )
@@ -111,7 +111,7 @@ class LocalEvent:
         report_slow: Callable[[SlowBot], None],
         report_look: Callable[[RaceLook], None],
     ) -> None:
-        """Play to the end, except tables that are in the file, and write the result into the file.
+        """Play to the end, except the tables that are already in the file. Write the result into the file.
 
         Raises:
             LocalMatchError: as in `play_sets`.
@@ -217,7 +217,7 @@ def verified(path: Path) -> LocalEvent:
 
 
 def _last_line(event: LocalEvent, lines: list[bytes]) -> str:
-    """Return the line with the result. `lines`: all lines before it."""
+    """Return the line with the result. `lines` are all lines before it."""
     by_number = {json.loads(line)["set"]: sha256(line).hexdigest() for line in lines[1:]}
     digests = {"event": sha256(lines[0]).hexdigest(), "tables": [by_number[number] for number in sorted(by_number)]}
     return json.dumps({"result": event.document(), "digests": digests}, sort_keys=True)
@@ -259,7 +259,7 @@ def _words(numbers: tuple[int, ...]) -> str:
 
 
 def _first_difference(expected: Any, there: Any, path: str = "") -> str:
-    """Describe the first difference of two JSON values."""
+    """Describe the first difference between two JSON values."""
     if isinstance(expected, dict) and isinstance(there, dict) and expected.keys() == there.keys():
         pairs = [(f"{path}.{key}" if path else key, expected[key], there[key]) for key in expected]
     elif isinstance(expected, list) and isinstance(there, list) and len(expected) == len(there):

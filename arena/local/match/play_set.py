@@ -1,4 +1,4 @@
-"""Plays sets in this process, with its own bots."""
+"""Plays sets in this process with its own bots."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from arena.local.play.players import LocalPlayer
 
 PlayedTask: TypeAlias = tuple[float, list[PlayedSet]]
-"""The duration of a task in seconds, and the sets that it played."""
+"""The duration of a task in seconds and the sets that it played."""
 _Compared: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 _players: dict[_Compared, list[LocalPlayer]] = {}
-"""Players by subject, created once."""
+"""Players by subject. Each is created once."""
 
 
 def play_task(subject: Subject, numbers: Sequence[int], record: ThinkingRecord | None = None) -> PlayedTask:
     """Play sets one after the other.
 
-    Raises: LocalMatchError: as in `play_set`.
+    Raises:
+        LocalMatchError: as in `play_set`.
     """
     began = time.perf_counter()
     played = [play_set(subject, number, record) for number in numbers]
@@ -37,7 +38,7 @@ def play_task(subject: Subject, numbers: Sequence[int], record: ThinkingRecord |
 
 
 def play_set(subject: Subject, number: int, record: ThinkingRecord | None = None) -> PlayedSet:
-    """Play one set. `record` shows at any time which bot is thinking.
+    """Play one set. `record` contains at any time the bot that is thinking.
 
     Raises: BotNotLoaded: a bot cannot be created, or has another version here than in the subject.
         BotFailed: a bot raised an exception.
@@ -68,18 +69,18 @@ def play_set(subject: Subject, number: int, record: ThinkingRecord | None = None
 
 
 def is_made(subject: Subject) -> bool:
-    """Return whether the bots exist already."""
+    """Return True if the bots exist already."""
     return _compared(subject) in _players
 
 
 def forget_bots() -> None:
-    """Forget all bots and their imports, so that they are created from their current files."""
+    """Discard all bots and their imports, so that the next bots use their current files."""
     _players.clear()
     forget()
 
 
 def _made(subject: Subject) -> list[LocalPlayer]:
-    """Return the bots, created if needed."""
+    """Return the bots. Create them if needed."""
     compared = _compared(subject)
     if compared not in _players:
         players = [load(spec, GAMES[subject.game]) for spec in subject.bots]

@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 
 
 def match_number(number: int, at: int, games: int) -> int:
-    """Return the match number of a game. `number`: its set's number. `at`: its place in the set. Both count from 0."""
+    """Return the match number of a game. `number` is the number of its set and `at` its place in the set, both from
+    0.
+    """
     return games * number + at + 1
 
 
 def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
-    """Return the replay files of a set by match number. Equal sets have equal files. Raises: LocalMatchError."""
+    """Return the replay files of a set by match number. Equal sets have equal files.
+
+    Raises:
+        LocalMatchError: the choices cannot be played.
+    """
     plans = subject.planned(played.number)
     found = {}
     for at, (plan, (bots, game)) in enumerate(zip(plans, played.games, strict=True)):
@@ -41,7 +47,7 @@ def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
 
 
 def replayed_scores(subject: Subject, played: PlayedSet) -> tuple[int, ...] | None:
-    """Return the scores that the choices of a set's only game give; None if they cannot be played to an end."""
+    """Return the scores that result from the choices of a set's only game, or None if they do not lead to an end."""
     [plan], [game] = subject.planned(played.number), played.games
     header = _header(subject, match_number(played.number, 0, 1), plan.seed, game)
     try:
@@ -72,8 +78,11 @@ def _header(subject: Subject, number: int, seed: bytes, game: SeatedGame) -> Hea
 def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:
     """Write the replays of a set into a folder, each as `match-N.jsonl.gz`.
 
-    An existing file with the same content is left unchanged. An existing file with other content is an error. Raises
-    OSError and LocalMatchError.
+    An existing file with the same content is left unchanged.
+
+    Raises:
+        LocalMatchError: a file with other content exists, or the choices cannot be played.
+        OSError: a file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for number, content in set_replays(subject, played).items():
@@ -87,7 +96,7 @@ def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:
 
 
 def _entries(header: Header, actions: tuple[int, ...]) -> list[Entry]:
-    """Return the entries of a game, played again from its actions in the order of decisions, without thinking times."""
+    """Return the entries of a game, replayed from its actions in the order of decisions, without thinking times."""
     match = header.new_match()
     effects = match.receive(begun := Begun(START))
     entries: list[Entry] = [(begun, effects)]

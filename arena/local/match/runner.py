@@ -28,9 +28,9 @@ TASK_SECONDS: Final = 1.5
 MOST_SETS: Final = 500
 """Maximum number of sets in a task."""
 GAMES_WITH_COMMANDS: Final = 8
-"""Default number of simultaneous games if bots are commands: the SDK's default capacity."""
+"""Default number of simultaneous games if bots are commands. It is the SDK's default capacity."""
 AHEAD: Final = 2
-"""Number of tasks for each worker, running or waiting."""
+"""Number of tasks for each worker, including waiting tasks."""
 
 
 class TaskExecutor(Protocol):
@@ -50,11 +50,15 @@ class TaskExecutor(Protocol):
         """
 
     def slow(self) -> Iterable[SlowBot]:
-        """Return the slow bots that should be reported now."""
+        """Return the slow bots to report now."""
 
 
 def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
-    """Create the bots, and return their versions. Raises: BotNotLoaded."""
+    """Create the bots. Return their versions.
+
+    Raises:
+        BotNotLoaded: a bot cannot be created.
+    """
     return tuple(version_of(spec) if is_command(spec) else load(spec, GAMES[game]).version for spec in specs)
 
 
@@ -75,7 +79,7 @@ def play_sets(
 
     The sets are played in `workers` processes or on `cluster`. If a bot is a command, this process plays several games
     at once, and `place` configures the commands. If all are house bots and `workers` is 1, this process plays the sets
-    itself. `report_slow` is called with every slow bot while it thinks. When the iterator has ended, for any reason, no
+    itself. `report_slow` is called with every slow bot while it thinks. When the iterator has ended for any reason, no
     other process runs any more.
 
     Raises:
@@ -103,7 +107,7 @@ def play_sets(
 def _spread(
     executor: TaskExecutor, numbers: Sequence[int], report_slow: Callable[[SlowBot], None]
 ) -> Iterator[PlayedSet]:
-    """Submit tasks of about `TASK_SECONDS` when other tasks finish, and smaller tasks towards the end."""
+    """Submit tasks of about `TASK_SECONDS` as other tasks finish, and smaller tasks towards the end."""
     owed, begun, at_once = 0, 0, 1
     while True:
         while owed < AHEAD * executor.workers and begun < len(numbers):

@@ -33,11 +33,11 @@ LEAST_SETS: Final = 8
 ERRORS: Final = 0.05
 """ε: the probability of a wrong decision, in either direction."""
 UNTESTED_SHARES: Final = 0.5
-"""Value added to the sum of squared shares, because a few equal sets do not prove that all sets are equal."""
+"""Value added to the sum of squared shares. A few equal sets do not prove that all sets are equal."""
 
 
 class ScoreUnit(Enum):
-    """The quantity that a test is about."""
+    """The quantity that a test examines."""
 
     T = "t"
     """The difference in points, in standard deviations of a set."""
@@ -68,7 +68,7 @@ class SequentialTest:
 
     @property
     def means(self) -> tuple[float, float]:
-        """The means of a set's score under the two hypotheses; for t, in standard deviations."""
+        """The means of a set's score under the two hypotheses. For t, they are in standard deviations."""
         if self.unit is ScoreUnit.ELO:
             return expected(self.lower, 0.0), expected(self.upper, 0.0)
         return self.lower, self.upper
@@ -78,7 +78,7 @@ class SequentialTest:
         return set_share(played) if self.unit is ScoreUnit.ELO else set_score(design, played)
 
     def spread(self, count: int, variance: float) -> float:
-        """Return the standard deviation of the score; 0 if unknown."""
+        """Return the standard deviation of the score, or 0 if it is unknown."""
         return sqrt(variance + UNTESTED_SHARES / count) if self.unit is ScoreUnit.ELO else sqrt(variance)
 
     def ratio(self, count: int, mean: float, variance: float) -> float:
@@ -86,7 +86,7 @@ class SequentialTest:
         lower, upper = self.means
         spread = self.spread(count, variance)
         if self.unit is ScoreUnit.T:
-            if spread == 0:  # t is infinite or undefined: all sets were alike
+            if spread == 0:  # t is infinite or undefined because all sets were equal
                 return count * (upper - lower) * ((mean > 0) - (mean < 0))
             mean, spread = mean / spread, 1.0
         elif spread == 0:
@@ -107,7 +107,7 @@ class SequentialState:
 class RunningTest:
     """A sequential test in progress.
 
-    Sets are added in the order of their numbers. Sets after the decision have no effect.
+    Add the sets in the order of their numbers. Sets after the decision have no effect.
     """
 
     def __init__(self, test: SequentialTest) -> None:
@@ -151,7 +151,7 @@ class RunningTest:
 
     @property
     def ready(self) -> bool:
-        """True if there are enough sets to decide.
+        """True if there are enough sets for a decision.
 
         Sets with equal points do not count, because they reveal nothing about other sets.
         """
@@ -162,7 +162,7 @@ class RunningTest:
         self.state = SequentialState(outcome, self.state.ratio, self.state.sets)
 
     def sets_left(self, upper: float, lower: float) -> float:
-        """Estimate the number of sets until the ratio leaves (-lower, upper); infinite if unknown.
+        """Estimate the number of sets until the ratio leaves (-lower, upper). The estimate is infinite if unknown.
 
         The ratio is modelled as a random walk with the drift observed so far.
         """
@@ -181,15 +181,15 @@ def bound(errors: float = ERRORS) -> float:
 
 
 def bounds(tests: Sequence[RunningTest]) -> tuple[float, float]:
-    """Return the ratios at which the next of these tests decides "better" and "not better", by Holm's steps."""
+    """Return the ratios at which the next of these tests decides "better" or "not better", by Holm's steps."""
     outcomes = [each.state.outcome for each in tests]
     rejected, accepted = (outcomes.count(each) for each in (SequentialOutcome.BETTER, SequentialOutcome.NOT_BETTER))
-    most = len(tests) - 1  # if all tests are decided, there is no next one
+    most = len(tests) - 1  # if all tests are decided, there is no next test
     return bound(ERRORS / (len(tests) - min(rejected, most))), bound(ERRORS / (len(tests) - min(accepted, most)))
 
 
 def decide(tests: Sequence[RunningTest]) -> None:
-    """Decide the tests of a match that can be decided, the clearest first."""
+    """Decide the tests of a match that can be decided. Begin with the clearest."""
     while ready := [each for each in tests if each.undecided and each.ready]:
         upper, lower = bounds(tests)
         best = max(ready, key=lambda each: each.state.ratio)

@@ -34,7 +34,7 @@ def set_score(design: Design, played: PlayedSet) -> float:
 
 
 def set_share(played: PlayedSet) -> float:
-    """Return the share of games in which the first of two bots at one table finished ahead. Ties count half."""
+    """Return the share of games in which the first of two bots at one table finished ahead. A tie counts half."""
     return fmean(beaten(game, ONE, [game.bots.index(OTHER)]) for game in played.games)
 
 
@@ -49,14 +49,14 @@ def above(game: SeatedGame, bot: int) -> float:
 
 
 def beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:
-    """Return the share of the seats `against` that a bot finished ahead of. Ties count half."""
+    """Return the share of the seats `against` that a bot finished ahead of. A tie counts half."""
     places = game.played.places
     own = places[game.bots.index(bot)]
     return fmean((own < places[seat]) + (own == places[seat]) / 2 for seat in against)
 
 
 class SeatedGame(NamedTuple):
-    """A game of a set with its seats."""
+    """A game of a set, with its seats."""
 
     bots: tuple[int, ...]
     """Bots by seat, numbered as in `arena.local.match.design`."""
@@ -83,7 +83,7 @@ class Subject:
     design: Design
     seed: int
     bots: tuple[str, ...]
-    """Bots as given on the command line: the compared bots, then the field."""
+    """Bots as given on the command line: first the compared bots, then the field."""
     versions: tuple[str, ...]
     """The versions of these bots."""
     compared: int = 2
@@ -104,7 +104,7 @@ class Subject:
         return asdict(self) | {"design": self.design.value, "pairing": self.pairing.value}
 
     def of_pair(self, pair: tuple[int, int], played: PlayedSet) -> PlayedSet:
-        """Return the result of a set for a pair, as if no other bots were compared."""
+        """Return the result of a set for a pair, as if only these two bots were compared."""
         names = {pair[0]: ONE, pair[1]: OTHER}
         games = (played.games[at] for at in games_of(self.design, pair, self.compared, self.pairing))
         return PlayedSet(
@@ -117,11 +117,12 @@ class Subject:
 
 
 def seed_of(path: Path) -> int | None:
-    """Return the seed in a file of sets; None if the file does not contain one.
+    """Return the seed in a file of sets, or None if the file contains none.
 
     A file with a seed may still be unusable.
 
-    Raises: OSError.
+    Raises:
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         first = file.readline()
@@ -133,7 +134,7 @@ def seed_of(path: Path) -> int | None:
 
 
 class SetsFile:
-    """A file of played sets. Without a path, the sets are only in memory."""
+    """A file of played sets. Without a path, the sets exist only in memory."""
 
     def __init__(self, path: Path | None, subject: Subject) -> None:
         """Read the file, or create it if it does not exist. Raises: SetsFileRefused, OSError."""

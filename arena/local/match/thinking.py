@@ -1,4 +1,4 @@
-"""Records of the bots that are thinking, and the detection of slow ones."""
+"""Records of the bots that are thinking, and detection of slow bots."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Number of seconds of thinking after which a bot is reported. The second report comes after as many further
-seconds; then the pauses double.
+"""Number of seconds of thinking before the first report of a bot. The second report follows after the same time. Then
+the pauses double.
 """
 LONGEST_PAUSE: Final = 60.0
-"""Longest pause between two reports of a bot, in seconds."""
+"""Longest pause in seconds between two reports of a bot."""
 LOOK: Final = 1.0
 """Number of seconds between two searches for slow bots."""
 FIELDS: Final = 4
@@ -27,7 +27,7 @@ class ThinkingBot(NamedTuple):
 
     set_number: int
     game: int
-    """Index of the game in the set."""
+    """Index of the game in its set."""
     seat: int
     since: float
     """Time at which the bot began to think, in seconds of `time.perf_counter`, which all processes
@@ -36,7 +36,7 @@ class ThinkingBot(NamedTuple):
 
 
 class SlowBot(NamedTuple):
-    """A bot that has been thinking for long."""
+    """A bot that has been thinking for a long time."""
 
     spec: str
     seat: int
@@ -48,13 +48,13 @@ class SlowBot(NamedTuple):
 
 
 class ThinkingRecord:
-    """Record of which bot is thinking in one worker.
+    """Record of the bot that is thinking in one worker.
 
     The record's memory may be shared with the worker's parent, which can then read it at any time.
     """
 
     def __init__(self, memory: memoryview[float]) -> None:
-        """`memory`: `FIELDS` floats, initially 0."""
+        """`memory` has `FIELDS` floats, initially 0."""
         self._memory = memory
 
     def play(self, set_number: int, game: int) -> None:
@@ -62,7 +62,7 @@ class ThinkingRecord:
         self._memory[SET], self._memory[GAME] = float(set_number), float(game)
 
     def think(self, seat: int, now: float) -> None:
-        """Record that the bot in a seat begins to think; `now` is the time of `time.perf_counter`."""
+        """Record that the bot in a seat begins to think. `now` is the time of `time.perf_counter`."""
         self._memory[SINCE] = now
         self._memory[SEAT] = float(seat)
 
@@ -71,10 +71,10 @@ class ThinkingRecord:
         self._memory[SINCE] = 0.0
 
     def read(self) -> ThinkingBot | None:
-        """Return the bot that is thinking now; None if no bot is."""
+        """Return the bot that is thinking now, or None."""
         since = self._memory[SINCE]
         found = ThinkingBot(int(self._memory[SET]), int(self._memory[GAME]), int(self._memory[SEAT]), since)
-        # if the time has changed, another bot began to think during the reading
+        # if the time has changed, another bot began to think while we read
         return found if since and since == self._memory[SINCE] else None
 
 
@@ -87,7 +87,7 @@ class SlowBots:
         """For each bot, the time before which it is not reported again, and the length of the pause after that."""
 
     def due(self, thinking: Iterable[ThinkingBot], now: float) -> Iterator[SlowBot]:
-        """Yield the bots to report now. `now`: the current `time.perf_counter()`."""
+        """Yield the bots to report now. `now` is the current `time.perf_counter()`."""
         for each in sorted(thinking, key=lambda each: each.since):
             if (seconds := now - each.since) < LONG:
                 return
@@ -99,6 +99,6 @@ class SlowBots:
 
 
 def bot_of(subject: Subject, thinking: ThinkingBot) -> str:
-    """Return the bot that is thinking, as given on the command line."""
+    """Return the bot that is thinking, as the command line names it."""
     plan = subject.planned(thinking.set_number)[thinking.game]
     return subject.bots[plan.bots[thinking.seat]]

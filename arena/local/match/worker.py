@@ -1,4 +1,4 @@
-"""The program of a worker process, which plays the sets that its parent sends, with its own bots, and ends with its
+"""The program of a worker process. It plays the sets that its parent sends, with its own bots, and ends with its
 parent.
 
 python -m arena.local.match.worker DESCRIPTOR
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _socket() -> socket.socket:
-    """Return the socket to the parent, moved away from standard input so that no bot reads it."""
+    """Return the socket to the parent. It is moved away from standard input so that no bot reads it."""
     line = socket.socket(fileno=os.dup(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

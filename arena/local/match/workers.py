@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.local.match.worker"
 GRACE: Final = 2.0
-"""Maximum number of seconds for a worker that is no longer needed to finish its task and end in order."""
+"""Maximum number of seconds in which a worker that is no longer needed may finish its task and end."""
 STDERR: Final = 2
 
 
@@ -35,7 +35,7 @@ class Workers:
         self.workers = workers
         self._subject = subject
         self._tasks = deque[tuple[int, ...]]()
-        """Tasks that are not assigned to a worker yet."""
+        """Tasks that no worker has yet."""
         self._selector = selectors.DefaultSelector()
         self._started: list[_Worker] = []
         self._slow_bots = SlowBots(subject)
@@ -54,7 +54,7 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the workers: in order if there is time, but at once after an error or Ctrl-C."""
+        """End the workers: after their tasks if there is time, but at once after an error or Ctrl-C."""
         try:
             if kind is None or issubclass(kind, GeneratorExit):
                 self._complete()
@@ -96,7 +96,7 @@ class Workers:
         return self._slow_bots.due(thinking, time.perf_counter())
 
     def _hand_out(self) -> None:
-        """Send tasks to workers. Only if tasks are short does a worker get a second task in advance."""
+        """Send tasks to workers. A worker gets a second task in advance only if tasks are short."""
         while self._tasks:
             worker = min(self._started, key=lambda each: each.owed)
             if worker.owed > (len(self._tasks[0]) > 1):
@@ -118,7 +118,7 @@ class Workers:
         return WorkerDied(worker.process.returncode, who)
 
     def _complete(self) -> None:
-        """Ask all workers to end after their current tasks, and wait for them up to a limit."""
+        """Ask all workers to end after their current tasks. Wait for them up to a limit."""
         for worker in self._started:
             worker.complete()
         until = time.monotonic() + GRACE
@@ -133,7 +133,7 @@ class Workers:
 
 
 class _Worker(BlockingHelper):
-    """A worker process with its record of thinking bots."""
+    """A worker process and its record of thinking bots."""
 
     def __init__(self) -> None:
         self.owed = 0

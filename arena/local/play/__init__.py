@@ -1,1 +1,1 @@
-"""One local game: players, table and referee."""
+"""One local game: its players, table and referee."""

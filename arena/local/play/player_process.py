@@ -1,6 +1,6 @@
 """A bot in its own process. Its output goes to a file, and a crash ends only that process.
 
-The process answers a player's messages. It ends with its parent, even if the parent is killed.
+The process answers the messages to a player. It ends with its parent, even if the parent is killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.messages import Outgoing
 
 TAIL: Final = 12
-"""Number of lines from the end of a bot's output that an error shows."""
+"""Number of lines from the end of a bot's output that an error message shows."""
 GRACE: Final = 2.0
 """Maximum number of seconds for the process to end before it is killed."""
 
@@ -36,7 +36,7 @@ GRACE: Final = 2.0
 class PlayerProcess:
     """A bot that `players.load` creates in a separate process.
 
-    The class implements `LocalPlayer`. Close it after use.
+    The class implements `LocalPlayer`. Close the object after use.
     """
 
     def __init__(self, spec: str, game: str, log: Path) -> None:
@@ -65,7 +65,7 @@ class PlayerProcess:
         self._say((key, seat))
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """Send a message to the bot; return its decision and action for every question in it.
+        """Send a message to the bot. Return its decision and action for every question in the message.
 
         Raises:
             BotCrashed: the process has ended.
@@ -82,7 +82,7 @@ class PlayerProcess:
             self._process.join()
 
     def _say(self, message: object) -> None:
-        with suppress(OSError):  # the process has ended, as the missing answer will show
+        with suppress(OSError):  # the process has ended; the missing answer will show this
             self._pipe.send(message)
 
     def _answer(self) -> Any:
@@ -97,7 +97,7 @@ class PlayerProcess:
 
 
 def _start_deaf(process: SpawnProcess) -> None:
-    """Start a process that ignores Ctrl-C from the beginning."""
+    """Start a process that ignores Ctrl-C from its beginning."""
     if threading.current_thread() is not threading.main_thread():
         process.start()
         return
@@ -109,7 +109,7 @@ def _start_deaf(process: SpawnProcess) -> None:
 
 
 def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
-    """Run the process: send the bot's name and version, or the reason why it cannot be created, and then answer
+    """Run the process: send the bot's name and version, or the reason why it cannot be created. Then answer
     messages.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
@@ -130,7 +130,7 @@ def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
             message = pipe.recv()
             if isinstance(message, tuple):
                 key, seat = message
-                random.seed(key)  # so that the bot draws the same numbers every time
+                random.seed(key)  # so that the bot draws the same random numbers every time
                 player.begin(key, seat)
                 continue
             try:

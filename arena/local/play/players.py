@@ -1,7 +1,7 @@
 """Players of a local match: house bots, and bots of the Python client in this process.
 
-A player gets exactly the messages that a bot on a server gets. A bot of the client gets them as protobuf, through the
-client's own code. So its `decide()` cannot tell the difference.
+A player receives exactly the messages that a bot on a server receives. A bot of the client receives them as protobuf
+through the client's own code, so its `decide()` cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HOUSE: Final = "house:"
 """Prefix of a house bot's name."""
 _BOT_MODULE: Final = "arena_bot_"
-"""Prefix of the names of bots' modules."""
+"""Prefix of the module names of bots."""
 _imported: dict[str, dict[str, ModuleType]] = {}
 """For each folder, the modules that bots have imported from it."""
 
@@ -48,16 +48,16 @@ class LocalPlayer(Protocol):
         """Prepare for a game with the given key, in the given seat."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """Handle a message; return the decision's number and the action for every question in it.
+        """Handle a message. Return the decision's number and the action for every question in it.
 
-        Exceptions raised by the bot propagate. The message belongs to the table, which may reuse it.
+        Exceptions that the bot raises propagate. The message belongs to the table, which may reuse it.
         """
 
 
 class LocalHousePlayer:
     """A house bot.
 
-    Its random numbers depend on the game's key, so that it always plays the same deals in the same way.
+    Its random numbers depend on the game's key, so it always plays the same deals in the same way.
     """
 
     def __init__(self, bot: HouseBot) -> None:
@@ -110,11 +110,11 @@ class LocalClientPlayer:
         """Do nothing, because the first message contains all information."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """Answer with the client's own code, but without encoding the replies, which halves the time."""
+        """Answer with the client's own code. The replies are not encoded, which halves the time."""
         response = self._parse(self._encode(message))
         if message.rounds or not message.routine:
             for _reply in self._caller.news(response):
-                pass  # no other side receives replies
+                pass  # the replies have no receiver
         asked = response.decisions
         if self._is_async:
             return [self._awaited(self._read(each, self._games)) for each in asked]
@@ -124,7 +124,7 @@ class LocalClientPlayer:
         return self._many([self._read(each, self._games) for each in asked])
 
     def _awaited(self, decision: Decision) -> tuple[int, int]:
-        """Answer with an `async def decide`, in an event loop of asyncio."""
+        """Answer with an `async def decide` in an asyncio event loop."""
         import asyncio
 
         return decision.decision_id, self._checked(decision, asyncio.run(self._bot.decide(decision)), 1, 1)
@@ -161,12 +161,12 @@ def load(spec: str, game: Game) -> LocalPlayer:
 
 
 def absolute(spec: str) -> str:
-    """Return a bot's spec with an absolute path."""
+    """Return a bot's specification with an absolute path."""
     return spec if spec.startswith(HOUSE) else str(Path(spec).resolve())
 
 
 def forget() -> None:
-    """Forget the bots' imports, because their files may have changed during a long-lived process."""
+    """Discard the bots' imports, because their files may change during a long-lived process."""
     _imported.clear()
     for name in [name for name in sys.modules if name.startswith(_BOT_MODULE)]:
         del sys.modules[name]
@@ -174,7 +174,11 @@ def forget() -> None:
 
 
 def house_bot(spec: str, game: Game) -> HouseBot:
-    """Return the house bot that a spec names. Raises: BotNotLoaded."""
+    """Return the house bot of a specification.
+
+    Raises:
+        BotNotLoaded: there is no such house bot.
+    """
     try:
         return house.house_bot(game.name, spec.removeprefix(HOUSE))
     except house.UnknownBotError:
@@ -182,7 +186,7 @@ def house_bot(spec: str, game: Game) -> HouseBot:
 
 
 def strongest_house(game: str) -> str:
-    """Return the spec of a game's strongest house bot."""
+    """Return the specification of a game's strongest house bot."""
     return _written(HOUSE_BOTS[game][-1])
 
 
@@ -196,10 +200,11 @@ def _written(bot: HouseBot) -> str:
 
 @contextmanager
 def _project(file: Path) -> Iterator[None]:
-    """Make imports in this block work as if Python ran `file`: from the file's folder, not from another bot's.
+    """Make imports in this block work as if Python ran `file`: from the file's folder, and not from another bot's
+    folder.
 
-    Two versions of a bot have modules of the same names. So a folder's modules are registered only while one of its
-    bots is created. The bot itself keeps references to its imports.
+    Two versions of a bot have modules with the same names. So a folder's modules are registered only while one of its
+    bots is created. The bot itself has references to its imports.
     """
     folder, before = str(file.parent), {**sys.modules}
     sys.path.insert(0, folder)
@@ -215,7 +220,7 @@ def _project(file: Path) -> Iterator[None]:
 
 
 def _lies_in(module: ModuleType, folder: Path) -> bool:
-    """Return true if a module belongs to a project and not to a library in the project's folder."""
+    """Return True if a module belongs to a project, and not to a library in the project's folder."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or module.__name__.partition(".")[0] in ("arena", "arena_client", "engine"):
         return False

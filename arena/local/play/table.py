@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 NOTHING_YET: Final = RecordedResult((), (), (), (), (), "")
 Watch: TypeAlias = "Callable[[Input, Sequence[Effect]], None]"
-"""Function that receives every input of a match with its effects, as they happen."""
+"""Function that receives every input of a match and its effects as they happen."""
 POLICY: Final = Policy()
 START: Final = Instant(0)
 NO_STAND_IN: Final = "none"
-"""The stand-in's name at a table where no bot can be absent."""
+"""The stand-in's name at a table where every bot is always present."""
 
 
 class LiveGame:
-    """A game between players, given by seat. A watcher is called with every new position."""
+    """A game between players by seat. A watcher is called with every new position."""
 
     def __init__(
         self, game: Game, options: Mapping[str, Option], seed: int, players: Sequence[LocalPlayer], match_id: int = 1
@@ -83,9 +83,10 @@ class LiveGame:
         return Course(Replay("", 0, self.header, (), NOTHING_YET, None, ()), self._steps)
 
     def play(self, watch: Callable[[], None]) -> PlayedGame:
-        """Play the game to its end; `watch` is called after every choice.
+        """Play the game to its end. Call `watch` after every choice.
 
-        Raises BotFailed, and any error of players or `watch`.
+        Raises:
+            BotFailed: a player raised an exception.
         """
 
         def heard(event: Input, effects: Sequence[Effect]) -> None:
@@ -99,7 +100,7 @@ class LiveGame:
         return play_game(header.game, header.options, key, self._players, header.match_id, heard)
 
     def replay(self) -> bytes:
-        """Return the replay's file, once the game is over."""
+        """Return the replay file. The game must be over."""
         return encode(self.header, self._entries)
 
     def _step(self, event: Acted) -> None:
@@ -111,18 +112,18 @@ class LiveGame:
 
 
 class PlayedGame(NamedTuple):
-    """The result of a game; sequences are by seat."""
+    """The result of a game. Sequences are by seat."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
-    """The place of each seat; 1 is the best, and equal points share a place."""
+    """The place of each seat. 1 is the best, and seats with equal points share a place."""
     decisions: tuple[int, ...]
     think_us: tuple[int, ...]
     """Total thinking time of each bot, in microseconds."""
     slowest_us: tuple[int, ...]
     """Time of each bot's slowest answer, in microseconds."""
     actions: tuple[int, ...] = ()
-    """Actions by decision, from 0; empty if they were not recorded."""
+    """Actions by decision, from 0. Empty if they were not recorded."""
     began: int = 0
     """Beginning of the game, in microseconds since 1970 (UTC)."""
 
@@ -136,14 +137,15 @@ def play_game(
     watch: Watch | None = None,
     thinks: Callable[[int, float], None] | None = None,
 ) -> PlayedGame:
-    """Play one game with the given players, by seat.
+    """Play one game with the given players by seat.
 
     `thinks` is called before each turn of a player, with its seat and the time in seconds of `time.perf_counter`.
 
-    Raises: BotFailed: a player raised an exception.
+    Raises:
+        BotFailed: a player raised an exception.
     """
     table = _LocalTable(game, options, key, players, match_id, watch, thinks)
-    random.seed(key)  # so that bots draw the same numbers every time
+    random.seed(key)  # so that bots draw the same random numbers every time
     return table.play()
 
 
@@ -168,7 +170,7 @@ class _LocalTable:
         self._round = 0
         self._actions: list[int] = []
         self._asked = deque[int]()
-        """The seats that owe an answer, in the order of their decisions."""
+        """The seats that owe an answer in the order of their decisions."""
         self._decisions = [0] * len(players)
         self._think = [0.0] * len(players)
         self._slowest = [0.0] * len(players)
@@ -200,7 +202,7 @@ class _LocalTable:
         )
 
     def _ask(self, seat: int) -> Over | None:
-        """Send a seat its waiting messages, and apply its answers."""
+        """Send a seat its waiting messages and apply its answers."""
         message = self._messages[seat]
         began = perf_counter()
         if self._thinks is not None:
@@ -208,7 +210,7 @@ class _LocalTable:
         try:
             answers = [*self._players[seat].hear(message)]
         except (LocalMatchError, KeyboardInterrupt):
-            raise  # the error already names its bot; Ctrl-C is not the bot's fault
+            raise  # the error already names its bot, and Ctrl-C is not the bot's fault
         except BaseException as error:  # noqa: BLE001 - reported to the author, also a sys.exit()
             where = f"of {self._game.name}, round {self._round + 1}"
             raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
@@ -216,10 +218,10 @@ class _LocalTable:
         if message.rounds or message.starts or message.reports:
             self._messages[seat] = Outgoing()
         else:
-            message.questions.clear()  # the usual case: reuse is cheaper
+            message.questions.clear()  # the usual case, in which reuse is cheaper
         over = None
         for decision, action in answers:
-            self._actions.append(action)  # seats are asked in the order of the decisions
+            self._actions.append(action)  # ask seats in the order of the decisions
             over = self._receive(Acted(START, seat, decision, action))
         if count := len(answers):
             self._decisions[seat] += count

@@ -1,1 +1,1 @@
-"""A new bot's project."""
+"""The project of a new bot."""

@@ -1,4 +1,4 @@
-"""A new bot's project: a folder with everything for playing, testing and changing a bot."""
+"""A new bot's project: a folder with everything needed to play, test and change a bot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NEXT: Final = (
     "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
     ".venv/bin/python bot.py --server localhost:50051",
 )
-"""Commands that make a new bot in Python play."""
+"""Commands that let a new Python bot play."""
 TEMPLATES: Final = Path(__file__).with_name("python_project")
 PLACES: Final = {
     "bot.txt": "bot.py",
@@ -51,7 +51,7 @@ PLACES: Final = {
     "ci.txt": ".github/workflows/ci.yml",
     "ignored.txt": ".gitignore",
 }
-"""For each template, the name of its file in a project."""
+"""The file name in a project for each template."""
 IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
 """Names that the templates use."""
 
@@ -71,7 +71,7 @@ class _Listener(LocalHousePlayer):
 
 
 def kept_decisions(games: Sequence[Game]) -> str:
-    """Return lines of text: first the games' catalogues, then some decisions of every game and table size, one per
+    """Return lines of text: first the games' catalogues, then some decisions of every game and table size. Each is one
     line.
     """
     messages = [PlayResponse(welcome=Welcome(games=[encode_catalog(game) for game in games]))]
@@ -86,7 +86,7 @@ def kept_decisions(games: Sequence[Game]) -> str:
 
 
 def class_name(name: str) -> str:
-    """Return a class name for a bot's name: MyBot for my-bot."""
+    """Return a class name for a bot's name, for example MyBot for my-bot."""
     words = re.split(r"[._-]+", name)
     joined = "".join(word[:1].upper() + word[1:] for word in words)
     taken = joined[:1].isdigit() or keyword.iskeyword(joined) or joined in IMPORTED

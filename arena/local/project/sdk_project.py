@@ -23,7 +23,7 @@ SOURCES: Final = (_ARENA / "sdks", _ARENA.parent)
 INSIDE: Final = "arena"
 """The folder of the SDK in a project, laid out like a checkout."""
 MADE: Final = {"__pycache__", "build", "dist", "node_modules", "target"}
-"""Folders of a checkout that hold no sources."""
+"""Folders of a checkout that contain no sources."""
 IGNORED: Final = "".join(f"{folder}/\n" for folder in sorted({*MADE, ".venv"}))
 SERVER: Final = "localhost:50051"
 PIPED: Final = "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
@@ -48,17 +48,17 @@ one may hold under their names is not ours.
 
 
 class Language(NamedTuple):
-    """A language, and how a bot in it is built and started."""
+    """A language, and the way to build and start a bot in it."""
 
     title: str
     sdk: str
-    """Folder of its SDK below `clients`."""
+    """Folder of the language's SDK below `clients`."""
     build: str
     start: str
     files: Mapping[str, str] = {}
-    """Files that the README of the SDK makes by commands."""
+    """Files that the commands of the SDK's README create."""
     protocol: bool = False
-    """True if the SDK generates the code of the protocol while it is built."""
+    """True if the build of the SDK generates the protocol's code."""
 
 
 class Starter(NamedTuple):
@@ -143,9 +143,9 @@ class Project(NamedTuple):
     """A new project."""
 
     bot: str
-    """The file to edit."""
+    """The file for the author to edit."""
     commands: tuple[str, ...]
-    """The next commands, in its folder."""
+    """The commands to run next in the project's folder."""
     files: Mapping[str, bytes]
 
 

@@ -1,1 +1,1 @@
-"""Boxes for untrusted commands, made by bubblewrap: visible files, allowed system calls, limits."""
+"""Sandboxes for untrusted commands, created by bubblewrap: visible files, allowed system calls, limits."""

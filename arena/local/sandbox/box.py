@@ -1,4 +1,4 @@
-"""A box: the command line with which bubblewrap runs a command in isolation, as far as this system supports it."""
+"""A sandbox: the command line with which bubblewrap isolates a command as far as this system supports it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from arena.local.commands.keeper import FILTER
 from arena.local.sandbox.readable import SYSTEM, SYSTEM_FILES, found_programs, readable_folders, servers_within
 
 TEMPORARY: Final = 64 << 20
-"""Maximum number of bytes that a command may have in /tmp."""
+"""Maximum number of bytes that a command may store in /tmp."""
 SHARED: Final = 16 << 20
-"""Maximum number of bytes that a command may have in /dev/shm."""
+"""Maximum number of bytes that a command may store in /dev/shm."""
 LIMITS: Final = MappingProxyType(
     {
         "RLIMIT_DATA": 1 << 30,
@@ -30,24 +30,26 @@ LIMITS: Final = MappingProxyType(
         "RLIMIT_MSGQUEUE": 0,
     }
 )
-"""Limits of each of a command's processes: bytes, seconds of processor time, open files."""
+"""Limits for each process of a command: bytes, seconds of processor time, open files."""
 MEMORY: Final = 2 << 30
 """Maximum memory of all processes of a command together, in bytes."""
 OWN_FILES: Final = 1 << 16
-"""Maximum number of files, folders and links that a command may have in /tmp and /dev/shm together."""
+"""Maximum number of files, folders and links that a command may create in /tmp and /dev/shm together."""
 PROCESSES: Final = 128
 """Maximum number of processes and threads that a command may have at once."""
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
-"""Variables that a boxed command inherits from the environment in which it is started."""
+"""Environment variables that a sandboxed command inherits."""
 SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own
-"""Further variables of a boxed command, with constant values. Programs expect a home, for example."""
+"""Further environment variables of a sandboxed command, with constant values. For example, programs expect a home
+folder.
+"""
 
 
 class Ability(enum.Enum):
-    """An ability of the system that a complete box needs."""
+    """A feature of the system that a complete sandbox needs."""
 
     BUBBLEWRAP = "bubblewrap"
-    """Ability to start bubblewrap, with a user namespace if the runner is not root."""
+    """Permission to start bubblewrap, with a user namespace if the runner is not root."""
     PROCESSES = "processes of its own"
     NETWORK = "a network of its own"
     MESSAGES = "messages of its own (System V IPC, host name)"
@@ -57,26 +59,26 @@ class Ability(enum.Enum):
 
 
 class Identity(NamedTuple):
-    """A user and a group that only one command has."""
+    """A user and a group that belong to only one command."""
 
     user: int
     group: int
 
 
 class Box(NamedTuple):
-    """The box of one command."""
+    """The sandbox of one command."""
 
     bubblewrap: str
     """Path of bubblewrap."""
     able: frozenset[Ability]
     identity: Identity | None
-    """The command's user and group if the runner is root; None if the command runs as the runner's user."""
+    """The command's user and group if the runner is root. None if the command runs as the runner's user."""
 
     def words(self, words: Sequence[str], shared: Path | None = None, hidden: Iterable[Path] = ()) -> list[str]:
-        """Return the command line of a boxed command.
+        """Return the command line of a sandboxed command.
 
-        `shared`: a further folder that the command may read, for the server's socket. `hidden`: folders that appear
-        empty. Raises: SandboxRefused.
+        `shared` is a further folder that the command may read, for the server's socket. `hidden` are folders that
+        appear empty. Raises: SandboxRefused.
         """
         entry = self._entry(words)
         if Ability.BUBBLEWRAP not in self.able:
@@ -101,7 +103,9 @@ class Box(NamedTuple):
         return [self.bubblewrap, *options, "--", *entry]
 
     def _entry(self, words: Sequence[str]) -> list[str]:
-        """Return the words that start the entry program, which sets limits and user and then becomes the command."""
+        """Return the words that start the entry program. It sets limits and user and then replaces itself by the
+        command.
+        """
         identity = self.identity if Ability.USER in self.able else None
         limits = dict(LIMITS)
         if (
@@ -158,7 +162,7 @@ def _temporary(place: str, size: int) -> list[str]:
 
 
 def _folders(places: Iterable[Path]) -> list[str]:
-    """Return the words that create folders readable for everybody.
+    """Return the words that create folders that everybody can read.
 
     By default, bubblewrap makes them readable only for root.
     """

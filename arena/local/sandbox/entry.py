@@ -1,8 +1,9 @@
-"""The first program in a box. It sets limits, changes from the runner's user to the command's, and becomes the command.
+"""The first program in a sandbox. It sets limits, changes from the runner's user to the command's, and replaces itself
+by the command.
 
-Its text is an argument of `python -I -S -c`, so the box needs only the standard library and no file of this project. It
-runs inside bubblewrap, because the system counts processes by user and user namespace. Only inside does the count cover
-the box alone.
+Its text is an argument of `python -I -S -c`, so the sandbox needs only the standard library and no file of this
+project. It runs inside bubblewrap, because the system counts processes by user and user namespace. Only inside does the
+count include the sandbox alone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextlib import suppress
 
 
 def main() -> None:
-    """Set the limits and the user, and become the command."""
+    """Set the limits and the user, and execute the command."""
     wanted, *words = sys.argv[1:]
     given = json.loads(wanted)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):

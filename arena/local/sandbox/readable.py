@@ -1,4 +1,6 @@
-"""The folders that a command needs: of the files in its command line, of its program, and of this program's Python."""
+"""The folders that a command needs: those of the files in its command line, of its program, and of this process's
+Python.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from typing import Final
 from arena.local.errors import SandboxRefused
 
 SYSTEM: Final = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")))
-"""Folders of programs and libraries, visible in every box."""
+"""Folders of programs and libraries that are visible in every sandbox."""
 SYSTEM_FILES: Final = tuple(
     Path("/etc", name)
     for name in (
@@ -34,9 +36,9 @@ SYSTEM_FILES: Final = tuple(
         "ssl/openssl.cnf",
     )
 )
-"""Files in /etc that programs read, visible in every box."""
+"""Files in /etc that programs read and that are visible in every sandbox."""
 PACKAGES: Final = ("arena_client", "engine")
-"""Packages that a bot run by this program's Python may import. They may be installed in any folder."""
+"""Packages that a bot may import if it uses this process's Python. They may be installed in any folder."""
 OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
 """Files that identify a server's data directory."""
 
@@ -67,7 +69,7 @@ def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
 
 
 def found_programs(words: Sequence[str]) -> list[str]:
-    """Return the words with full paths of programs, because a box has a different PATH."""
+    """Return the words with full paths of programs, because a sandbox has a different PATH."""
     full = list(words)
     for at in _programs(words):
         full[at] = str(Path(shutil.which(words[at]) or words[at]).absolute())
@@ -75,7 +77,7 @@ def found_programs(words: Sequence[str]) -> list[str]:
 
 
 def python_folders() -> Iterator[Path]:
-    """Yield the folders of this program's Python, and of the packages that a bot imports there."""
+    """Yield the folders of this process's Python, and of the packages that a bot imports there."""
     for name in (sys.prefix, sys.base_prefix):
         yield from (Path(name), Path(name).resolve())
     yield Path(sys.executable).parent.parent
@@ -95,7 +97,7 @@ def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def servers_within(folder: Path) -> tuple[Path, ...]:
-    """Return the direct subfolders that contain a server's secrets or an author's tokens."""
+    """Return the direct subfolders that contain secrets of a server or tokens of an author."""
     with os.scandir(folder) as entries:
         inner = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     return tuple(sorted(each for each in inner if each.name == ".arena" or _is_a_servers(each)))
@@ -110,9 +112,7 @@ def _programs(words: Sequence[str]) -> list[int]:
 
 
 def _of_program(word: str) -> Iterator[Path]:
-    """Yield the folders of a program and, step by step, of its link targets, and the folder of its
-    virtual environment.
-    """
+    """Yield the folders of a program, of its link targets step by step, and of its virtual environment."""
     found = shutil.which(word)
     place = _plain(Path(found or word))
     for _ in range(40):
@@ -124,7 +124,9 @@ def _of_program(word: str) -> Iterator[Path]:
 
 
 def _installed_in(program: Path) -> Path:
-    """Return the folder in which a program is installed: with its libraries, if it has its own folder."""
+    """Return the folder in which a program is installed. If the program has its own folder, that includes its
+    libraries.
+    """
     folder, above = program.parent, program.parent.parent
     if (above / "pyvenv.cfg").is_file():
         return above
@@ -133,7 +135,7 @@ def _installed_in(program: Path) -> Path:
 
 
 def _plain(place: Path) -> Path:
-    """Return the absolute path without resolving links, because the folder has the same name in the box."""
+    """Return the absolute path without resolving links, because the folder has the same name in the sandbox."""
     return Path(os.path.normpath(place.absolute()))
 
 
@@ -142,7 +144,7 @@ def _within(folder: Path, others: Iterable[Path]) -> bool:
 
 
 def _check(project: Path, own_user: bool) -> None:
-    """Raise SandboxRefused if a bot's folder must not be visible to the bot, or cannot be."""
+    """Raise SandboxRefused if a bot's folder must not or cannot be visible to the bot."""
     whole = project.resolve()
     if _homes_within(whole) or Path(tempfile.gettempdir()).resolve().is_relative_to(whole):
         why = "has more in it than the bot, which would see all of it: put the bot into a folder of its own"
@@ -157,7 +159,7 @@ def _check(project: Path, own_user: bool) -> None:
 def _check_links(place: Path, visible: Iterable[Path]) -> None:
     """Raise SandboxRefused if a link on the way to a file leads out of its folder.
 
-    A link may lead to folders that are visible in every box, and from a virtual environment to its Python.
+    A link may lead to folders that are visible in every sandbox, and from a virtual environment to its Python.
     """
     at = Path("/") if place.is_absolute() else Path.cwd()
     for part in place.parts[place.is_absolute() :]:
@@ -182,5 +184,5 @@ def _homes() -> set[Path]:
 
 
 def _homes_within(folder: Path) -> bool:
-    """Return whether a folder is the root, a home, or above one."""
+    """Return True if a folder is the root, a home folder, or above one."""
     return any(home.is_relative_to(folder) for home in (*_homes(), Path("/home")))

@@ -1,4 +1,6 @@
-"""The sandbox for commands. It finds out which abilities this system has, and makes a box for each command."""
+"""The sandboxes of a match's commands. It detects which features this system has, and creates a sandbox for each
+command.
+"""
 
 from __future__ import annotations
 
@@ -19,44 +21,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 PATIENCE: Final = 60.0
-"""Maximum number of seconds that one probe may take."""
+"""Maximum number of seconds for one probe."""
 FIRST_IDENTITY: Final = 0x70000000
-"""The first user and group id for commands. Up to 0x7FFFFFFF, ids are unused according to systemd's UIDS-GIDS.md."""
+"""The first user and group id for commands. According to systemd's UIDS-GIDS.md, ids up to 0x7FFFFFFF are unused."""
 
 
 class Lack(NamedTuple):
-    """A missing ability of this system."""
+    """A feature that this system lacks."""
 
     ability: Ability
     why: str
-    """The reason that the probe gave."""
+    """The reason that the probe reported."""
 
     def __str__(self) -> str:
         return f"{self.ability.value}: {self.why}"
 
 
 class Sandbox(NamedTuple):
-    """The sandbox for the commands of a match."""
+    """The sandboxes for the commands of a match."""
 
     bubblewrap: str
     able: frozenset[Ability]
     lacks: tuple[Lack, ...]
-    """Abilities that boxes lack on this system."""
+    """Features that sandboxes lack on this system."""
     group: int | None
-    """The group of all the sandbox's commands, if each command has its own user. Only this group may use the socket."""
+    """The group of all sandboxed commands, if each command has its own user. Only this group may use the socket."""
 
     def box(self) -> Box:
-        """Return a new box, for one command."""
+        """Return a new sandbox for one command."""
         identity = None if self.group is None else Identity(_nobodys(), self.group)
         return Box(self.bubblewrap, self.able, identity)
 
     @property
     def fence(self) -> Fence:
-        """The limits of every box that are not part of its command line."""
+        """The limits of every sandbox that are not part of its command line."""
         return Fence((filter_for() or b"") if Ability.CALLS in self.able else b"", MEMORY, OWN_FILES)
 
     def admit(self, folder: Path, unix_socket: Path) -> None:
-        """Allow the sandbox's commands, and nobody else, to use a socket in a folder."""
+        """Allow only the sandboxed commands to use a socket in a folder."""
         if self.group is not None:
             os.chown(unix_socket, -1, self.group)
             unix_socket.chmod(0o660)
@@ -67,9 +69,11 @@ class Sandbox(NamedTuple):
 def run_command(
     words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
 ) -> RunningCommand:
-    """Start a command, in a box if there is a sandbox. In a box, the command can read the socket's folder, but no logs.
+    """Start a command. With a sandbox, the command runs in it and can read the socket's folder, but no logs.
 
-    Raises: CommandNotStarted, SandboxRefused.
+    Raises:
+        CommandNotStarted: the command cannot be started.
+        SandboxRefused: the sandbox cannot be created.
     """
     if sandbox is None:
         return RunningCommand(words, environment, log)
@@ -78,9 +82,10 @@ def run_command(
 
 
 def probed(weak: bool) -> Sandbox:
-    """Return the best sandbox that this system can make.
+    """Return the best sandbox that this system supports.
 
-    Raises: SandboxRefused: the sandbox is incomplete, and `weak` is false.
+    Raises:
+        SandboxRefused: the sandbox is incomplete, and `weak` is false.
     """
     program = shutil.which("bwrap")
     wanted = [ability for ability in Ability if ability is not Ability.USER or os.geteuid() == 0]
@@ -96,13 +101,13 @@ def probed(weak: bool) -> Sandbox:
 
 
 def _lacks(program: str | None, wanted: Iterable[Ability]) -> tuple[Lack, ...]:
-    """Try each of the wanted abilities separately."""
+    """Probe each of the wanted features separately."""
     missing = "there is no program bwrap; apt-get install bubblewrap"
     if (first := missing if program is None else _fails(program, [Ability.BUBBLEWRAP])) is not None:
         return tuple(Lack(each, first if each is Ability.BUBBLEWRAP else "needs bubblewrap") for each in wanted)
     lacks = []
     for each in wanted:
-        # Another user can read this program's Python only if the box creates the folders above it.
+        # Another user can read this process's Python only if the sandbox creates the folders above it.
         beside = {Ability.FILES} if each is Ability.USER else set()
         if (why := _fails(program or "", {Ability.BUBBLEWRAP, each} | beside)) is not None:
             lacks.append(Lack(each, why))
@@ -110,7 +115,7 @@ def _lacks(program: str | None, wanted: Iterable[Ability]) -> tuple[Lack, ...]:
 
 
 def _fails(program: str, abilities: Iterable[Ability]) -> str | None:
-    """Return the reason why a box with these abilities cannot be made; None if it can."""
+    """Return the reason why a sandbox with these features cannot be created, or None if it can."""
     able = frozenset(abilities)
     calls = filter_for() if Ability.CALLS in able else b""
     if calls is None:

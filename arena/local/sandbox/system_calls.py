@@ -1,7 +1,7 @@
 """A filter of system calls in bubblewrap's form: a program of the kernel's classic BPF.
 
 It follows `linux/filter.h`, `linux/seccomp.h` and Linux's tables of system calls. All calls that are not listed here
-are allowed. The box is the real barrier; this filter closes ways into the kernel that no bot needs.
+are allowed. The namespaces are the real barrier. This filter closes kernel interfaces that no bot needs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import struct
 from typing import Final
 
 MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""The kernel's numbers (`AUDIT_ARCH_…`) of the supported machines."""
+"""The kernel's constants (`AUDIT_ARCH_…`) for the supported machines."""
 REFUSED: Final = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -67,25 +67,27 @@ REFUSED: Final = {
 }
 """System calls that fail with EPERM, by name: their numbers on x86_64 and on aarch64.
 
-The last calls allocate kernel memory that no process's limit counts: semaphores up to tens of gigabytes, and file
+The last calls allocate kernel memory that no process limit counts: semaphores up to tens of gigabytes, and file
 attributes of 64 KiB each.
 """
 MISSING: Final = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
 """System calls that fail with ENOSYS, as on a system without them, so that programs use alternatives.
 
-A filter cannot inspect the arguments of `clone3`. `memfd_create` allocates memory that no process's limit counts.
+A filter cannot inspect the arguments of `clone3`. `memfd_create` allocates memory that no process limit counts.
 """
 CLONE: Final = (56, 220)
 NEW_NAMESPACES: Final = 0x7E020000
-"""The flags of `clone` that make namespaces (`CLONE_NEW…`)."""
+"""The flags of `clone` that create namespaces (`CLONE_NEW…`)."""
 SOCKET: Final = (41, 198)
 FAMILIES: Final = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""Allowed kinds of sockets, which reach only the box's own network. 16 is AF_NETLINK, which describes that network."""
+"""Allowed types of sockets, which reach only the sandbox's own network. 16 is AF_NETLINK, which describes that
+network.
+"""
 IOCTL: Final = (16, 29)
 INTO_TERMINAL: Final = (0x5412, 0x541C)
 """Requests that insert input into a terminal (TIOCSTI, TIOCLINUX)."""
 X32: Final = 0x40000000
-"""Number of the first system call of x86_64's other table (x32)."""
+"""Number of the first system call in x86_64's other table (x32)."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
@@ -93,7 +95,7 @@ _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
 
 
 def filter_for(machine: str | None = None) -> bytes | None:
-    """Return the filter for a machine, by default this one; None if the machine is not supported."""
+    """Return the filter for a machine, by default this machine. Return None if the machine is not supported."""
     machine = machine or platform.machine()
     if machine not in MACHINES:
         return None

@@ -1,1 +1,1 @@
-"""The private server: commands connect to a Unix socket, and a director assigns their matches."""
+"""The private server: commands connect to a Unix socket, and a local matchmaker assigns their matches."""

@@ -1,4 +1,4 @@
-"""The command that runs a bot of the Python client in a match in which other bots are commands.
+"""The command that runs a Python bot in a match in which other bots are commands.
 
 python -m arena.local.server.bot_program FILE.py:CLASS GAME CAPACITY
 """

@@ -1,4 +1,4 @@
-"""A bot that is a command: the conditions under which it runs, its start, supervision and end."""
+"""A bot that is a command: its settings, start, supervision and end."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 SOCKET: Final = "arena.sock"
 LAST_LINES: Final = 20
-"""Number of lines from the end of a bot's log that its error shows."""
+"""Number of lines from the end of a bot's log that its error message shows."""
 
 
 class CommandPlace(NamedTuple):
-    """The conditions under which commands run."""
+    """The settings with which commands run."""
 
     logs: Path | None = None
-    """The folder for the bots' output; if None, the output is stored only if a bot fails."""
+    """The folder for the bots' output. If it is None, the output is stored only if a bot fails."""
     hello_limit: float = 60.0
-    """Maximum number of seconds for a bot to connect."""
+    """Maximum number of seconds until a bot connects."""
     decision_limit: float = 60.0
-    """Maximum number of seconds for a decision. It is long enough for a slow bot, and ends the wait for a bot that
+    """Maximum number of seconds for a decision. It is long enough for a slow bot, and limits the wait for a bot that
     hangs.
     """
     sandbox: Sandbox | None = None
-    """The sandbox of the commands; None if they run without one."""
+    """The sandbox of the commands, or None."""
 
 
 class CommandFolder(NamedTuple):
-    """A folder that only this user can read, with the socket, and a folder for the logs."""
+    """A folder that only this user can read, with the socket and a folder for the logs."""
 
     path: Path
     logs: Path
@@ -64,7 +64,7 @@ class CommandFolder(NamedTuple):
 
 @contextmanager
 def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
-    """Create the folder for the block. The logs stay if the user named their folder, or if the block fails."""
+    """Create the folder for the block. The logs are preserved if the user named their folder, or if the block fails."""
     with tempfile.TemporaryDirectory(prefix="arena-") as made:
         if place.logs is not None:
             place.logs.mkdir(parents=True, exist_ok=True)
@@ -76,23 +76,23 @@ def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
 
 
 def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
-    """Return the environment for a bot: address, token and, unless `boxed`, this process's environment.
+    """Return a bot's environment: address, token and, unless `boxed`, this process's environment.
 
-    A match here has no ladders and no events, so the bot gets no names of any.
+    A local match has no ladders and no events, so the bot gets no names of them.
     """
     own = {} if boxed else {**launch.environment(), "ARENA_LADDERS": "", "ARENA_EVENTS": ""}
     return {**own, "ARENA_SERVER": address, "ARENA_TOKEN": token}
 
 
 def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
-    """Return the command line that starts a bot (but not a house bot), which plays `capacity` matches at once."""
+    """Return the command line that starts a bot (but not a house bot) which plays `capacity` matches at once."""
     if is_command(spec):
         return words_of(spec)
     return tuple(launch.command("arena.local.server.bot_program", [spec, game, str(capacity)]))
 
 
 class CommandBot:
-    """A bot that is a command, with its number in the match and its player."""
+    """A bot that is a command, its number in the match, and its player."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class CommandBot:
         self._command = run_command(self._words, self._told, self._log, self._folder.path, self._sandbox)
 
     async def watch(self) -> None:
-        """Raise CommandFailed when the command ends."""
+        """Wait until the command ends. Then raise CommandFailed."""
         assert self._command is not None, "it was started"
         await trio.lowlevel.wait_readable(self._command.fileno())
         self.raise_if_ended()
@@ -132,24 +132,24 @@ class CommandBot:
             raise CommandFailed(self._spec, str(end), self._log)
 
     def failed(self, why: str) -> CommandFailed:
-        """Return the bot's error, with the last lines of its output."""
+        """Return the error about the bot, with the last lines of its output."""
         lines = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
         text = "\n".join([f"{why}; its last lines:", *lines]) if lines else f"{why}, and has printed nothing"
         return CommandFailed(self._spec, text, self._log)
 
     def ask_to_end(self) -> None:
-        """Ask the command to end, if it was started."""
+        """Ask the command to end, if it is running."""
         if self._command is not None:
             self._command.ask_to_end()
 
     def end(self) -> None:
-        """Wait until none of the command's processes is left."""
+        """Wait until no process of the command is left."""
         if self._command is not None:
             self._command.end()
 
 
 def end_all(bots: Sequence[CommandBot]) -> None:
-    """End all bots together, and wait until none of their processes is left."""
+    """End all bots concurrently. Wait until none of their processes is left."""
     for bot in bots:
         bot.ask_to_end()
     for bot in bots:

@@ -1,4 +1,4 @@
-"""The director: plays given deals at given tables, in place of a server's matchmaker and lifecycle."""
+"""The local matchmaker. It plays given deals at given tables, in place of a server's matchmaker and match lifecycle."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 GLANCE: Final = 0.2
-"""Number of seconds between two checks for decisions that bots left to the referee."""
+"""Number of seconds between two searches for decisions that bots left to the referee."""
 ACTED: Final = '{"in":"acted",'
-"""Prefix of a replay's line with a bot's answer."""
+"""Prefix of a replay line with a bot's answer."""
 
 
 class GivenDeal(NamedTuple):
@@ -45,11 +45,11 @@ class GivenDeal(NamedTuple):
 
 
 class DirectedGame(NamedTuple):
-    """A played game."""
+    """A finished game."""
 
     played: PlayedGame
     draft: Draft
-    """The record of the match, from which the replay is made."""
+    """The record of the match, from which the replay is written."""
 
     @property
     def replay(self) -> bytes:
@@ -66,7 +66,7 @@ class OwedDecision(NamedTuple):
 
 
 class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """Raised if the referee had to choose for a bot. It ends the comparison."""
+    """Error for a decision that the referee made for a bot. It ends the comparison."""
 
     def __init__(self, player: Player, match_id: int) -> None:
         super().__init__(player, match_id)
@@ -75,7 +75,7 @@ class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the 
 
 
 class Director:
-    """Plays matches of one game: as many at the same time as the bots' capacities allow."""
+    """Plays matches of one game, as many at the same time as the bots' capacities allow."""
 
     def __init__(self, host: LocalHost, turns: Turns, timers: Timers) -> None:
         self._host = host
@@ -88,7 +88,12 @@ class Director:
         self._limits = ReadyLimits(ready_limit, ready_limit, ready_limit)
 
     async def play(self, deal: GivenDeal, players: Sequence[Player], match_id: int) -> DirectedGame:
-        """Play one game. Raises DecisionsLeft, and LocalMatchError if a bot does not accept its seat."""
+        """Play one game.
+
+        Raises:
+            DecisionsLeft: the referee made a decision for a bot.
+            LocalMatchError: a bot does not accept its seat.
+        """
         bots = [player for player in players if isinstance(player, BotPlayer)]
         await self._host.until(lambda: all(map(self._has_room, bots)))
         ready_check = await self._gathered(deal, players)
@@ -126,7 +131,7 @@ class Director:
         return _directed(driver, over.scores, over.places)
 
     def owed(self, player: BotPlayer) -> frozenset[OwedDecision]:
-        """Return the decisions that a bot owes, in all its matches."""
+        """Return the decisions that a bot owes in all its matches."""
         return frozenset(
             OwedDecision(driver.match_id, seat, number)
             for driver in self._drivers
@@ -135,7 +140,7 @@ class Director:
         )
 
     async def look(self) -> None:
-        """Watch the running matches, and raise DecisionsLeft once a bot has left a decision to the referee."""
+        """Watch the running matches. Raise DecisionsLeft when a bot has left a decision to the referee."""
         while True:
             await trio.sleep(GLANCE)
             for driver in self._drivers:
@@ -172,9 +177,9 @@ class Director:
 
 
 def _look(driver: MatchDriver, owed: int = 0) -> None:
-    """Raise DecisionsLeft if the referee chose for a bot.
+    """Raise DecisionsLeft if the referee made a decision for a bot.
 
-    `owed`: the maximum number of decisions that a bot may owe.
+    `owed` is the maximum number of decisions that a bot may owe.
     """
     for player, thinking in zip(driver.players, driver.thinking, strict=True):
         if thinking.missed > owed and isinstance(player, BotPlayer):

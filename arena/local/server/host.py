@@ -1,4 +1,4 @@
-"""The private server's side of sessions. It admits the given players by their tokens, without registration."""
+"""The private server's side of sessions. It admits the given players by their tokens without registration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def new_token() -> str:
-    """Return a new token, in the same form as a server's."""
+    """Return a new token in the same format as a server's."""
     return f"arena_{secrets.token_urlsafe(32)}"
 
 
@@ -42,10 +42,10 @@ async def let_play(
     log_state: LogState | None = None,
     reports: Iterable[MatchOver] = (),
 ) -> None:
-    """Welcome a bot and let it play until its stream ends. An earlier session of the bot is closed.
+    """Welcome a bot and let it play until its stream ends. Close an earlier session of the same bot.
 
-    `connected` is called once the bot has connected. `reports`: reports of past matches. Raises what `Session.run`
-    raises.
+    `connected` is called after the bot has connected. `reports` are reports of past matches. Exceptions of
+    `Session.run` propagate.
     """
     if player.session is not None:
         player.session.close(Reason.TAKEN_OVER, f"another connection of {player.name} took over")
@@ -99,12 +99,12 @@ class LocalHost:
         self._change = trio.Event()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition that depends on the bots' connections and their room for matches."""
+        """Wait for a condition that depends on the bots' connections and free capacity."""
         while not condition():
             await self._change.wait()
 
     def change(self) -> None:
-        """Let waiting tasks check their conditions again."""
+        """Let the waiting tasks check their conditions again."""
         self._change.set()
         self._change = trio.Event()
 

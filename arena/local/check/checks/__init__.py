@@ -1,4 +1,4 @@
-"""The checks, one file for each part of the protocol."""
+"""The checks, one file per part of the protocol."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHECKS: Final = {each.name: each for file in _FILES for each in vars(file).value
 
 
 def with_needs(names: Collection[str]) -> list[Check]:
-    """Return the named checks and the checks that they need, in order."""
+    """Return the named checks and the checks that they require, in order."""
     wanted: set[str] = set()
     todo = list(names)
     while todo:

@@ -1,4 +1,4 @@
-"""Checks of a bot's first words: registration, token, hello and welcome."""
+"""Checks of a bot's first messages: registration, token, hello and welcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 SLOW_WELCOME: Final = 2.0
-"""Number of seconds after which a slow server sends its welcome."""
+"""Seconds until the slow server of a check sends its welcome."""
 
 
 @check(

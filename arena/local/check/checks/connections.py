@@ -1,4 +1,4 @@
-"""Checks of connections that break, of servers that stop, die and restart, and of bots that leave."""
+"""Checks of broken connections, of servers that stop, die and restart, and of bots that leave."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from arena.local.check.wire import Wire
 
 NEWCOMER: Final = Policy().newcomer_grace / 1e6
-"""Maximum number of seconds for a bot without a finished match to return."""
+"""Maximum number of seconds until a bot without a finished match returns."""
 GRACE: Final = Policy().grace / 1e6
-"""Maximum number of seconds for any other bot to return."""
+"""Maximum number of seconds until any other bot returns."""
 NOTICED: Final = CONFIG.transport.ping_after + CONFIG.transport.ping_timeout
-"""Number of seconds after which a server counts a silent bot as lost."""
+"""Number of seconds after which a server considers a silent bot lost."""
 OUTAGE: Final = 2.0
 REFUSING: Final = 3.0
-"""Number of seconds for which a stopping server refuses streams."""
+"""Number of seconds in which a stopping server refuses streams."""
 OFTEN: Final = 8
-"""Maximum number of tries in the last of these seconds. By then a bot's pauses should be longer."""
+"""Maximum number of connection attempts in the last of these seconds. By then a bot's pauses should be longer."""
 AWAY: Final = 0.3
-"""Minimum number of seconds for which a bot is away while its match ends."""
+"""Minimum number of seconds of a bot's absence while its match ends."""
 WATCHED: Final = 2.0
-"""Number of seconds in which a bot that should stay away must not return."""
+"""Number of seconds in which a bot that should not return must stay away."""
 AGAIN: Final = 5.0
-"""Maximum number of seconds for the answer to a repeated decision."""
+"""Maximum number of seconds until the answer to a repeated decision."""
 
 
 async def _open_decision(stage: Stage) -> CheckedMatch:
-    """Begin a match, and hold back the bot's answer to a decision."""
+    """Begin a match and hold back the bot's answer to a decision."""
     wire = stage.wire
     match = stage.invite()
     await stage.begin(match)
@@ -112,7 +112,7 @@ async def missed_result(stage: Stage) -> None:
     server.welcome_delay = AWAY
     await stage.lose_connection()
     with server.turns:
-        # the bot has been away for too long: a house bot finishes the match
+        # the absence was too long, so a house bot finishes the match
         driver.left(trio.current_time(), bot, in_order=True)
     await stage.until(lambda: match.over, "the match did not end")
     wire = await stage.connected()
@@ -130,7 +130,7 @@ async def missed_result(stage: Stage) -> None:
 
 
 def _last_report(wires: Sequence[Wire]) -> int:
-    """Return the number of the last report that a bot has received on the given streams."""
+    """Return the number of the last report that a bot has received on these streams."""
     number = -1
     for wire in wires:
         if wire.hello.reports_after is None:
@@ -239,7 +239,7 @@ async def taken_over(stage: Stage) -> None:
 
 
 STOP: Final = 10.0
-"""Maximum number of seconds for a program to end after SIGTERM."""
+"""Maximum number of seconds until a program ends after SIGTERM."""
 
 
 @check(

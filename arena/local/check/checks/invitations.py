@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 OFFER: Final = 2.0
-"""Number of seconds after which a server also offers a silent bot's seat to other bots."""
+"""Number of seconds after which a server offers a silent bot's seat to other bots, too."""
 
 
 @check(
@@ -93,7 +93,7 @@ async def withdrawn(stage: Stage) -> None:
 
 
 async def _invite_and_withdraw(stage: Stage, number: int) -> None:
-    """Send several invitations in one message, and withdraw them once all are accepted."""
+    """Send several invitations in one message, and withdraw them when the bot has accepted them all."""
     wire = stage.wire
     seen = len(wire.heard)
     matches = stage.invite_many(number)

@@ -1,4 +1,6 @@
-"""Checks of trouble in matches: refused or late answers, answers after a match's end, other bots that leave."""
+"""Checks of trouble in matches: refused or late answers, answers after the end of a match, and other bots that
+leave.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 NO_ACTION: Final = (1 << 32) - 1
 """An action that no game has."""
 HELD: Final = 0.5
-"""Number of seconds for which the server cannot store anything."""
+"""Number of seconds in which the server cannot store data."""
 RESUME: Final = 3.0
 """Maximum number of seconds for a suspended bot to report that it is back."""
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
@@ -28,7 +30,9 @@ UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Alters the bot's second answer in transit, so that the server refuses it. (The first has a longer time limit.)"""
+    """Change the bot's second answer in transit, so that the server refuses it. (The first answer has a longer time
+    limit.)
+    """
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None
@@ -120,7 +124,7 @@ async def crossing(stage: Stage) -> None:
         raise FaultError("it gave no answer")
     crossed = play_pb2.PlayRequest(answers=last.answers)
     for answer in crossed.answers:
-        answer.match_id = ANOTHER_MATCH  # a number that no match has, so that the server reports the answer
+        answer.match_id = ANOTHER_MATCH  # a match number that does not exist, so that the server reports the answer
     wire.hold(crossed)
     wire.release()
     await stage.until(lambda: len(stage.told(UNKNOWN)) > before, "the server took an answer to an unknown match")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 UNKNOWN_FIELDS: Final = b"\xb8\xbb\x01\x2a\xc2\xbb\x01\x05later"
-"""Field 2999 with the number 42, and field 3000 with five bytes."""
+"""Unknown fields: number 2999 with the value 42, and number 3000 with five bytes."""
 UNKNOWN_KIND: Final = 77
 WHERE: Final = "CONTRIBUTING.md"
 

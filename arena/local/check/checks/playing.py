@@ -1,4 +1,4 @@
-"""Checks of undisturbed matches, and of the heartbeats beside them."""
+"""Checks of undisturbed matches and of the heartbeats during them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 USUAL_SEATS: Final = 4
 LARGEST_BATCH: Final = 256
 SMALL_PIECE: Final = 5
-"""Number of bytes that a bad network delivers at a time."""
+"""Number of bytes that a bad network delivers at once."""
 PLAIN: Final = (1, 1 << 31, 1 << 40)
 LARGE: Final = ((1 << 53) + 1, (1 << 64) - 1)
-"""Numbers that a double cannot represent."""
+"""Integers that a double cannot represent."""
 SOON: Final = 0.25
-"""Number of seconds after which a heartbeat's answer counts as delayed by the bot: the longest round trip for which a
-server makes allowance.
+"""Number of seconds after which the bot itself has delayed a heartbeat's answer: the longest round trip that a server
+allows for.
 """
 
 
@@ -84,7 +84,7 @@ async def batch(stage: Stage) -> None:
     if stage.capacity < 2:
         raise NotAskedError("it plays one match at a time")
     capacity = stage.capacity
-    stage.session.capacity = 2 * capacity  # a message contains at most half as many decisions as the capacity
+    stage.session.capacity = 2 * capacity  # Return the number of invitations that the held-back messages accept.
     wire.holds = True
     matches = [stage.invite(stage.games[at % len(stage.games)]) for at in range(min(capacity, LARGEST_BATCH))]
     await stage.until(lambda: _accepted(stage) >= len(matches), "it did not accept all its invitations")
@@ -113,14 +113,14 @@ async def pieces(stage: Stage) -> None:
 
 
 def _owes(wire: Wire, match_id: int) -> bool:
-    """Return whether the bot has an unanswered decision of a match."""
+    """Return True if the bot owes an answer in a match."""
     asked = {each.decision_id for said in wire.said for each in said.message.decisions if each.match_id == match_id}
     answers = (answer for said in wire.heard for answer in said.message.answers)
     return bool(asked - {answer.decision_id for answer in answers if answer.match_id == match_id})
 
 
 async def _sent_back(stage: Stage, wire: Wire, number: int) -> None:
-    """Wait until the bot has sent a number back."""
+    """Wait until the bot has sent a heartbeat's number back."""
     what = f"the heartbeat {number} was not sent back"
     await stage.until(lambda: any(each == number for _, each in _answers(wire)), what)
 
@@ -177,5 +177,5 @@ async def heartbeat_thinking(stage: Stage) -> None:
         if thought:
             waits.append(answered - sent)
     await stage.end(match)
-    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # the machine itself may cause a single delay
+    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # the machine itself may cause one delay
         raise DoubtError(f"while it thought it took {again:.2f} s to answer a heartbeat")

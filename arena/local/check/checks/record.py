@@ -1,4 +1,4 @@
-"""Checks that judge the bot's behaviour over all undisturbed checks together."""
+"""Checks of the bot's behaviour in all undisturbed checks together."""
 
 from __future__ import annotations
 

@@ -26,21 +26,21 @@ from arena_client.loops import AsyncioLoop
 from arena_client.running import play_here, prepared
 
 DECISION_BYTES: Final = 20
-"""Size of a decision without its view and its legal actions, in bytes."""
+"""Size in bytes of a decision message without the view and the legal actions."""
 SAMPLE_EVERY: Final = 16
-"""Only one message in this many is measured, because measuring its size takes the bots' time."""
+"""One message in this many is measured, because measuring takes time from the bots."""
 
 
 @dataclass(slots=True)
 class Measurements:
-    """Measurements shared by all bots of a process."""
+    """Measurements that all bots of a process share."""
 
     answered: dict[int, float] = field(default_factory=dict)
-    """Time of the last answer, by match."""
+    """Time of the bot's last answer in each match."""
     trips: list[float] = field(default_factory=list)
     """Round trips in seconds, one for each decision except the first of a match."""
     sizes: list[int] = field(default_factory=list)
-    """Sizes of decisions in bytes, one for every `SAMPLE_EVERY` messages."""
+    """Sizes of decisions in bytes, one per `SAMPLE_EVERY` messages."""
     messages: int = 0
 
     def restart(self) -> None:
@@ -84,7 +84,7 @@ class Player(Bot):
         return answers
 
     def on_match_end(self, report: MatchReport) -> None:
-        """Forget the match."""
+        """Discard the figures of the match."""
         self._measurements.answered.pop(report.match_id, None)
 
 
@@ -94,7 +94,7 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, games: S
         players = [Player(f"{prefix}-{number}", capacity, games, measurements) for number in range(bots)]
         playing = [
             asyncio.create_task(
-                # In this thread: `play` would start one for each bot.
+                # Connect in this thread, because `play` would start a thread for each bot.
                 play_here(*prepared(player, address, {"token_file": Path(tokens) / player.name}), AsyncioLoop())
             )
             for player in players

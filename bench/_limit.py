@@ -1,4 +1,6 @@
-"""The Go program in `bench/limit`: clients too fast to be the bottleneck, and an echo server that shows the limit."""
+"""The Go program in `bench/limit`: clients that are never the bottleneck, and an echo server that shows the lowest
+possible cost.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from bench._compiled import ROOT
 
 @cache
 def limit() -> Path | None:
-    """Build the program and return its path; if that is impossible, print the reason and return None."""
+    """Build the program and return its path. If that is impossible, print the reason and return None."""
     go, built = shutil.which("go"), ROOT / "build" / "limit"
     if go is None:
         print("there is no go here: what is measured with a program in Go is left out", file=sys.stderr)

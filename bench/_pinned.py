@@ -1,4 +1,4 @@
-"""Processes of a benchmark, each pinned to one core: the server to one, the clients to another."""
+"""Processes of a benchmark, each pinned to one core: the server to one, the clients to the other."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def pin(process: int, core: int) -> None:
 
 @contextmanager
 def program(command: Sequence[str], core: int) -> Iterator[Callable[[], str]]:
-    """Run a program that prints one line when it is ready and one line for each line of input; kill it at the end.
+    """Run a program that prints one line when it is ready and one line per line of input. Kill it at the end.
 
-    Yields a function that returns the program's next line. From its second call on, the function first sends a line of
+    Yield a function that returns the program's next line. From its second call on, the function first sends a line of
     input.
     """
-    # Go counts the cores at its start, before the process is pinned, so this variable gives it the right number.
+    # Go counts the cores at its start, before the process is pinned. This variable tells it the right number.
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "GOMAXPROCS": "1"}
     )

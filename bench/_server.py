@@ -1,4 +1,4 @@
-"""Run a complete server on one core and bots on another, and measure the processor time of all of them."""
+"""Run a complete server on one core and bots on the other, and measure the processor time of both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TABLES: Final = ("--seats", "2", "--game", "sixth_sense", "--patience", "0")
 
 
 class Play(NamedTuple):
-    """Measurements over some seconds of play."""
+    """Measurements over several seconds of play."""
 
     per_second: float
     """Decisions per second."""
@@ -40,7 +40,7 @@ class Play(NamedTuple):
     batch: float
     """Mean number of decisions per message."""
     seating_cpu_s: float
-    """Processor time that the main process needed to seat every bot, in seconds."""
+    """Processor time of the main process until every bot had a seat, in seconds."""
 
 
 @contextmanager
@@ -84,10 +84,10 @@ def play(
     go: bool = False,
     matches: float = 0.0,
 ) -> Play:
-    """Let bots play on a server and measure.
+    """Let bots play on a server, and measure.
 
-    `capacity`: the number of matches that each bot plays at once. `go`: true for bots in Go instead of Python. Bots in
-    Go measure for longer than `seconds` if needed, until they have ended `matches` matches each on average.
+    `capacity` is the number of matches that each bot plays at once. With `go`, the bots are in Go instead of Python.
+    They measure for longer than `seconds` if necessary, until they have ended `matches` matches each on average.
     """
     if go:
         command = [str(limit()), "play", "-address", address, "-bots", str(bots), "-capacity", str(capacity)]
@@ -98,9 +98,9 @@ def play(
         command += ["--games", ",".join(games), "--prefix", prefix]
     before = cpu(process)
     with program(command, CLIENT_CORE) as ask:
-        ask()  # every bot has a seat
+        ask()  # now every bot has a seat
         seating = cpu(process) - before
-        unpin_helpers(process)  # helpers start now and must not occupy the server's core
+        unpin_helpers(process)  # helper processes start now and must not occupy the server's core
         sleep(warm_up)
         others = unpin_helpers(process)
         main, helping = cpu(process), sum(map(cpu, others))
@@ -121,17 +121,17 @@ def play(
 
 
 def helpers(process: int) -> list[int]:
-    """Find a server's child processes in /proc; empty if there is no /proc."""
+    """Return a server's child processes from /proc, or an empty list without /proc."""
     found = Path("/proc").glob(f"{process}/task/*/children")
     return [int(child) for children in found for child in children.read_text().split()]
 
 
 def unpin_helpers(process: int) -> list[int]:
-    """Let a server's child processes use both cores, except those that play matches; return all of them."""
+    """Let a server's child processes use both cores, except those that play matches. Return all child processes."""
     found = helpers(process)
     for helper in found:
         if b"further_process" in Path(f"/proc/{helper}/cmdline").read_bytes():
-            continue  # these share the server's core, so that the bots have the other core to themselves
+            continue  # these processes share the server's core, so that the bots have the other core alone
         for thread in Path(f"/proc/{helper}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
     return found
@@ -144,7 +144,7 @@ def resident(process: int) -> int:
 
 
 def cpu(process: int) -> float:
-    """Return the processor time in seconds of all threads of a process; NaN if there is no /proc."""
+    """Return the processor time in seconds of all threads of a process, or NaN without /proc."""
     try:
         words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A bot of the Python SDK that plays at random in one of the ways of the SDK.
+"""A bot of the Python SDK that plays at random. An argument selects one of the SDK's ways to run a bot.
 
 python bench/_ways.py run|play|async|trio|connect [the options of every bot]
 """
@@ -27,7 +27,7 @@ class Plain(Bot):
 
 
 class Async(Bot):
-    """Bot with an `async def decide` that waits for nothing."""
+    """Bot with an `async def decide` that never waits."""
 
     version = "1"
 
@@ -43,7 +43,7 @@ async def _ask(bot: Bot, address: str, options: Options) -> None:
 
 
 def main() -> None:
-    """Play in one way until killed."""
+    """Play until killed, in the way that an argument selects."""
     way, *words = sys.argv[1:]
     parser = argparse.ArgumentParser(prog=f"_ways.py {way}")
     parser.add_argument("--server")

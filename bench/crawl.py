@@ -2,12 +2,12 @@
 
     python -m bench.crawl [--matches 100000] [--pages 20] [--seconds 10] [--repetitions 3] [--data DIR] [--json]
 
-A server plays on a data directory that already holds `--matches` matches while `arena web` reads the same directory. A
-crawler requests `--pages` pages per second from it: ladders, lists of matches at any depth, matches and bots, as HTML
-and as JSON. Runs with and without the crawl alternate on the same server, so that other load on the machine affects
-both. A round trip lasts from an answer to the next decision of that match, as in `bench.play`. The bar applies to the
-p99 with the crawl divided by the p99 without. The generated matches have no replays, so the cost of reading one is not
-measured.
+A server plays on a data directory that already contains `--matches` matches, while `arena web` reads the same
+directory. A crawler requests `--pages` pages per second from it: ladders, lists of matches at any depth, matches and
+bots, as HTML and as JSON. Runs with and without the crawl alternate on the same server, so that other load on the
+machine affects both. A round trip lasts from an answer to the next decision of that match, as in `bench.play`. The bar
+applies to the p99 with the crawl divided by the p99 without. The generated matches have no replays, so the cost of
+reading one is not measured.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PLAYING: Final = 8
 """Number of bots that play."""
 CAPACITY: Final = 4
 AT_ONCE: Final = 8
-"""Maximum number of pages that the crawler requests at once."""
+"""Maximum number of concurrent requests of the crawler."""
 
 
 class Run(NamedTuple):
@@ -57,11 +57,11 @@ class Run(NamedTuple):
     server_cpu_us: float
     """Processor time of the server per decision, in microseconds."""
     load: float
-    """The machine's load in the last minute."""
+    """The machine's load average over the last minute."""
 
 
 class Pages:
-    """A crawler that asks for pages at a steady pace until it is stopped."""
+    """A crawler that requests pages at a steady rate until it is stopped."""
 
     def __init__(self, address: str, matches: int, rate: float) -> None:
         place = urlsplit(address)
@@ -74,7 +74,7 @@ class Pages:
 
     @contextmanager
     def crawling(self) -> Iterator[None]:
-        """Crawl while the `with` block runs."""
+        """Crawl during the `with` block."""
         self._stop.clear()
         crawler = Thread(target=self._run)
         crawler.start()
@@ -100,7 +100,7 @@ class Pages:
         return self._chance.choice(pages)
 
     def _ask(self, path: str, due: float) -> None:
-        """Request a page. Its duration counts from the moment when the request was due."""
+        """Request a page. Measure its duration from the time when the request was due."""
         connection = HTTPConnection(*self._place, timeout=60)
         try:
             connection.request("GET", path)
@@ -117,7 +117,7 @@ class Pages:
 
 @contextmanager
 def pages(data: Path) -> Iterator[str]:
-    """Run `arena web` over a data directory; yield its address."""
+    """Run `arena web` over a data directory. Yield its address."""
     command = [sys.executable, "-m", "arena.cli", "web", "--data", str(data), "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -143,7 +143,7 @@ def play(
 
 
 def measure(data: Path, matches: int, rate: float, seconds: float, warm_up: float, repetitions: int) -> dict[str, Any]:
-    """Measure without and with the crawl, `repetitions` times each."""
+    """Measure without and with the crawl, alternately, `repetitions` times each."""
     alone, beside = list[Run](), list[Run]()
     with server(data) as (process, address), pages(data) as pages_at:
         crawl = Pages(pages_at, matches, rate)
@@ -176,7 +176,7 @@ def measure(data: Path, matches: int, rate: float, seconds: float, warm_up: floa
 def main(
     matches: int, rate: float, seconds: float, warm_up: float, repetitions: int, data: Path | None, as_json: bool
 ) -> None:
-    """Measure, and exit with 1 if the bar is missed with `MATCHES` matches or more."""
+    """Measure. Exit with 1 if the bar is missed with at least `MATCHES` matches."""
     with tempfile.TemporaryDirectory() as temporary:
         directory = data or Path(temporary) / "data"
         if not (directory / "arena.db").exists():

@@ -2,9 +2,9 @@
 
     python -m bench.echo [--streams 1 --streams 16 …] [--request BYTES] [--response BYTES] [--json]
 
-Server and clients are separate processes, each on one core; every stream has its own connection and one message in
-flight. The servers are measured alternately, so that other load on the machine affects both. Figures depend on the
-machine; ratios less so.
+Server and clients are separate processes, each on one core; every stream has its own connection and at most one message
+in transit. The servers are measured alternately, so that other load on the machine affects both. Absolute figures
+depend on the machine, ratios less so.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from trio_grpc.grpc.server import Service, serve
 METHOD = "/bench.Echo/Echo"
 SERVERS = ("bare", "arena")
 OPTIONS = [("grpc.http2.bdp_probe", 0), ("grpc.so_reuseport", 0), ("grpc.http2.max_ping_strikes", 0)]
-"""gRPC options of the bare server. If they change its speed, they make it faster."""
+"""gRPC options of the bare server. They can only make it faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Comparison:
     streams: int
     medians: dict[str, Figures]
     rates: dict[str, tuple[float, float]]
-    """Lowest and highest messages per second over the runs, by server."""
+    """Lowest and highest rate of messages per second over the runs, by server."""
     ratios: Figures
     """Medians of `trio_grpc` divided by those of the bare server."""
 
@@ -84,7 +84,7 @@ def _combine(how: Callable[..., float], *figures: Figures) -> Figures:
 
 
 def run_echo(name: str, streams: int, request: int, response: int, seconds: float, go: bool = False) -> Figures:
-    """Run one of `SERVERS`, or the server in Go, once. `go`: true for clients in Go."""
+    """Run one of `SERVERS`, or the server in Go, once. With `go`, use the clients in Go."""
     ours = [sys.executable, "-m", "bench.echo"]
     serve = (
         [str(limit()), "serve", "-response", str(response)] if name == "go" else [*ours, "serve", name, str(response)]
@@ -96,7 +96,7 @@ def run_echo(name: str, streams: int, request: int, response: int, seconds: floa
             load = [str(limit()), "echo", "-address", address, "-streams", str(streams)]
             load += ["-request", str(request), "-seconds", str(seconds)]
         with program(load, CLIENT_CORE) as ask_clients:
-            ask_clients()  # connected and warm
+            ask_clients()  # now all streams are connected and warm
             before = float(ask_server())
             found = json.loads(ask_clients())
             cpu = float(ask_server()) - before
@@ -144,9 +144,9 @@ def _say_cpu_when_asked(port: int) -> None:
 
 
 async def _load(address: str, streams: int, request: bytes, seconds: float) -> None:
-    """Print a line when all streams are connected; on input, exchange messages for `seconds` and print the figures.
+    """Print a line when all streams are connected. On input, exchange messages for `seconds` and print the figures.
 
-    The process is killed at the end: closing hundreds of connections would count as the server's work.
+    The process is killed at the end, because closing hundreds of connections would count as work of the server.
     """
     trips: list[float] = []
     connected, finished = asyncio.Semaphore(0), asyncio.Semaphore(0)

@@ -42,10 +42,10 @@ BARS: dict[str, dict[str, float]] = {
     "interpreted": {DEALT: 0.8, DEALS: 1.0, CLONE: 1.0, NULLERN + DEALS: 0.5},
     "compiled": {DEALT: 1.8, DEALS: 2.3, CLONE: 1.0, NULLERN + DEALS: 0.5},
 }
-"""Required ratios: the engine's speed relative to OpenSpiel, and Nullern's relative to 6th Sense."""
+"""Required ratios: the engine's speed to OpenSpiel's, and Nullern's to 6th Sense's."""
 
 Turn = dict[str, float]
-"""Figures of one contender in one turn, by the name of the quantity."""
+"""Figures of one contender in one turn, by quantity."""
 
 
 class PlayedGames(NamedTuple):
@@ -71,7 +71,7 @@ def play_engine(states: Iterable[Any], random: Random) -> PlayedGames:
 
 
 def play_openspiel(states: Iterable[Any], random: Random) -> PlayedGames:
-    """Play OpenSpiel's games to their end, chance nodes included."""
+    """Play OpenSpiel's games to their end, including chance nodes."""
     chance = random.random
     decisions = games = 0
     began = process_time()
@@ -163,7 +163,9 @@ def _their_turns(games: int) -> Callable[[], Turn]:
 
 
 def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
-    """Measure all contenders alternately; `games`: games of 6th Sense per turn, with similar work for the others."""
+    """Measure all contenders alternately. `games` is the number of games of 6th Sense per turn. The others do a similar
+    amount of work.
+    """
     contenders = ["interpreted", *(["compiled"] if COMPILED.is_dir() else []), "OpenSpiel"]
     turns: dict[str, list[Turn]] = {contender: [] for contender in contenders}
     with ExitStack() as stack:
@@ -183,7 +185,7 @@ def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
                 print(file=process.stdin, flush=True)
                 assert process.stdout is not None
                 turn = json.loads(process.stdout.readline())
-                if repetition:  # the first repetition warms up
+                if repetition:  # the first repetition is the warm-up
                     turns[contender].append(turn)
         for process in processes.values():
             assert process.stdin is not None
@@ -192,7 +194,7 @@ def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
 
 
 def ratios(turns: dict[str, list[Turn]], contender: str, quantity: str) -> list[float]:
-    """Compute for each turn the ratio of a contender's quantity to OpenSpiel's, or of Nullern's to 6th Sense's."""
+    """Compute, for each turn, the ratio of a contender's quantity to OpenSpiel's, or of Nullern's to 6th Sense's."""
     if quantity.startswith(NULLERN):
         return [turn[quantity] / turn[quantity.removeprefix(NULLERN)] for turn in turns[contender]]
     if contender == "OpenSpiel" or quantity in (GAMES_A_SECOND, LENGTH, VIEW):
@@ -236,7 +238,7 @@ def table(turns: dict[str, list[Turn]]) -> Table:
 @click.option("--games", default=300, show_default=True, type=click.IntRange(4), help="Games of 6th Sense per turn.")
 @click.pass_context
 def main(context: click.Context, as_json: bool, repetitions: int, games: int) -> None:
-    """Print the table, or the package to install if OpenSpiel is missing."""
+    """Print the table. If OpenSpiel is missing, print the package to install."""
     if context.invoked_subcommand is not None:
         return
     try:

@@ -2,10 +2,11 @@
 
     python -m bench.listings [--matches 1000000] [--command "ladder" …] [--data DIR] [--json]
 
-First a data directory is generated, in a minute or two. With `--data` it stays, and is reused if it exists. It has no
-replays. A server runs on it and has fitted both ladders before anything is timed. Each command runs as a user would run
-it: in a new process that queries the server; its start-up counts. The table shows the median and the largest time of
-several runs; the bar applies to the median. `arena bots show` analyses a bot's latest matches and has its own bar.
+First the program generates a data directory without replays, in a minute or two. With `--data` it preserves the
+directory, and reuses it if it exists. A server runs on it and has fitted both ladders before anything is timed. Each
+command runs as a user would run it: in a new process that queries the server. The start of the process counts. The
+table shows the median and the largest time of several runs; the bar applies to the median. `arena bots show` analyses a
+bot's latest matches and has its own bar.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Timing(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """True if the median is within the bar."""
+        """True if the median meets the bar."""
         return self.median <= self.bar
 
 
@@ -89,7 +90,7 @@ def commands() -> dict[str, float]:
 
 
 async def make(directory: Path, matches: int) -> None:
-    """Make a data directory with `matches` finished matches, as a server would have left it."""
+    """Create a data directory with `matches` finished matches, in the state in which a server leaves it."""
     async with open_store(directory, _now()) as store:
         await store.write(lambda connection: _fill(connection, matches))
 
@@ -111,7 +112,7 @@ def _fill(connection: Connection, matches: int) -> None:
     changes = dict.fromkeys(("rating_before", "deviation_before", "rating_after", "deviation_after"), 1500.0)
     match_row = {"options": "{}", "seats": SEATS, "state": "finished", "reason": ""}
     event_row = {"kind": "result", "reason": "", "counts": "1" * SEATS}
-    replay = {"content": b"", "sha256": sha256(b"").digest(), "segment": None}  # like a pruned replay
+    replay = {"content": b"", "sha256": sha256(b"").digest(), "segment": None}  # as for a pruned replay
     while chunk := list(islice(left, CHUNK)):
         rows: dict[str, list[dict[str, Any]]] = {"matches": [], "seats": [], "events": [], "replays": []}
         for number in chunk:
@@ -147,7 +148,7 @@ def _fill(connection: Connection, matches: int) -> None:
 
 @contextmanager
 def server(data: Path) -> Iterator[str]:
-    """Run `arena serve` and wait until it has fitted the stored matches; yield its address."""
+    """Run `arena serve` and wait until it has fitted the stored matches. Yield its address."""
     command = [sys.executable, "-m", "arena.cli", "serve", "--quiet", "--data", str(data), "--address", "127.0.0.1:0"]
     process = subprocess.Popen([*command, "--drain", "0"], stdout=subprocess.PIPE, text=True)
     try:
@@ -164,7 +165,7 @@ def wait_for_fits(address: str) -> None:
     """Wait until a server has fitted its ladders.
 
     Raises:
-        ClickException: It takes longer than `READY`.
+        ClickException: it takes longer than `READY`.
     """
     end = monotonic() + READY
     while monotonic() < end:
@@ -177,7 +178,7 @@ def wait_for_fits(address: str) -> None:
 
 
 def timed(command: str, address: str, runs: int, bar: float) -> Timing:
-    """Run a command once to warm up and then `runs` times."""
+    """Run a command once as a warm-up, and then `runs` times."""
     seconds, processor = [], []
     for number in range(runs + 1):
         used, began = _children(), monotonic()
@@ -213,7 +214,7 @@ def _now() -> int:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(matches: int, runs: int, chosen: tuple[str, ...], data: Path | None, as_json: bool) -> None:
-    """Measure, and exit with 1 if a bar is missed with a million matches."""
+    """Measure. Exit with 1 if a bar is missed with a million matches."""
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory() as temporary:
         directory = data or Path(temporary) / "data"

@@ -49,11 +49,11 @@ class Chance(Bot):
         return legal[int(random.random() * len(legal))]
 """
 IN_PROCESS: Final = 12.0
-"""Bar: maximum cost in random decisions of the engine."""
+"""Maximum cost in random decisions of the engine."""
 PROCESSOR: Final = 1.1
-"""Bar: maximum processor time per game with two workers, as a multiple of that with one."""
+"""Maximum processor time per game with two workers, as a multiple of the time with one."""
 SOONER: Final = 1.6
-"""Bar: minimum speed-up with two workers."""
+"""Minimum speed-up with two workers."""
 
 
 def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, float]]:
@@ -76,12 +76,12 @@ def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, flo
         for _ in range(decisions):
             decide(asked)
         took -= process_time() - began
-        if repetition:  # the first repetition warms up
+        if repetition:  # the first repetition is the warm-up
             yield 1e6 * took / decisions, (took / decisions) / (engine.seconds / engine.decisions)
 
 
 def workers(repetitions: int, sets: int) -> Iterator[tuple[float, float]]:
-    """Yield for each repetition the processor time of two workers divided by that of one, and their speed-up."""
+    """Yield for each repetition the processor time of two workers divided by that of one worker, and their speed-up."""
     bots = ("house:counter", "house:careful", *["house:counter"] * 3)
     subject = Subject("nullern", {}, SEATS, Design.SAME_SEATS, 1, bots, versions("nullern", bots))
     for repetition in range(repetitions):
@@ -90,7 +90,7 @@ def workers(repetitions: int, sets: int) -> Iterator[tuple[float, float]]:
 
 
 def _slope(subject: Subject, repetition: int, sets: int, count: int) -> tuple[float, float]:
-    """Return the processor and wall time that 4 × `sets` sets take, without the start of the workers.
+    """Return the processor and wall time of 4 × `sets` sets without the start of the workers.
 
     It is the difference between playing five times as many sets and playing them once.
     """
@@ -101,7 +101,7 @@ def _slope(subject: Subject, repetition: int, sets: int, count: int) -> tuple[fl
 
 
 def _played(subject: Subject, numbers: range, count: int) -> tuple[float, float]:
-    """Return the processor and wall time of playing these sets, including their workers from start to end."""
+    """Return the processor and wall time of playing these sets, from the start of their workers to their end."""
     began, wall = sum(times()[:4]), perf_counter()
     for _ in play_sets(subject, numbers, count):
         pass

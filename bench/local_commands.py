@@ -3,7 +3,7 @@
     python -m bench.local_commands
 
 The bots are SDK bots, four at a table, and play 16 games at once over a Unix socket. Only the processor time of this
-process counts. Runner and engine take turns. Both run from the sources, not compiled. The bar is 70.
+process counts. Runner and engine alternate. Both run from the sources, not compiled. The bar is 70.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class PageTiming(NamedTuple):
 
 
 def addresses(newest: int, runs: int, own: str) -> dict[str, list[str]]:
-    """Return the addresses of each kind of page; `own` is that of the first page, without the slash."""
+    """Return the addresses of each kind of page. `own` is the address of the first page, without the slash."""
     chance = Random(1)
     bots = chance.sample(range(1, listings.BOTS), min(runs, listings.BOTS - 1))
     shown = [newest - chance.randrange(REPLAYS) for _ in range(runs)]
@@ -115,7 +115,7 @@ def addresses(newest: int, runs: int, own: str) -> dict[str, list[str]]:
 
 
 def prepare(directory: Path) -> int:
-    """Add replays to the newest matches and publish missing ladders; return the number of the newest match."""
+    """Add replays to the newest matches and publish missing ladders. Return the number of the newest match."""
     with open_to_amend(directory) as connection:
         newest = matches.newest(connection)
         for number in range(newest - REPLAYS + 1, newest + 1):
@@ -170,7 +170,7 @@ def _played(header: Header, chance: int) -> list[Entry]:
 
 @contextmanager
 def pages(data: Path) -> Iterator[tuple[str, int, int]]:
-    """Run `arena web` on a directory; yield host, port and process id."""
+    """Run `arena web` on a directory. Yield host, port and process id."""
     command = [sys.executable, "-m", "arena.cli", "web", "--data", str(data), "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -201,7 +201,9 @@ def timed(host: str, port: int, pid: int, paths: list[str], status: int) -> Page
 
 
 def first_page(host: str, port: int) -> int:
-    """Return the number of bytes sent for the first page with its style sheets, icon, scripts and what these import."""
+    """Return the number of bytes of the first page with its style sheets, icon, scripts and the modules that these
+    import.
+    """
     connection = HTTPConnection(host, port, timeout=WAIT)
     page = gzip.decompress(content := _asked(connection, "/")).decode()
     waiting = re.findall(r'(?:src|rel="(?:stylesheet|icon)"[^>]*href)="([^"]+)"', page)
@@ -242,7 +244,7 @@ def _processor(pid: int) -> float:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(count: int, runs: int, data: Path | None, as_json: bool) -> None:
-    """Measure, and exit with 1 if a bar is missed; the bars of time need at least a hundred thousand matches."""
+    """Measure. Exit with 1 if a bar is missed. The bars of time need at least a hundred thousand matches."""
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory() as temporary:
         directory = data or Path(temporary) / "data"

@@ -3,10 +3,10 @@
     python -m bench.play [--case one --case "1x16" …] [--bots sdk] [--compiled] [--json]
 
 A complete server process is pinned to one core, and a process with bots that answer at random to another core. The
-server's helpers (database, house bots, fits) may use both. The echo, pinned alike, has as many streams as there are
-bots, each with one message in flight. Bots and the echo's clients are a Go program, so that they are not the
-bottleneck; without Go, or with `--bots sdk`, they are in Python. The servers take turns, so that other load on the
-machine affects them alike. The bar applies to a ratio of processor times, which vary less with other load than rates:
+server's helpers (database, house bots, fits) may use both. The echo is pinned in the same way and has as many streams
+as there are bots, each with one message in transit. Bots and the echo's clients are a Go program, so that they are not
+the bottleneck; without Go, or with `--bots sdk`, they are in Python. The servers alternate, so that other load on the
+machine affects them equally. The bar applies to a ratio of processor times, which vary less with other load than rates:
 the main process's time per decision, divided by the echo's time per message. Two more echoes are shown for comparison.
 One exchanges messages as large as 16 decisions and counts a sixteenth of their cost; the other, in Go, shows the limit.
 """
@@ -39,7 +39,7 @@ BOTH_GAMES: Final = ("sixth_sense", "nullern")
 
 
 class Case(NamedTuple):
-    """A load, and its bar: the cost of a decision with the compiled build, as a multiple of an echoed message."""
+    """A load and its bar: the cost of a decision with the compiled build, as a multiple of an echoed message."""
 
     bots: int
     capacity: int
@@ -60,7 +60,7 @@ CASES: Final = {
 
 
 class Turn(NamedTuple):
-    """Figures of one turn: the arena and every echo."""
+    """Figures of one turn: those of the arena and of every echo."""
 
     arena: Play
     echoes: dict[str, Figures]
@@ -132,7 +132,7 @@ def main(
     compiled: bool,
     as_json: bool,
 ) -> None:
-    """Measure, and exit with 1 if a bar is missed with the compiled build."""
+    """Measure. Exit with 1 if a bar is missed with the compiled build."""
     go = bots == "go" and limit() is not None
     turns: dict[str, list[Turn]] = {name: [] for name in cases or CASES}
     for _ in range(repetitions):

@@ -2,12 +2,12 @@
 
     python -m bench.sdks [--case 1x16 …] [--language go …] [--language python-async …] [--compiled] [--json]
 
-A complete server is pinned to one core and plays two-seat games of 6th Sense. The random sample of one SDK, pinned to
-another core, plays one match, or 16 at once, against house bots. The server's metrics count the bot's decisions; /proc
-gives the processor time of its process, all threads and garbage collection included. SDKs take turns, each with a new
-server and a warm-up. The warm-up is ten times as long for languages compiled just in time (Node.js, Java). Ratios are
-relative to Python's turn in the same repetition. `make bench-clients` builds the samples. An SDK without a built sample
-is reported and skipped.
+A complete server is pinned to one core and plays two-seat games of 6th Sense. The random sample of one SDK is pinned to
+another core and plays one match, or 16 at once, against house bots. The server's metrics count the bot's decisions;
+/proc gives the processor time of its process, all threads and garbage collection included. SDKs alternate, each with a
+new server and a warm-up. The warm-up is ten times as long for languages compiled just in time (Node.js, Java). Ratios
+are relative to Python's turn in the same repetition. `make bench-clients` builds the samples. An SDK without a built
+sample is reported and skipped.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ REFERENCE: Final = "python"
 CASES: Final = {"1x1": 1, "1x16": 16}
 """Number of matches that the bot plays at once, by name of the case."""
 PATIENCE: Final = 120.0
-"""Maximum number of seconds that a bot may be without a decision."""
+"""Maximum number of seconds between two decisions of a bot."""
 
 
 class Sample(NamedTuple):
@@ -57,7 +57,9 @@ def _program(file: Path) -> Sample:
 
 
 WAYS: Final = ("play", "async", "trio", "connect")
-"""The ways of the Python SDK besides `run`: `play` with a plain bot, an async one under asyncio and trio, `connect`."""
+"""The modes of the Python SDK besides `run`: `play` with a plain bot, with an async bot under asyncio or trio, and
+`connect`.
+"""
 NODE: Final = ROOT / "clients" / "typescript" / "dist" / "samples" / "random_bot.js"
 
 
@@ -80,11 +82,11 @@ SAMPLES: Final = {
         warms_up=True,
     ),
 }
-"""Samples by language. Rust's is a release build, since debug builds are for tests."""
+"""Samples by language. For Rust it is a release build, because debug builds are for tests."""
 
 
 class Turn(NamedTuple):
-    """Result of one SDK's bot in one measurement."""
+    """Result of one measurement of an SDK's bot."""
 
     cpu_us: float
     """Processor time of the bot's process per decision, in microseconds."""
@@ -105,10 +107,10 @@ class Count(NamedTuple):
 
 
 def measure(language: str, capacity: int, decisions: int, warm_up: int, compiled: bool) -> Turn:
-    """Let the bot of an SDK play, and measure it after its warm-up.
+    """Let the bot of an SDK play. Measure it after its warm-up.
 
     Raises:
-        ClickException: It does not play.
+        ClickException: the bot does not play.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -144,7 +146,7 @@ def _playing(language: str, capacity: int, address: str, folder: Path) -> Iterat
 
 
 def _reached(goal: int, bot: subprocess.Popen[str], language: str, metrics: str) -> Count:
-    """Wait until the bots have made `goal` decisions, and return the latest counters."""
+    """Wait until the bots have made `goal` decisions. Return the latest counters."""
     made, until = 0, time.monotonic() + PATIENCE
     while (now := _counted(metrics)).decisions < goal:
         if now.decisions > made:
@@ -247,7 +249,7 @@ def main(
     runs: dict[str, dict[str, list[Turn]]] = {case: {each: [] for each in there} for case in cases or CASES}
     for number in range(repetitions):
         for case, turns in runs.items():
-            for place in range(len(there)):  # rotate, so that each language is first in turn
+            for place in range(len(there)):  # rotate the order, so that each language is first in turn
                 language = there[(place + number) % len(there)]
                 turns[language].append(measure(language, CASES[case], decisions, warm_up, compiled))
     found = {case: _plain(turns) for case, turns in runs.items()}

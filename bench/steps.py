@@ -2,9 +2,10 @@
 
     python -m bench.steps [--steps 200] [--repetitions 3] [--json]
 
-`arena web` shows a match of random play. Each step is made by a key. Its time is what the page's thread works from the
-key until the step is painted: scripts, style, layout and painting, in processor time, whatever else the machine does.
-The bars: the 95th percentile, and the sum of all layout shifts, those after input included.
+`arena web` shows a match of random play. A key press makes each step. Its time is the processor time of the page's
+thread from the key press until the step is painted, with scripts, style, layout and painting. Other work on the machine
+does not count. There are two bars: for the 95th percentile, and for the sum of all layout shifts, including those after
+input.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from bench.pages import pages, prepare
 MATCHES: Final = 1000
 WINDOW: Final = ViewportSize(width=1280, height=800)
 STEP: Final = 16.0
-"""Maximum 95th percentile of the time of a step, in milliseconds: a frame at 60 Hz."""
+"""Maximum 95th percentile of the time of a step in milliseconds: one frame at 60 Hz."""
 SHIFTS: Final = 0.02
-"""Maximum sum of the layout shifts of a match that is stepped through."""
+"""Maximum sum of the layout shifts while stepping through a match."""
 _WATCH: Final = """() => {
   window.shifts = 0;
   const add = (list) => list.getEntries().forEach((each) => { window.shifts += each.value; });
@@ -45,7 +46,11 @@ _DRAWN: Final = """async (step) => {
 
 
 def chromium() -> str:
-    """Return the path of the browser. Raises: ClickException."""
+    """Return the path of the browser.
+
+    Raises:
+        ClickException: no browser is installed.
+    """
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if (found := shutil.which(name)) is not None:
             return found
@@ -53,7 +58,7 @@ def chromium() -> str:
 
 
 def measure(browser: Browser, address: str, steps: int) -> tuple[list[float], float]:
-    """Step through a match; return the milliseconds of each step, and the sum of the layout shifts."""
+    """Step through a match. Return the milliseconds of each step and the sum of the layout shifts."""
     page = browser.new_page(viewport=WINDOW)
     page.goto(address)
     page.wait_for_load_state("networkidle")
@@ -72,7 +77,7 @@ def measure(browser: Browser, address: str, steps: int) -> tuple[list[float], fl
 
 
 def _worked(measuring: CDPSession) -> float:
-    """Return the milliseconds for which the page's thread has worked."""
+    """Return the processor time of the page's thread in milliseconds."""
     metrics = measuring.send("Performance.getMetrics")["metrics"]
     return 1000 * float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
 
@@ -82,7 +87,7 @@ def _worked(measuring: CDPSession) -> float:
 @click.option("--repetitions", default=3, show_default=True, type=click.IntRange(1), help="Matches to step through.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of words.")
 def main(steps: int, repetitions: int, as_json: bool) -> None:
-    """Measure, and exit with 1 if a bar is missed."""
+    """Measure. Exit with 1 if a bar is missed."""
     program, times, shifts = chromium(), list[float](), list[float]()
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary) / "data"

@@ -1,9 +1,9 @@
-"""Cost of a decision in the whole server without its sockets, in the turns that the listener would make.
+"""Cost of a decision in the whole server without its sockets, in the same turns as a listener's.
 
     python -m bench.turns [--case 2x1 …] [--bots 8 --matches 16] [--messages 4] [--compiled] [--json]
 
 A complete arena with store, journal, clocks, ladder and records plays two-seat games of 6th Sense. Its bots run in the
-same process, exchange serialized protocol messages and choose at random; their own processor time is subtracted. A turn
+same process, exchange serialized protocol messages and choose at random. Their own processor time is subtracted. A turn
 processes up to `--messages` messages. The column "in turns" is the time to receive, decode, encode and send them. "Main
 thread" adds the time to form, start and end matches and one trio iteration per turn. "Process" adds the thread that
 writes to the database. `bench.play` also includes the transport.
@@ -150,7 +150,7 @@ class Bots:
         self._some.set()
 
     def _answer(self, line: Line, message: PlayResponse) -> bytes:
-        """Return a bot's reply to a message. Empty replies are also sent: each costs a turn, but they are rare."""
+        """Return a bot's reply to a message. Empty replies are also sent. Each costs a turn, but they are rare."""
         chance, decisions = line.chance, message.decisions
         self.decisions += len(decisions)
         self.asked += bool(decisions)
@@ -169,7 +169,7 @@ class Bots:
 
 
 async def measure(case: Case, messages: int, decisions: int) -> Cost:
-    """Measure the cost over `decisions` decisions, after `decisions` / 2 decisions to warm up."""
+    """Measure the cost over `decisions` decisions, after a warm-up of half as many."""
     config = Config(ladder_tables=(LadderTable(GAME, (2,)),), house=False, patience=0.0)
     with tempfile.TemporaryDirectory() as data:
         directory = Path(data)

@@ -46,7 +46,7 @@ BARS: Final = {
     "environment ÷ OpenSpiel": (2.0, True),
     **{f"{game.title}: {part}": (bar, False) for game in GAMES.values() for part, bar in PARTS.items()},
 }
-"""Bound of each ratio, with true if the bound is a minimum and false if it is a maximum."""
+"""Bound of each ratio, and True if it is a minimum, False if it is a maximum."""
 
 
 def environment(games: int) -> Callable[[], float]:
@@ -69,7 +69,7 @@ def environment(games: int) -> Callable[[], float]:
 def pettingzoo(games: int) -> Callable[[], float]:
     """Return a function that runs PettingZoo's loop for one turn and returns decisions per second.
 
-    Its observations are made without `vector_into`, in the way used before that function existed.
+    Its observations are created without `vector_into`, as before that function existed.
     """
     from engine.adapters.pettingzoo import GameEnv
 
@@ -128,10 +128,10 @@ def parts(game: Any) -> Callable[[], dict[str, float]]:
     rows = (memoryview(array("f", bytes(4 * length))), memoryview(bytearray(length)))
 
     def play(keys: list[bytes], row: Any, kept: list[Any] | None = None) -> float:
-        """Play games with the same choices in every call; return the seconds per decision.
+        """Play games with the same choices in every call. Return the seconds per decision.
 
-        `row`: an array to which the observation is written before each choice. `kept`: if there is no `row`, a list to
-        which a copy of the state is appended instead.
+        `row` is an array to which the observation is written before each choice. Without `row`, a copy of the state is
+        appended to the list `kept` instead.
         """
         chance = Random(4).random
         states = [game.new(SEATS, SeededDecks(key)) for key in keys]
@@ -184,7 +184,7 @@ def parts(game: Any) -> Callable[[], dict[str, float]]:
 
 
 def measure(games: int, repetitions: int) -> dict[str, list[float]]:
-    """Run all contenders in turn; return figures and ratios by name."""
+    """Run all contenders in turn. Return figures and ratios by name."""
     speeds = {"environment": environment(games), "PettingZoo": pettingzoo(games), "OpenSpiel": openspiel(games)}
     costs = {game.title: parts(game) for game in GAMES.values()}
     found: dict[str, list[float]] = {}
@@ -194,7 +194,7 @@ def measure(games: int, repetitions: int) -> dict[str, list[float]]:
             turn[f"environment ÷ {rival}"] = turn["environment: decisions/s"] / turn[f"{rival}: decisions/s"]
         for title, cost in costs.items():
             turn |= {f"{title}: {part}": ratio for part, ratio in cost().items()}
-        if repetition:  # the first repetition warms up
+        if repetition:  # the first repetition is the warm-up
             for name, value in turn.items():
                 found.setdefault(name, []).append(value)
     return found

@@ -2,9 +2,10 @@
 
     python -m bench.viewers [--viewers 500] [--seconds 10] [--repetitions 3] [--json]
 
-On a server 8 bots play 16 matches each; `arena web` follows it, and viewers read its streams of live matches, status
-and ladder. Runs with and without viewers alternate on the same server. There are two bars: for the server's processor
-time per decision with viewers, divided by that without, and for the share of a core that the pages use with viewers.
+8 bots play 16 matches each on a server. `arena web` shows its pages, and viewers read their streams of live matches,
+status and ladder. Runs with and without viewers alternate on the same server. There are two bars: for the server's
+processor time per decision with viewers, divided by that without, and for the share of a core that the pages use with
+viewers.
 """
 
 from __future__ import annotations
@@ -64,9 +65,7 @@ class Viewers:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Read the streams while the `with` block runs. The block begins when every stream has received its first
-        event.
-        """
+        """Read the streams during the `with` block. The block begins when every stream has received its first event."""
         self._stop.clear()
         self._open.clear()
         self.events = 0
@@ -157,7 +156,7 @@ def measure(count: int, seconds: float, warm_up: float, repetitions: int) -> dic
 @click.option("--repetitions", default=3, show_default=True, type=click.IntRange(1))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of words.")
 def main(count: int, seconds: float, warm_up: float, repetitions: int, as_json: bool) -> None:
-    """Measure, and exit with 1 if a bar is missed with 500 viewers or more."""
+    """Measure. Exit with 1 if a bar is missed with at least 500 viewers."""
     found = measure(count, seconds, warm_up, repetitions)
     cost, share = found["cost_ratio"], found["pages_share"]
     if as_json:

@@ -5,8 +5,8 @@
 3. The bot: an absence that it announced (signing off), and a house bot's choices meanwhile. The bot or the network: any
 other absence and the choices meanwhile, as a crashed bot and a broken connection look alike; and a decision lost to
 time during an absence, or without any message from the bot until it vanished.
-4. The bot: any other decision lost to time, since its clock started when the question was handed to the transport, plus
-the round trip up to the allowance. There are two exceptions: the network, if the answer was late by no more than the
+4. The bot: any other decision lost to time. Its clock starts when the transport gets the question, plus the round trip
+up to the allowance. There are two exceptions: the network, if the answer was late by no more than the
 round trip's excess over the allowance; either of them, if there was such an excess and no answer.
 5. For a late answer, a suspension and its cost: the same as for the decision lost to time that caused them.
 6. The bot: a question that was sent more than a soft limit after it was due (this costs nothing). The server holds
@@ -62,7 +62,7 @@ def with_blame(seat: SeatTimeline, presence: PresenceRecord, policy: Policy) -> 
 def _decisions(decisions: Sequence[Decision], presence: PresenceRecord, policy: Policy) -> dict[int, Decision]:
     blamed: dict[int, Decision] = {}
     blame: Blame | None = None
-    latest: Blame | None = None  # blame for the latest decision lost to time
+    latest: Blame | None = None  # the party responsible for the latest decision lost to time
     for decision in decisions:
         match decision.forced:
             case None:
@@ -75,7 +75,7 @@ def _decisions(decisions: Sequence[Decision], presence: PresenceRecord, policy: 
                 blame = _blame_for_absence(_made(decision), presence)
             case Cause.ILLEGALITY:
                 by_bot = any(answer.at == decision.made for answer in decision.answers)
-                blame = Blame.BOT if by_bot else Blame.SERVER  # an illegal choice of a stand-in is the server's fault
+                blame = Blame.BOT if by_bot else Blame.SERVER  # a stand-in's illegal choice is the server's fault
             case _:
                 assert_never(decision.forced)
         blamed[decision.number] = replace(decision, blame=blame)

@@ -47,7 +47,8 @@ class DecisionRow(NamedTuple):
 
 
 def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
-    """Yield in order the decisions of a finished match that its bots made themselves; with `bot`, only that bot's.
+    """Yield in order the decisions of a finished match that its bots made themselves. With `bot`, yield only that
+    bot's.
 
     Choices of the server or a stand-in are left out. An interrupted match yields none, because it has no places.
     """
@@ -82,16 +83,17 @@ def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
 
 
 class DatasetError(ValueError):
-    """Raised if a folder does not contain a complete dataset. The message names the folder and the problem."""
+    """Error of a folder that does not contain a complete dataset. The message names the folder and the problem."""
 
 
 class DatasetWriter:
-    """A writer of a dataset into a new folder; `close` completes it."""
+    """A writer of a dataset into a new folder. `close` completes the dataset."""
 
     def __init__(self, folder: Path, bot: str = "") -> None:
-        """Write to a new or empty folder; with `bot`, only the decisions of the bot with this name.
+        """Write to a new or empty folder. With `bot`, write only the decisions of the bot with this name.
 
-        Raises: DatasetError.
+        Raises:
+            DatasetError: the folder is not empty.
         """
         self._folder, self._bot = folder, bot
         try:
@@ -105,7 +107,7 @@ class DatasetWriter:
 
     @property
     def rows(self) -> int:
-        """Number of decisions so far."""
+        """Number of decisions written so far."""
         return sum(table.rows for table in self._tables.values())
 
     def add(self, replay: Replay) -> None:
@@ -192,7 +194,8 @@ class _TableWriter:
 def dataset_files(folder: Path) -> dict[str, Path]:
     """Return the files of a dataset by game and seats, such as "nullern-4".
 
-    Raises DatasetError for a folder that is no dataset, or that lacks its index, a file or a row.
+    Raises:
+        DatasetError: the folder is no dataset, or lacks its index, a file or a row.
     """
     from pyarrow import ArrowInvalid
     from pyarrow.parquet import read_metadata
@@ -244,8 +247,9 @@ class DecisionBatch(NamedTuple):
 def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatch]:
     """Yield the decisions of a table, such as "nullern-4", in batches. The last batch may be smaller.
 
-    Raises DatasetError like `dataset_files`, and also for an unknown table, for observations or actions of another
-    version of the game, and for damaged pages of a file.
+    Raises:
+        DatasetError: as in `dataset_files`. Also for an unknown table, for observations or actions of another version
+            of the game, and for damaged pages of a file.
     """
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile

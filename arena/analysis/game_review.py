@@ -37,7 +37,7 @@ class RoundPoints:
     house: int
     """The house bot's points on the same cards in the same seat."""
     kept: bool | None
-    """True if the seat took the tricks that it had bid or predicted; None in a game without bids."""
+    """True if the seat won exactly as many tricks as it had bid or predicted. None in a game without bids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class SeatReview:
     is_house: bool
     rounds: tuple[RoundPoints, ...]
     costly: tuple[Costly, ...] | None
-    """The costliest choices, the costliest first; None if they were not computed."""
+    """The costliest choices, the costliest first. None if they were not computed."""
 
     @property
     def points(self) -> int:
@@ -63,8 +63,8 @@ class SeatReview:
 
     @property
     def kept(self) -> str:
-        """Number of rounds in which the seat took the tricks that it had bid, and number of all rounds; empty in a game
-        without bids.
+        """Number of rounds in which the seat won exactly as many tricks as it had bid, and number of all rounds. Empty
+        in a game without bids.
         """
         bids = [each.kept for each in self.rounds if each.kept is not None]
         return f"{sum(bids)} of {len(bids)}" if bids else ""
@@ -74,7 +74,7 @@ class GameReview:
     """A match compared with a house bot's play."""
 
     def __init__(self, replay: Replay) -> None:
-        """Raise LookupError for a game that has no house bot or no renderer."""
+        """Raise LookupError for a game without a house bot or a renderer."""
         self.header: Header = replay.header
         house_bots = HOUSE_BOTS.get(replay.header.game.name)
         if not house_bots:
@@ -86,7 +86,7 @@ class GameReview:
         self._renderer = renderer_of(replay.header.game)
 
     def seats(self) -> list[SeatReview]:
-        """Return every seat, without its costly choices."""
+        """Return every seat without its costly choices."""
         renderer, chance = self._renderer, Random(self._key("rounds"))  # noqa: S311 - repeatable on purpose
         rounds: list[list[RoundPoints]] = [[] for _ in self.header.bots]
         own_and_house = zip(round_results(self._course), house_rounds(self._replay, self.house, chance), strict=False)
@@ -100,7 +100,7 @@ class GameReview:
         ]
 
     def costly(self, seat: int, looked: Callable[[float], None] = lambda _: None) -> tuple[Costly, ...]:
-        """Find the costliest choices of a seat, or read them if they are stored.
+        """Compute the costliest choices of a seat, or read them if they are stored.
 
         `looked` is called with the progress.
         """
@@ -113,11 +113,11 @@ class GameReview:
 
     @cached_property
     def steps(self) -> Mapping[int, int]:
-        """The step that each decision led to, from 1."""
+        """The step to which each decision led, from 1."""
         return {each.made.decision: place for place, each in enumerate(self._course.steps, 1) if each.made}
 
     def _key(self, part: str) -> str:
-        """Return a digest of everything that the outcome depends on."""
+        """Return a digest of all inputs of the computation."""
         lines = (
             self._replay.lines[-1],
             title(self.house),
@@ -132,7 +132,7 @@ class ChoiceDocument(TypedDict):
 
     decision: int
     step: int
-    """The step of the replay that it led to, from 1."""
+    """The step of the replay to which the choice led, from 1."""
     round: int
     """Number of the round, from 0."""
     action: int
@@ -155,7 +155,7 @@ class SeatReviewDocument(TypedDict):
     """The house bot's points on the same cards in the same seat."""
     rounds: Sequence[RoundPoints]
     costly: Sequence[ChoiceDocument] | None
-    """The costliest choices, the costliest first; null if they were not looked for."""
+    """The costliest choices, the costliest first. Null if they were not computed."""
 
 
 class ReviewDocument(TypedDict):
@@ -199,7 +199,7 @@ def _file(key: str) -> Path:
 
 
 def _read(key: str) -> tuple[Costly, ...] | None:
-    """Return the stored choices; None if there are none or they cannot be read."""
+    """Return the stored choices, or None if there are none or they cannot be read."""
     with suppress(OSError, ValueError, TypeError):
         return tuple([Costly(**each) for each in json.loads(_file(key).read_text())])
     return None

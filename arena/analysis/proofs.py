@@ -28,7 +28,7 @@ class LogSource(Protocol):
 
 
 class NotProved(Exception):  # noqa: N818 - the name says it
-    """Raised if a replay contradicts its proofs or has no proof. The message gives the reason."""
+    """Error of a replay that contradicts its proofs or has no proof. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,19 @@ class LogProof:
     number: int
     """Number of the leaf with the result."""
     size: int
-    """Number of leaves under the head that is shown."""
+    """Number of leaves under the presented head."""
     void: str
-    """The reason why the result was annulled; empty if it stands."""
+    """The reason why the result was annulled, or an empty text."""
 
 
 def find_receipt(replay: Replay, directory: Path) -> Receipt:
     """Return the receipt of a replay's match from a file, or from the files of a directory.
 
     Bots of several servers may have receipts of matches with the same number. A receipt that agrees with the replay is
-    preferred. Raises NotProved.
+    preferred.
+
+    Raises:
+        NotProved: there is no such receipt.
     """
     files = sorted(directory.glob("*.receipts")) if directory.is_dir() else [directory]
     match_id, found = replay.header.match_id, list[Receipt]()
@@ -68,7 +71,8 @@ def find_receipt(replay: Replay, directory: Path) -> Receipt:
 def compare_receipt(replay: Replay, receipt: Receipt) -> None:
     """Compare a replay with a receipt.
 
-    Raises: NotProved: They differ.
+    Raises:
+        NotProved: they differ.
     """
     differing = leaf_differences(replay, receipt.leaf)
     header, seat = replay.header, receipt.seat
@@ -86,7 +90,8 @@ def compare_receipt(replay: Replay, receipt: Receipt) -> None:
 def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = None) -> LogProof:
     """Compare a replay with the current log. With a receipt, also check that the log continues the receipt's head.
 
-    Raises: NotProved.
+    Raises:
+        NotProved: they differ, or the log does not prove the result.
     """
     state = source.log_state()
     try:
@@ -132,7 +137,11 @@ def _require_same_log(receipt: Receipt, state: LogState, keys: LogKeys, source: 
 
 
 def proved_leaf(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
-    """Return the fields of a leaf that the log proves. Raises: NotProved."""
+    """Return the fields of a leaf that the log proves.
+
+    Raises:
+        NotProved: the log does not prove the leaf.
+    """
     if not (keys.signed_now(entry.head) and entry.included):
         raise NotProved(f"the log does not prove that it has leaf {entry.number}")
     try:
@@ -142,7 +151,7 @@ def proved_leaf(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
 
 
 def text_of(replay: Replay) -> str:
-    """Return the SHA-256, in hex, of a replay's text without its chains, as in leaves."""
+    """Return the SHA-256, in hex, of a replay's text without its chains, as leaves contain it."""
     lines = [f"{without_chain(line)}\n" for line in replay.lines]
     return sha256("".join(lines).encode()).hexdigest()
 

@@ -25,20 +25,20 @@ from engine.game import OVER, Chance, Game, RoundReport, SeatView, State
 from engine.points import points_above
 
 Worth: TypeAlias = Callable[[RoundReport], Sequence[int]]
-"""A function that returns the worth of a round by seat, in points, including later costs."""
+"""A function that returns the value of a round for each seat, in points, including later costs."""
 Draws: TypeAlias = Callable[[str], Chance]
 """A function that returns a source of random numbers for a text. Equal texts give equal numbers."""
 
 FIRST_WORLDS: Final = 16
 """Number of worlds in which all choices of a seat are compared."""
 WORLDS: Final = 200
-"""Number of worlds for selecting the reported choices, and again of other worlds for measuring their cost."""
+"""Number of worlds for selecting the reported choices. As many other worlds measure their cost."""
 CLOSELY: Final = 3
 """Number of candidates for each reported choice."""
 ENDING_LINES: Final = 200
-"""A position counts as an ending if at most this many lines of play follow each choice."""
+"""Maximum number of lines of play after each choice up to which a position counts as an ending."""
 ALL_WORLDS: Final = 4_000
-"""If an ending has at most this many worlds, all of them are solved."""
+"""Maximum number of worlds of an ending up to which all of them are solved."""
 CLEAR: Final = 2.0
 """Number of standard errors above which a cost is significant."""
 
@@ -69,7 +69,7 @@ class _Compared(NamedTuple):
 
 
 def house_rounds(replay: Replay, bot: HouseBot, chance: Chance) -> list[RoundReport]:
-    """Play the deals of a match with a house bot in every seat; return the report of each round."""
+    """Play the deals of a match with a house bot in every seat. Return the report of each round."""
     state, reports = replay.header.new_game(), []
     while state.player != OVER:
         reports.append(_play_round(state, bot, chance))
@@ -88,8 +88,8 @@ def costly(
 ) -> tuple[Costly, ...]:
     """Find up to `most` significantly costly choices of a seat's own bot, the costliest first.
 
-    The cost of a choice is measured in worlds that had no part in its selection, so its interval may include 0. Equal
-    `seed`s give equal results. `looked` is called with the progress.
+    The cost of a choice is measured in worlds that were not used for its selection, so its interval may include 0.
+    Equal values of `seed` give equal results. `looked` is called with the progress.
     """
     own = [number for number in range(1, len(course.steps)) if _chose(course.steps, number, seat)]
     table, compared = _Table(course.replay.header.game, bot, worth, draws), []
@@ -123,7 +123,7 @@ def costly(
 
 
 def _chose(steps: Sequence[Step], number: int, seat: int) -> bool:
-    """Return whether a seat's own bot had several legal actions at a step."""
+    """Return True if a seat's own bot had several legal actions at a step."""
     made = steps[number].made
     return (
         made is not None and (made.seat, made.forced) == (seat, None) and len(steps[number - 1].state.legal(seat)) > 1
@@ -136,7 +136,7 @@ def _action(step: Step) -> int:
 
 
 class _Table:
-    """A table for trying choices, with house bots in every seat."""
+    """A table with house bots in every seat, for trying choices."""
 
     def __init__(self, game: Game, bot: HouseBot, worth: Worth, draws: Draws) -> None:
         self._game, self._bot, self._worth, self._draws = game, bot, worth, draws
@@ -157,7 +157,7 @@ class _Table:
         try:
             solver.values(state)
             solved = solved_worlds(self._game, view, solver, self._draws(seed), most=ALL_WORLDS, drawn=WORLDS)
-        except ValueError:  # the position is not an ending, or not in every world
+        except ValueError:  # the position is no ending in at least one of the worlds
             values = self.values(state, seat, (action, better), seed, WORLDS)
             return better, *_difference(values[better], values[action])
         if not solved.exact:
@@ -178,7 +178,7 @@ class _Table:
         return found
 
     def _brings(self, state: State[SeatView, RoundReport], action: int, seat: int, chance: Chance) -> float:
-        """Play a choice and the rest of the round; return the seat's points minus the mean of the others' points."""
+        """Play a choice and the rest of the round. Return the seat's points minus the mean of the others' points."""
         number = state.round
         state.apply(action, seat)
         over = state.round != number or state.player == OVER

@@ -1,4 +1,4 @@
-"""Comparison of two matches on one deal, round by round up to the first choice that differs.
+"""Comparison of two matches on one deal, round by round, up to the first choice that differs.
 
 A round's cards depend only on the deal. So each round begins in the same way in both matches, except for the points so
 far.
@@ -16,7 +16,7 @@ from engine.game import RoundReport
 
 
 class DealsDiffer(ValueError):  # noqa: N818 - the name says what is the matter
-    """Raised if two replays have different deals. The message names the difference."""
+    """Error of two replays with different deals. The message names the difference."""
 
 
 class ChosenOtherwise(NamedTuple):
@@ -28,20 +28,26 @@ class ChosenOtherwise(NamedTuple):
 
 
 class RoundTwice(NamedTuple):
-    """A round that was played twice. The report of an interrupted match's round may be missing."""
+    """A round that was played twice. The report of a round in an interrupted match may be missing."""
 
     round: int
     """Number of the round, from 0."""
     alike: int
     """Number of choices before the first different one."""
     otherwise: tuple[ChosenOtherwise, ...]
-    """The first seats with a different choice: several if seats choose at once; empty if the rounds are alike."""
+    """The first seats with a different choice: several seats if they choose simultaneously, and none if the rounds are
+    equal.
+    """
     one: RoundReport | None
     other: RoundReport | None
 
 
 def rounds_twice(one: Replay, other: Replay) -> tuple[RoundTwice, ...]:
-    """Compare two replays of one deal, up to the end of the shorter one. Raises DealsDiffer."""
+    """Compare two replays of one deal up to the end of the shorter one.
+
+    Raises:
+        DealsDiffer: the replays have different deals.
+    """
     for what, first, second in (
         ("the game", one.header.game.name, other.header.game.name),
         ("the number of seats", len(one.header.bots), len(other.header.bots)),

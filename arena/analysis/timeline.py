@@ -28,7 +28,7 @@ class Blame(Enum):
 
 
 class Sending(NamedTuple):
-    """A question handed to the transport."""
+    """A question that was passed to the transport."""
 
     at: Instant
     lag: int
@@ -41,9 +41,9 @@ class AnswerReceived(NamedTuple):
     at: Instant
     action: int
     refused: Refusal | None
-    """The reason for a refusal; None if the answer was applied."""
+    """The reason for a refusal. None if the answer was applied."""
     late_by: int
-    """Number of microseconds by which the answer came after the decision was lost to time; 0 if it was not lost."""
+    """Time in microseconds between the loss of the decision to time and the answer. 0 if it was not lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +54,27 @@ class Decision:
     round: int
     """Number of the round, from 0."""
     due: Instant
-    """Instant at which the seat was first asked."""
+    """Time of the first question to the seat."""
     soft: int
-    """The soft limit when the seat was first asked, in microseconds."""
+    """The soft limit at the first question, in microseconds."""
     bank: int
-    """Time in the bank when the seat was first asked, in microseconds."""
+    """Time in the bank at the first question, in microseconds."""
     sendings: tuple[Sending, ...] = ()
     """Times at which the question was sent to the bot: again after each absence. Empty if the decision was made for the
     bot before.
     """
     answers: tuple[AnswerReceived, ...] = ()
     made: Instant | None = None
-    """Time at which the decision was made; None if it was open when the match was interrupted."""
+    """Time at which the decision was made. None if it was open when the match was interrupted."""
     action: int | None = None
     forced: Cause | None = None
-    """The reason why the decision was made for the bot; None if the bot made it."""
+    """The reason why the decision was made for the bot. None if the bot made it."""
     spent: int = 0
     """Time on the bot's clock in microseconds: from sending to answer, minus the round trip up to the allowance."""
     bank_after: int = 0
     """Time left in the bank after the decision, in microseconds."""
     blame: Blame | None = None
-    """The party responsible for a forced decision; None if the bot made it."""
+    """The party responsible for a forced decision. None if the bot made it."""
 
     @property
     def own(self) -> bool:
@@ -83,23 +83,19 @@ class Decision:
 
     @property
     def waited(self) -> int:
-        """Time from when the decision was due until the question was first sent, in microseconds; 0 if it was never
-        sent.
-        """
+        """Time between the due time and the first sending of the question, in microseconds. 0 if it was never sent."""
         return self.sendings[0].at - self.due if self.sendings else 0
 
     @property
     def took(self) -> int | None:
-        """Time from the latest sending to the decision, in microseconds, with the round trip; None if not sent or not
-        made.
+        """Time from the latest sending to the decision, in microseconds, with the round trip. None if it was not sent
+        or not made.
         """
         return self.made - self.sendings[-1].at if self.made is not None and self.sendings else None
 
     @property
     def late_by(self) -> int | None:
-        """Number of microseconds by which the answer to a decision lost to time was late; None
-        without such an answer.
-        """
+        """Lateness in microseconds of the answer to a decision lost to time. None without such an answer."""
         return next((answer.late_by for answer in self.answers if answer.late_by), None)
 
 
@@ -115,11 +111,11 @@ class EventKind(Enum):
     READY = "ready"
     """The bot reported that it is ready again after a suspension."""
     LEFT = "left"
-    """The bot left at no cost: before the beginning, while clocks were held, or while a house bot played."""
+    """The bot left at no cost: before the beginning, while clocks were stopped, or while a house bot played."""
     GONE = "gone"
     """The bot left, and its absence counts."""
     RETURNED = "returned"
-    """The bot connected again, but was not counted as absent, or a house bot still plays its seat."""
+    """The bot connected again without having been counted as absent, or while a house bot plays its seat."""
     BACK = "back"
     """The bot has its seat again."""
     SUBSTITUTED = "substituted"
@@ -149,7 +145,7 @@ class Event(NamedTuple):
     length of a hold (HELD).
     """
     blame: Blame | None = None
-    """The party responsible; None if the event is not a trouble."""
+    """The party responsible. None if the event is no trouble."""
     stand_in: str = ""
     """The house bot that takes over (SUBSTITUTED, REPLACED), with its version."""
 
@@ -165,7 +161,7 @@ class SeatTimeline:
     events: tuple[Event, ...]
     """Events in the order in which they happened."""
     spoilt: bool = False
-    """True if house bots made too many of the seat's decisions: its result then changes no opponent's rating."""
+    """True if house bots made too many of the seat's decisions. The result then changes no opponent's rating."""
 
     @property
     def lost(self) -> Counter[Cause]:
@@ -180,7 +176,7 @@ class SeatTimeline:
 
     @property
     def bank(self) -> int | None:
-        """Time left in the bank after the latest decision, in microseconds; None without a decision."""
+        """Time left in the bank after the latest decision, in microseconds. None without a decision."""
         return next((decision.bank_after for decision in reversed(self.decisions) if decision.made is not None), None)
 
     def count(self, kind: EventKind) -> int:
@@ -193,7 +189,8 @@ class SeatTimeline:
         return sorted(clocked, key=lambda each: (-each.spent, -(each.took or 0)))[:most]
 
     def took(self, percent: int) -> int | None:
-        """Return a percentile of `Decision.took`, in microseconds, over the bot's own decisions; None if it made
-        none."""
+        """Return a percentile of `Decision.took`, in microseconds, over the bot's own decisions. Return None if it made
+        none.
+        """
         values = sorted(each.took for each in self.decisions if each.own and each.took is not None)
         return values[max(0, ceil(len(values) * percent / 100) - 1)] if values else None

@@ -51,7 +51,7 @@ class _Notes:
     suspended: bool = False
     lost_while_gone: set[int] = field(default_factory=set)
     signs: list[tuple[Instant, Sign]] = field(default_factory=list)
-    """The signs of life from its bot, in order."""
+    """The signs of life from the seat's bot, in order."""
 
 
 class _TimelineBuilder:
@@ -62,7 +62,9 @@ class _TimelineBuilder:
         self._round = 0
         self._stand_in = header.stand_in
         self._removed: tuple[int, ...] = ()
-        """Seats of house bots that a stand-in plays, because the server did not have these bots at its latest start."""
+        """Seats of house bots that a stand-in plays, because the server did not have these bots after its latest
+        start.
+        """
         self._spoilt: tuple[bool, ...] = ()
 
     def take(self, event: Input) -> None:
@@ -205,7 +207,7 @@ class _TimelineBuilder:
         if known is None:
             known = Decision(number, self._round, at, 0, self._match.left(seat)[1])
         if known.made is not None:
-            return  # a refused answer forced the decision, and is already recorded
+            return  # a refused answer forced the decision and is already recorded
         if why is Cause.TIME and notes.gone:
             notes.lost_while_gone.add(number)
         self._made(at, seat, known, action, why, known.soft + known.bank if why is Cause.TIME else 0)

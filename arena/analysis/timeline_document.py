@@ -58,11 +58,11 @@ class AnswerDocument(TypedDict):
     at_ms: float
     action: int
     name: str | None
-    """The action in words; null if the game has no such action."""
+    """The action in words. Null if the game has no such action."""
     refused: Refusal | None
-    """The reason for a refusal; null if the answer was applied."""
+    """The reason for a refusal. Null if the answer was applied."""
     late_ms: float
-    """Time between the loss of the decision to time and the answer; 0 if it was not lost."""
+    """Time between the loss of the decision to time and the answer. 0 if it was not lost."""
 
 
 class DecisionDocument(TypedDict):
@@ -72,27 +72,27 @@ class DecisionDocument(TypedDict):
     round: int
     """Number of the round, from 0."""
     due_ms: float
-    """Instant at which the seat was first asked."""
+    """Time of the first question to the seat."""
     sent: list[SendingDocument]
     """Times at which the decision was sent to the bot: once, and again after each absence."""
     answers: list[AnswerDocument]
     made_ms: float | None
-    """Instant at which it was made; null if it was open when the match was broken off."""
+    """Time at which the decision was made. Null if it was open when the match was broken off."""
     action: int | None
     name: str | None
     forced: Cause | None
-    """The reason why it was made for the bot; null if the bot made it."""
+    """The reason why the decision was made for the bot. Null if the bot made it."""
     waited_ms: float
-    """Time from due to the first sending."""
+    """Time between the due time and the first sending."""
     took_ms: float | None
-    """Time from the latest sending until it was made, round trip included."""
+    """Time from the latest sending to the decision, including the round trip."""
     clock_ms: float
-    """The part of it on the bot's clock."""
+    """The part of `took_ms` on the bot's clock."""
     soft_limit_ms: float
     bank_before_ms: float
     bank_after_ms: float
     blame: Blame | None
-    """The party responsible for a forced decision; null if the bot made it."""
+    """The party responsible for a forced decision. Null if the bot made it."""
 
 
 class EventDocument(TypedDict):
@@ -106,9 +106,9 @@ class EventDocument(TypedDict):
     name: str | None
     refused: Refusal | None
     time_ms: float
-    """A length by kind: of a question's wait, of an answer's lateness, of the time left to return, or of a hold."""
+    """A duration by kind: a question's wait, an answer's lateness, the time left to return, or the length of a hold."""
     blame: Blame | None
-    """The party responsible; null if the event is no trouble."""
+    """The party responsible. Null if the event is no trouble."""
     stand_in: str | None
     """The house bot that takes over, with its version."""
 
@@ -125,17 +125,17 @@ class SeatTimelineDocument(TypedDict):
     """Number of forced decisions and other troubles, by the party responsible."""
     median_ms: float | None
     p95_ms: float | None
-    """Think times of the bot's own decisions: median, and 95th percentile."""
+    """Thinking times of the bot's own decisions: median and 95th percentile."""
     bank_ms: float | None
     """Time left in the bank after the latest decision."""
     spoilt: bool
-    """True if house bots played too much of the seat for the result to move its opponents' ratings."""
+    """True if house bots played too much of the seat for the result to change its opponents' ratings."""
     decisions: list[DecisionDocument]
     events: list[EventDocument]
 
 
 class TimelineDocument(TypedDict):
-    """Where the time of a match and its lost decisions went: the answer of `arena why`."""
+    """Time spent in a match, and the reasons for lost decisions: the answer of `arena why`."""
 
     match: int
     game: str
@@ -147,7 +147,7 @@ class TimelineDocument(TypedDict):
 def timeline_document(header: Header, seats: Sequence[SeatTimeline], slowest: int | None = None) -> TimelineDocument:
     """Return timelines as a document.
 
-    `slowest`: the number of decisions of each seat to include, those that took the most time; None for all.
+    `slowest` is the number of decisions of each seat to include, those that took the most time. None includes all.
     """
     return {
         "match": header.match_id,

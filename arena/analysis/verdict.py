@@ -1,4 +1,4 @@
-"""The report of `arena replay verify`: facts that are proved, and checks that were omitted."""
+"""The report of `arena replay verify`: proved facts and omitted checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Proofs:
     receipt: Receipt | None = None
     log: LogProof | None = None
     problem: str = ""
-    """The reason why a proof fails or is missing; empty if all requested proofs hold."""
+    """The reason why a proof fails or is missing. Empty if all requested proofs hold."""
 
 
 class ReceiptDocument(TypedDict):
@@ -43,15 +43,15 @@ class DifferenceDocument(TypedDict):
     """The first line of a replay that differs from the expected one."""
 
     line: int | None
-    """Number of the line, from 1; null if the receipt or the log disagrees with the replay as a whole."""
+    """Number of the line, from 1. Null if the receipt or the log disagrees with the replay as a whole."""
     expected: str | None
-    """The replayed line; null if the file should have ended."""
+    """The replayed line. Null if the file should have ended."""
     found: str | None
     words: str
 
 
 class VerdictDocument(TypedDict):
-    """The check of a replay: the answer of `arena replay verify`. Of a damaged file most fields are null."""
+    """The check of a replay: the answer of `arena replay verify`. For a damaged file most fields are null."""
 
     source: str
     verified: bool
@@ -62,9 +62,9 @@ class VerdictDocument(TypedDict):
     places: Sequence[int] | None
     ratings_checked: bool | None
     receipt: ReceiptDocument | None
-    """The receipt that agrees; null if none was compared."""
+    """The receipt that agrees with the replay. Null if none was compared."""
     log: LogProof | None
-    """The entry of the log with which the replay agrees; null if none was compared."""
+    """The entry of the log that agrees with the replay. Null if none was compared."""
     difference: DifferenceDocument | None
 
 
@@ -111,7 +111,7 @@ def damage_document(source: str, error: ReplayError) -> VerdictDocument:
 
 
 def prove(replay: Replay, receipts: Path | None, source: LogSource | None) -> Proofs:
-    """Compare a replay with receipts and the log, if given. Raises errors of the log's source."""
+    """Compare a replay with receipts and the log, if given. Errors of the log's source propagate."""
     receipt, log = None, None
     try:
         if receipts is not None:
@@ -126,7 +126,7 @@ def prove(replay: Replay, receipts: Path | None, source: LogSource | None) -> Pr
 
 
 def verified(replay: Replay) -> ReplayVerdict:
-    """Verify a replay by playing it again, including its live ratings."""
+    """Verify a replay, including its live ratings, by playing it again."""
 
     def rate(
         before: Sequence[RecordedRating],
@@ -144,7 +144,7 @@ def verified(replay: Replay) -> ReplayVerdict:
 
 
 def checked(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> list[str]:
-    """Describe what has been proved about a verified replay."""
+    """Describe the facts that are proved about a verified replay."""
     receipt, log = proofs.receipt, proofs.log
     words = [
         f"the chain of {verdict.lines} lines is unbroken",

@@ -1,4 +1,4 @@
-"""Queries of a data directory, with the same results as a server's, whether or not a server is using it."""
+"""Queries of a data directory. The results are the same as a server's, whether or not a server uses the directory."""
 
 from __future__ import annotations
 
@@ -46,32 +46,33 @@ if TYPE_CHECKING:
 
 
 class UnknownGame(Refused):
-    """Raised if no game has the requested name."""
+    """Error for a name that is no game."""
 
 
 class NoSuchTable(Refused):
-    """Raised if the game cannot be played at a table of the requested size."""
+    """Error for a table size that the game does not allow."""
 
 
 class NoLog(Refused):
-    """Raised if the log of results has no entry about the match."""
+    """Error for a match about which the log of results has no entry."""
 
 
 class NoLadder(Refused):
-    """Raised if a ladder cannot be computed from its list of events."""
+    """Error for a ladder that cannot be computed from its list of events."""
 
 
 @contextmanager
 def open_directory(directory: Path) -> Iterator[Directory]:
-    """Open one committed state of a data directory. Raises the errors of `open_readonly`."""
+    """Open one committed state of a data directory. Errors of `open_readonly` propagate."""
     with open_readonly(directory) as connection:
         yield Directory(connection, directory)
 
 
 @contextmanager
 def opening_directory(directory: Path) -> Iterator[Callable[[], AbstractContextManager[Directory]]]:
-    """Yield a function that opens the latest committed state at each call, faster than `open_directory`, in any
-    thread."""
+    """Yield a function that opens the latest committed state at each call. It is faster than `open_directory` and works
+    in any thread.
+    """
     connections = ReadConnections(directory)
 
     @contextmanager
@@ -197,15 +198,16 @@ class Directory:
             raise NoLog(str(error)) from error
 
     def running(self, match_id: int) -> Sequence[str]:
-        """Return the journal's lines of a match being played, with its seed and all hands; empty for any other
-        match."""
+        """Return the journal rows of a running match, including its seed and all hands. Return none for any other
+        match.
+        """
         from arena.store.journal.journal import read_journal
 
         playing = match_id in matches.playing(self._connection)
         return read_journal(self._path, match_id) if playing else ()
 
     def _resolve(self, game: str, ladder: str, season: int) -> tuple[str, str]:
-        """Return the game and the id of the ladder that these name, as `seasons.resolve` does."""
+        """Return the game and the ladder id of a season, as `seasons.resolve` does."""
         if game:
             _require(game)
         known = {game: game} if game and ladder in ("", game) else _ladders(self._connection)
@@ -213,7 +215,12 @@ class Directory:
         return known[found.ladder], found.id
 
     def _of_tables(self, game: str, seats: int, ladder_id: str) -> LadderRows:
-        """Compute a ladder for tables of one size. Raises: NoSuchTable, NoLadder."""
+        """Compute a ladder for tables of one size.
+
+        Raises:
+            NoSuchTable: the game has no such tables.
+            NoLadder: the ladder cannot be computed.
+        """
         from arena.ladder.errors import LadderError
         from arena.store.ladder.fits import Fits  # This imports numpy.
 
@@ -228,7 +235,7 @@ class Directory:
 
 
 def list_ladders(connection: Connection) -> tuple[LadderEntryRow, ...]:
-    """Return the default ladder of each game, then the further ladders with a match, by name."""
+    """Return the default ladder of each game, then the further ladders with a match by name."""
     ladders = _ladders(connection).items()
     return tuple(LadderEntryRow(name, game, seasons.summaries(connection, name)) for name, game in ladders)
 
@@ -239,7 +246,11 @@ def _ladders(connection: Connection) -> dict[str, str]:
 
 
 def games_named(game: str | None) -> tuple[str, ...]:
-    """Return the named game, or all games for None. Raises: UnknownGame."""
+    """Return the named game, or all games for None.
+
+    Raises:
+        UnknownGame: there is no such game.
+    """
     if game is None:
         return tuple(GAMES)
     _require(game)

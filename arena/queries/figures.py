@@ -1,8 +1,8 @@
 """The figures of a ladder as text, for pages and terminals: shares, quotas, flags, and the bots that share rank 1.
 
 Copies of one program are equally good, so the first of them is first by luck. Its own P(best) is too high, while the
-sum over all copies is right. So the bots at the top that the results cannot tell apart form one group. The group ends
-before the first bot that another bot of the group is certainly ahead of.
+sum over all copies is right. So the bots at the top that the results do not distinguish form one group. The group ends
+before the first bot that is certainly behind another bot of the group.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FLAG_MEANING: Final = (
     "it; only the operator takes results back, with a reason that everybody sees."
 )
 DITTO: Final = "″"
-"""Sign shown in the group's further rows, because its P(best) is in its first row."""
+"""Sign in the group's further rows. Its P(best) is in its first row."""
 SHARED: Final = "rank 1 is shared by bots that the results cannot tell apart, with one P(best) for all of them"
 
 
@@ -36,28 +36,30 @@ def share_in_words(share: float) -> str:
 
 
 def quota_in_words(day: int, week: int, young_days: int) -> str:
-    """Describe the quota: how many matches between two guests count per day and per week; 0 for no limit."""
+    """Describe the quota: the number of matches between two guests that count per day and per week. 0 means no
+    limit.
+    """
     bounds = [f"{matches} matches of a {span}" for matches, span in ((day, "day"), (week, "week")) if matches]
     young = f", and all new bots of the last {young_days} days are one of them for most others" if young_days else ""
     return f"two guests count {' and '.join(bounds)} together at most{young}"
 
 
 def ladder_in_words(game: str, ladder: str = "", season: int = 0, title: str = "") -> str:
-    """Name a season of a ladder, as rows and choices name it: by its game if it is the game's default ladder.
+    """Name a season of a ladder as rows and menus do. The name is the game's if it is the game's default ladder.
 
-    `title`: the name of the game for people; by default its name.
+    `title` is the game's name for people, by default its name.
     """
     name = (title or game) if ladder in ("", game) else f"{ladder} ({title or game})"
     return f"{name}, season {season}" if season > 1 else name
 
 
 def is_house(bot: str) -> bool:
-    """Return whether a bot is a house bot, judging by its name."""
+    """Return True if the name belongs to a house bot."""
     return bot.startswith(HOUSE_PREFIX)
 
 
 def flag_in_words(flag: FlagRow) -> str:
-    """Describe a flag in one sentence, without its errors."""
+    """Describe a flag in one sentence without its errors."""
     bot = flag.bot + (f" of {flag.owner}" if flag.owner not in {"", flag.bot} else "")
     other = flag.other + (f" of {flag.other_owner}" if flag.other_owner not in {"", flag.other} else "")
     match flag.kind:
@@ -92,8 +94,8 @@ def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> t
 
 
 class Leaders(NamedTuple):
-    """The group of bots that share rank 1: at least two, or none if the results distinguish the first bot from the
-    others.
+    """The group of bots that share rank 1. It has at least two bots, or none if the results distinguish the first bot
+    from the others.
     """
 
     names: tuple[str, ...]
@@ -102,12 +104,12 @@ class Leaders(NamedTuple):
     """Probability that one of these bots is the best bot of the ladder."""
 
     def rank(self, row: LadderRow | PastLadderRow) -> int:
-        """Return the rank to show for a bot: 1 if it is in the group, otherwise its own."""
+        """Return the rank to show for a bot: 1 if it is in the group, otherwise its own rank."""
         return 1 if row.bot in self.names else row.rank
 
     def chance(self, row: LadderRow | PastLadderRow) -> str:
-        """Format the P(best) to show for a bot: the group's in its first row, otherwise the bot's own; empty for a bot
-        that is not in the last fit.
+        """Format the P(best) to show for a bot: the group's in its first row, otherwise the bot's own. It is empty for
+        a bot that is not in the last fit.
         """
         if row.bot in self.names:
             first = row.bot == self.names[0]

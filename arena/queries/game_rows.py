@@ -22,7 +22,7 @@ class OptionRow:
 
     name: str
     default: Option
-    """The default value, whose type is the option's `type`."""
+    """The default value. Its type is the option's `type`."""
     description: str
 
 
@@ -67,7 +67,7 @@ def game_row(name: str) -> GameRow:
 def _size(game: Game, seats: int) -> SizeRow:
     """Return a game's size at a table with this number of seats.
 
-    It is measured: a game is played and its dealt cards are recorded.
+    The size is measured: the function plays a game and records the dealt cards.
     """
     decks = WatchedDecks()
     state = game.new(seats, decks)
@@ -92,5 +92,5 @@ class WatchedDecks:
         return self._decks(round, size, count)
 
     def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
-        """Return the face that the die shows in a roll."""
+        """Return the face of the die in a roll."""
         return self._decks.roll(round, number, faces)

@@ -12,7 +12,7 @@ from arena.store.base.rows import JSON_KEY, ONLY_IF_SET
 
 
 def json_text(document: object, indent: int | None = None) -> str:
-    """Return a document as JSON; rows become objects with their fields, and instants become ISO 8601 in UTC."""
+    """Return a document as JSON. Rows become objects with their fields, and times become ISO 8601 in UTC."""
     return json.dumps(document, default=_plain, ensure_ascii=False, indent=indent)
 
 
@@ -22,7 +22,7 @@ def json_key(row_field: Field[Any]) -> str:
 
 
 def always_in_json(row_field: Field[Any]) -> bool:
-    """Return whether a row's field is in JSON even if it is empty or 0."""
+    """Return True if a row's field is in JSON even if it is empty or 0."""
     return ONLY_IF_SET not in row_field.metadata
 
 

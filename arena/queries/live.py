@@ -16,7 +16,7 @@ from arena.replay.header import MatchKind
 from arena.store.base.rows import JSON_KEY, ONLY_IF_SET
 
 Read: TypeAlias = Callable[[AnyMessage], Message | None]
-"""A function that reads a message packed in an `Any`; it returns None for a message of an unknown type."""
+"""A function that reads a message packed in an `Any`. It returns None for a message of an unknown type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class RunningRow:
     rounds: tuple[PointsRow, ...]
     """The finished rounds."""
     ladder: str = field(default="", metadata={ONLY_IF_SET: True})
-    """Name of the ladder; empty in the first season of the game's default ladder."""
+    """Name of the ladder. Empty in the first season of the game's default ladder."""
     season: int = field(default=0, metadata={ONLY_IF_SET: True})
-    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
+    """Number of the ladder's season, from 1. It is 0 in the first season of the game's default ladder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class GameStatusRow:
     ended: int
     """Number of matches that ended in the last minute."""
     published: datetime | None
-    """Time at which the game's ladder was published; None before the first."""
+    """Time at which the game's ladder was published. None before the first publication."""
     unfitted_results: int
     """Number of results that the published ladder does not include yet."""
     not_fitted_reason: str
     ladder: str = field(default="", metadata={ONLY_IF_SET: True})
-    """Name of the ladder; empty in the first season of the game's default ladder."""
+    """Name of the ladder. Empty in the first season of the game's default ladder."""
     season: int = field(default=0, metadata={ONLY_IF_SET: True})
-    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
+    """Number of the ladder's season, from 1. It is 0 in the first season of the game's default ladder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +111,26 @@ LiveRow: TypeAlias = RunningRow | RoundRow | EndRow
 
 
 class Watch:
-    """A stream of events in matches. Iterating raises the call's errors."""
+    """A stream of events in matches. Iteration raises the errors of the call."""
 
     def __init__(self, call: Any, read: Read) -> None:
-        """`read`: reads the round records of games that have no field of their own in the protocol."""
+        """`read` parses the round records of games that have no field of their own in the protocol."""
         self._call = call
         self._read = read
 
     def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
-        """Yield each event, and whether the stream has sent all running matches by then."""
+        """Yield each event, with True once the stream has sent all running matches."""
         for message in self._call:
             rows = [_row(event, self._read) for event in message.events]
             yield tuple(row for row in rows if row is not None), message.caught_up
 
     def cancel(self) -> None:
-        """End the stream; may be called from any thread."""
+        """End the stream. Any thread may call this."""
         self._call.cancel()
 
 
 def _row(event: matches_pb2.MatchEvent, read: Read) -> LiveRow | None:
-    """Return an event as a row; None for an event of a later version of the protocol."""
+    """Return an event as a row, or None for an event of a later version of the protocol."""
     match event.WhichOneof("event"):
         case "began":
             began = event.began
@@ -154,7 +154,7 @@ def _row(event: matches_pb2.MatchEvent, read: Read) -> LiveRow | None:
 
 
 def round_row(report: play_pb2.RoundReport, read: Read) -> RoundRow:
-    """Return a report as a row; its record is empty if `read` cannot read it."""
+    """Return a report as a row. Its record is empty if `read` cannot parse it."""
     record: dict[str, Any] = {}
     game = report.WhichOneof("record")
     message: Any = getattr(report, game) if game is not None else read(report.other)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnprovenLog(StoreError):  # noqa: N818 - the name says what is the matter
-    """Raised if an answer about the log is not signed by the log's key, or if its proof does not lead to the head."""
+    """Error of an answer about the log that the log's key did not sign, or whose proof does not lead to the head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class LogHeadRow:
     signature: str
     """Ed25519 signature, in hex, by the last of the keys."""
     keys: tuple[str, ...]
-    """The public keys named in the leaves under the head, in order, in hex; the last one signed the head."""
+    """The public keys named in the leaves under the head, in order, in hex. The last key signed the head."""
     restores: tuple[Mapping[str, Any], ...]
     """The leaves that record restorations from backups."""
 
@@ -54,7 +54,11 @@ class LogEntryRow:
 
 
 def head_row(state: LogState) -> LogHeadRow:
-    """Return the newest head after checking its signature. Raises: UnprovenLog."""
+    """Return the newest head after checking its signature.
+
+    Raises:
+        UnprovenLog: the signature is wrong.
+    """
     keys, newest = _keys(state), state.head
     if not keys.signed_now(newest):
         raise UnprovenLog("the log's head is not signed by its key")
@@ -69,7 +73,11 @@ def head_row(state: LogState) -> LogHeadRow:
 
 
 def entry_rows(state: LogState, entries: Sequence[LogEntry]) -> tuple[LogEntryRow, ...]:
-    """Return the log's entries about a match after checking their proofs. Raises: UnprovenLog."""
+    """Return the log's entries about a match after checking their proofs.
+
+    Raises:
+        UnprovenLog: a proof is wrong.
+    """
     keys = _keys(state)
     for entry in entries:
         if not (entry.included and keys.signed_now(entry.head)):

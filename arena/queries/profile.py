@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.queries.source import DataSource
 
 BEST: Final = 3
-"""Number of matches listed as the bot's best, and number of those listed as its worst."""
+"""Number of matches in the list of a bot's best matches, and in the list of its worst."""
 REPLAYS: Final = 20
 """Number of a bot's newest matches whose replays are read to count bids."""
 
@@ -43,7 +43,7 @@ class SeatRecord:
     points: float
     """Mean points above the mean of the others at the table."""
     points_error: float | None
-    """Standard error of `points`; None after one match."""
+    """Standard error of `points`. None after one match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +74,31 @@ class BotProfile:
     seats: tuple[SeatRecord, ...]
     """Results by table size and seat."""
     opponents: tuple[OpponentRow, ...]
-    """The opponents, those met most often first."""
+    """The opponents, ordered by the number of meetings."""
     best: tuple[MatchPoints, ...]
     worst: tuple[MatchPoints, ...]
-    """The matches with the fewest points, the fewest first."""
+    """The matches with the fewest points, in ascending order."""
     bids: int | None = None
-    """Number of bids or predictions in the newest matches whose replays were read; None without any."""
+    """Number of bids or predictions in the newest matches whose replays were read. None without any."""
     kept: int | None = None
-    """Number of rounds in which the bot took as many tricks as it had predicted or bid."""
+    """Number of rounds in which the bot won exactly as many tricks as it had predicted or bid."""
     think_95_us: int | None = None
-    """95th percentile of the bot's think times, over all its decisions, in microseconds; None if no
-    decision is known.
+    """95th percentile of the bot's thinking times in microseconds, over all its decisions. None if no decision is
+    known.
     """
     flags: tuple[FlagRow, ...] = ()
-    """The flags on the bot's results, the most certain first."""
+    """The flags on the bot's results, ordered by certainty."""
     ladder: str = field(default="", metadata={ONLY_IF_SET: True})
-    """Name of the ladder; empty in the first season of the game's default ladder."""
+    """Name of the ladder. Empty in the first season of the game's default ladder."""
     season: int = field(default=0, metadata={ONLY_IF_SET: True})
-    """Number of the ladder's season, from 1; 0 in the first season of the game's default ladder."""
+    """Number of the ladder's season, from 1. It is 0 in the first season of the game's default ladder."""
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
-    """Return the profile of a bot from finished matches of one game, in each of which it has a seat; None without
-    matches.
+    """Return the profile of a bot from finished matches of one game, in each of which it has a seat. Return None
+    without matches.
 
-    `typed` is the bot's name as the user typed it. Upper and lower case may differ, and it may be a former name.
+    `typed` is the bot's name as the user typed it. It may differ in upper and lower case, and may be a former name.
     """
     finished = [row for row in rows if row.state is MatchState.FINISHED and not row.voided]
     if not finished:
@@ -141,14 +141,14 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
 
 
 def lost(row: MatchRow, typed: str) -> bool:
-    """Return whether a bot finished a match without winning it; `typed` as in `profile`."""
+    """Return True if a bot finished a match without winning it. `typed` works as in `profile`."""
     places = [seat.place for seat in row.seats if seat.bot == _name([row], typed)]
     return bool(places) and all(place is not None and place > 1 for place in places)
 
 
 def _name(rows: Sequence[MatchRow], typed: str) -> str:
-    """Return the name under which the matches list a bot: the typed name if they have it, apart from case; otherwise
-    the name in most matches.
+    """Return the name under which the matches list a bot: the typed name if they contain it, ignoring case. Otherwise
+    return the name in most matches.
     """
     names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
     same = [name for name in names if name.lower() == typed.lower()]
@@ -177,8 +177,8 @@ def _mean(values: Sequence[float]) -> tuple[float, float | None]:
 def gathered(
     source: DataSource, game: str, name: str, last: int, ladder: str = "", season: int = 0
 ) -> BotProfile | None:
-    """Return a bot's profile from its latest matches of a season of a ladder, by default the current one of the game's
-    default ladder; None if it has finished no match.
+    """Return a bot's profile from its latest matches of a season of a ladder. The default is the current season of the
+    game's default ladder. Return None if the bot has finished no match.
     """
     rows = [*islice(source.all_matches(game, name, ladder=ladder or game, season=season), last)]
     found = profile(rows, name)

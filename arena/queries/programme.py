@@ -1,4 +1,4 @@
-"""The choice of the matches that the TV shows: for each game, new matches of the best bots."""
+"""The choice of matches for the TV page: for each game, new matches of the best bots."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from arena.store.base.rows import MatchRow, MatchState
 LOOKED_AT: Final = 60
 """Number of a game's newest matches from which the TV chooses."""
 SHOWING: Final = 8
-"""Number of matches of each game that the TV shows before it begins again."""
+"""Number of matches of each game that the TV page shows before it starts over."""
 
 
 def programme(source: DataSource, game: str = "") -> list[MatchRow]:
-    """Return the matches to show: among each game's newest rated matches, those of the highest-rated bots; the games
-    take turns.
+    """Return the matches to show: among each game's newest rated matches, those of the highest-rated bots. The games
+    alternate.
 
-    A match that is void, that was interrupted, or in which house bots played too much of a seat, is not shown.
+    Matches are not shown if they are annulled or interrupted, or if house bots played too much of a seat.
     """
     games = [_best(source, each)[:SHOWING] for each in ([game] if game else source.games())]
     return [row for row in chain.from_iterable(zip_longest(*games)) if row is not None]
@@ -34,5 +34,5 @@ def _best(source: DataSource, game: str) -> list[MatchRow]:
         and row.kind is MatchKind.RATED
         and not (row.voided or row.pruned or any(seat.spoilt for seat in row.seats))
     ]
-    # The sort is stable, so of equally strong tables the newest comes first.
+    # The sort is stable, so among equally strong tables the newest comes first.
     return sorted(rows, key=lambda row: -sum(ratings.get(seat.bot, 0.0) for seat in row.seats) / len(row.seats))

@@ -1,4 +1,4 @@
-"""The gRPC client of a running server: queries, and the changes that bots' authors and the operator may make."""
+"""The gRPC client of a running server: queries, and the changes that bot authors and the operator may make."""
 
 from __future__ import annotations
 
@@ -62,34 +62,36 @@ from arena.store.matches.search import MatchFilter, MatchPage
 CALL_TIMEOUT: Final = 10.0
 """Time limit of a call in seconds."""
 CHALLENGE_TIMEOUT: Final = 60.0
-"""Time limit of a challenge in seconds: up to half a minute until all bots have room, and more until all are ready."""
+"""Time limit of a challenge in seconds: up to half a minute until all bots have free capacity, and more until all are
+ready.
+"""
 PAGE: Final = 1000
-"""Number of rows per request if all rows of a list are needed."""
+"""Number of rows per request when all rows of a list are needed."""
 LADDER_TRIES: Final = 3
-"""Number of attempts to read all pages of a ladder; an attempt fails if the server publishes
-another ladder in between.
+"""Number of attempts to read all pages of a ladder. An attempt fails if the server publishes another ladder
+meanwhile.
 """
 FIT_TIMEOUT: Final = 120.0
-"""Time limit, in seconds, of a call for which the server computes a ladder."""
+"""Time limit in seconds of a call for which the server computes a ladder."""
 NO_EVENTS: Final = "a server answers nothing about events yet: the pages beside it and `arena web --data` show them"
 OPTIONS: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.max_receive_message_length", 64 << 20),
-    ("grpc.keepalive_time_ms", 10_000),  # Watching a drain has no time limit.
+    ("grpc.keepalive_time_ms", 10_000),  # There is no time limit on watching a drain.
     ("grpc.http2.ping_timeout_ms", 10_000),
 )
 
 
 class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised if no server answers at the address."""
+    """Error for an address at which no server answers."""
 
 
 class LateAnswer(NoAnswer):
-    """Raised if the server at the address does not answer in time."""
+    """Error of a server that does not answer in time."""
 
 
 class Declined(Refused):
-    """Raised if the server refuses the request. The message gives the reason."""
+    """Error of a request that the server refuses. The message states the reason."""
 
 
 def at_socket(path: Path) -> str:
@@ -99,7 +101,7 @@ def at_socket(path: Path) -> str:
 
 @contextmanager
 def connect(address: str, tls: bool = False, roots: bytes | None = None) -> Iterator[Client]:
-    """Open a client of the server at "host:port"; its methods raise NoAnswer or Declined.
+    """Open a client of the server at "host:port". Its methods raise NoAnswer or Declined.
 
     With `tls`, or with `roots` (PEM certificates to trust instead of the system's), the connection is encrypted.
     """
@@ -149,7 +151,8 @@ class Client:
         with self._translated_errors():
             answer = _whole(self._ladder.GetLadder, request, FIT_TIMEOUT if seats else CALL_TIMEOUT)
             found = unpack(answer, LadderRows, seats=seats)
-        return replace(found, published=None) if seats else found  # Computed for this call, it was never published.
+        # This ladder is computed for the call and was never published.
+        return replace(found, published=None) if seats else found
 
     def past_ladder(self, game: str, at: datetime, ladder: str = "", season: int = 0) -> PastLadder:
         request = ladder_pb2.GetPastLadderRequest(game=game, limit=PAGE, ladder=ladder, season=season)
@@ -243,9 +246,9 @@ class Client:
                     yield unpack(match, MatchRow)
 
     def _begun_by(self, before: int | None) -> int | None:
-        """Return an instant by which all matches with numbers below `before` had begun, in microseconds since 1970.
+        """Return a time by which all matches with numbers below `before` had begun, in microseconds since 1970.
 
-        Return None if there is no such match. Matches are numbered as they begin.
+        Return None if there is no such match. Matches are numbered in the order in which they begin.
         """
         if before is None:
             return None
@@ -263,8 +266,8 @@ class Client:
             return unpack(answer.match, MatchRow), tuple([round_row(each, self._read) for each in answer.rounds])
 
     def _read(self, packed: AnyMessage) -> Message | None:
-        """Return the message in an `Any`, read with the descriptors in the server's catalogues; None if they do not
-        describe it.
+        """Return the message in an `Any`, parsed with the descriptors in the server's catalogues. Return None if they
+        do not describe it.
         """
         try:
             if self._described is None:
@@ -282,7 +285,7 @@ class Client:
 
     @contextmanager
     def watch(self) -> Iterator[Watch]:
-        """Yield a stream of the events of all matches, which ends with the block."""
+        """Yield a stream of the events of all matches. The stream ends with the block."""
         with self._translated_errors():
             watch = Watch(self._matches.WatchMatches(matches_pb2.WatchMatchesRequest()), self._read)
             try:
@@ -303,12 +306,12 @@ class Client:
             return tuple(unpack(event, BotEventRow) for event in islice(older, limit))
 
     def invite(self, new: NewInvitations, operator_token: str) -> tuple[tuple[str, str], ...]:
-        """Create invitations; return each owner with the code."""
+        """Create invitations. Return each owner with the code."""
         request = operator_pb2.CreateInvitationsRequest(
             owner=new.owner, owner_prefix=new.prefix, count=new.count, ladder=new.ladder
         )
         if new.expires is not None:
-            request.expires.seconds = new.expires // 1_000_000  # The server refuses a time that is not valid.
+            request.expires.seconds = new.expires // 1_000_000  # The server refuses an invalid time.
         with self._translated_errors():
             authorization = _authorization(operator_token)
             answer = self._operator.CreateInvitations(request, timeout=CALL_TIMEOUT, metadata=authorization)
@@ -362,14 +365,14 @@ class Client:
         self._moderate(self._bots.EnterEvent, bots_pb2.EnterEventRequest(event=event, bot=bot), token)
 
     def begin_season(self, ladder: str, operator_token: str) -> int:
-        """Begin the next season of a ladder; return its number."""
+        """Begin the next season of a ladder. Return its number."""
         request = operator_pb2.BeginSeasonRequest(ladder=ladder)
         with self._translated_errors():
             authorization = _authorization(operator_token)
             return self._operator.BeginSeason(request, timeout=CALL_TIMEOUT, metadata=authorization).season
 
     def challenge(self, opponents: Sequence[str], game: str, token: str, ladder: str = "") -> int:
-        """Let the bot with this token challenge other bots, by default on the default ladder of the game.
+        """Challenge other bots in the name of the bot with this token, by default on the game's default ladder.
 
         Return the number of the match when it begins.
         """
@@ -379,26 +382,27 @@ class Client:
             return int(answer.match_id)
 
     def unpark(self, bot: str, token: str) -> None:
-        """Un-park a bot; `token` is the bot's or the operator's."""
+        """Resume a parked bot. `token` is the bot's or the operator's."""
         with self._translated_errors(bot):
             request = bots_pb2.UnparkBotRequest(name=bot)
             self._bots.UnparkBot(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
 
     def rotate(self, bot: str, token: str) -> str:
-        """Replace a bot's token and return the new one; `token`: the bot's current one or the operator's."""
+        """Replace a bot's token and return the new one. `token` is the bot's current token or the operator's."""
         request = bots_pb2.RotateTokenRequest(name=bot)
         with self._translated_errors(bot):
             return self._bots.RotateToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token)).token
 
     def revoke(self, bot: str, token: str) -> None:
-        """Revoke a bot's token; `token` is that token or the operator's."""
+        """Revoke a bot's token. `token` is that token or the operator's."""
         with self._translated_errors(bot):
             request = bots_pb2.RevokeTokenRequest(name=bot)
             self._bots.RevokeToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
 
     def drain(self, limit: float | None, operator_token: str) -> Iterator[DrainRow]:
-        """Drain the server and yield its progress; the last row is `done`. `limit`: in seconds, None for the server's
-        own."""
+        """Drain the server and yield its progress. The last row is `done`. `limit` is in seconds. None means the
+        server's own limit.
+        """
         request = operator_pb2.DrainRequest(limit_ms=None if limit is None else round(limit * 1000))
         with self._translated_errors():
             for answer in self._operator.Drain(request, metadata=_authorization(operator_token)):
@@ -407,13 +411,13 @@ class Client:
                     return
 
     def void(self, match_id: int, reason: str, operator_token: str) -> None:
-        """Void the result of a match; `reason` is public."""
+        """Annul the result of a match. `reason` is public."""
         request = operator_pb2.VoidResultRequest(match_id=match_id, reason=reason)
         with self._translated_errors():
             self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     def void_results(self, bot: str, since: int, reason: str, operator_token: str) -> list[int]:
-        """Void the results of a bot stored since an instant, in microseconds since 1970; return their matches."""
+        """Annul the results of a bot stored since a time, in microseconds since 1970. Return their matches."""
         request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
         request.since.FromMicroseconds(since)
         voided: list[int] = []
@@ -427,30 +431,30 @@ class Client:
                 request.after = voided[-1]
 
     def ban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Ban an owner; `reason` is public."""
+        """Ban an owner. `reason` is public."""
         self._moderate(
             self._operator.BanOwner, operator_pb2.BanOwnerRequest(owner=owner, reason=reason), operator_token
         )
 
     def unban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Lift the ban of an owner; `reason` is public."""
+        """Lift the ban on an owner. `reason` is public."""
         request = operator_pb2.UnbanOwnerRequest(owner=owner, reason=reason)
         self._moderate(self._operator.UnbanOwner, request, operator_token)
 
     def hide(self, bot: str, reason: str, operator_token: str) -> None:
-        """Hide a bot from the list of bots; `reason` is public."""
+        """Hide a bot from the list of bots. `reason` is public."""
         self._moderate(self._operator.HideBot, operator_pb2.HideBotRequest(name=bot, reason=reason), operator_token)
 
     def show(self, bot: str, reason: str, operator_token: str) -> None:
-        """List a hidden bot again; `reason` is public."""
+        """List a hidden bot again. `reason` is public."""
         self._moderate(self._operator.ShowBot, operator_pb2.ShowBotRequest(name=bot, reason=reason), operator_token)
 
     def delete(self, bot: str, reason: str, operator_token: str) -> None:
-        """Delete a bot; `reason` is public."""
+        """Delete a bot. `reason` is public."""
         self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
 
     def rename(self, bot: str, new_name: str, reason: str, operator_token: str) -> None:
-        """Give a bot another name; `reason` is public."""
+        """Give a bot another name. `reason` is public."""
         request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
         self._moderate(self._operator.RenameBot, request, operator_token)
 
@@ -493,9 +497,10 @@ class Client:
             text = f"the arena at {self._address} is newer than this program, which does not know {error}"
             raise Declined(f"{text}; update the program") from error
         except grpc.RpcError as error:
-            call = cast("grpc.Call", error)  # grpc raises the call itself.
+            call = cast("grpc.Call", error)  # grpc raises the call object itself.
             text = " ".join((call.details() or "no reason given").split())
-            if text.startswith("failed to connect"):  # The text lists every address tried; the last one has the reason.
+            # The text lists every address tried. The reason is in the last one.
+            if text.startswith("failed to connect"):
                 text = text.rpartition(": ")[2].partition(" (")[0]
             match call.code():
                 case grpc.StatusCode.UNAVAILABLE:
@@ -521,7 +526,9 @@ def _pages(call: Callable[..., Any], request: Any, timeout: float = CALL_TIMEOUT
 
 
 def _whole(call: Callable[..., Any], request: Any, timeout: float) -> Any:
-    """Return all pages of a ladder as one. If the ladder is replaced in between, begin again with the first page."""
+    """Return all pages of a ladder as one. If the server replaces the ladder meanwhile, start again with the first
+    page.
+    """
     for further_tries in reversed(range(LADDER_TRIES)):
         request.ClearField("page_token")
         pages = _pages(call, request, timeout)
@@ -538,7 +545,7 @@ def _whole(call: Callable[..., Any], request: Any, timeout: float) -> Any:
 
 
 def _reason(call: grpc.Call) -> str:
-    """Return the reason in the error details of a call; empty if there is none."""
+    """Return the reason in the error details of a call, or an empty text."""
     packed = dict(call.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
     info = error_details_pb2.ErrorInfo()
     for detail in rpc_status_pb2.Status.FromString(packed).details:

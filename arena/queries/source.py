@@ -47,14 +47,14 @@ class ChosenLadder(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The name of the ladder in words, with its season."""
+        """The name of the ladder for people, with its season."""
         from arena.queries.figures import ladder_in_words
 
         return ladder_in_words(self.game, self.ladder, self.season)
 
     @property
     def named(self) -> dict[str, object]:
-        """The keys that name it in JSON: only the game for the first season of a default ladder."""
+        """The keys that identify the season in JSON. For the first season of a default ladder it is only the game."""
         named: dict[str, object] = {"game": self.game}
         if (self.ladder, self.season) != (self.game, 1):
             named |= {"ladder": self.ladder, "season": self.season}
@@ -62,7 +62,7 @@ class ChosenLadder(NamedTuple):
 
 
 class DataSource(Protocol):
-    """The queries. A server's raise NoAnswer and Declined, a data directory's StoreError and Refused.
+    """The queries. A server's methods raise NoAnswer and Declined, a data directory's raise StoreError and Refused.
 
     `game`, `ladder` and `season` name a season of a ladder as in `arena.store.ladder.seasons.resolve`: a game alone
     names its default ladder, and season 0 is the current one.
@@ -75,10 +75,10 @@ class DataSource(Protocol):
         """Return the ladders: all that the server plays, or those with a match in the directory."""
 
     def ladder(self, game: str = "", seats: int = 0, ladder: str = "", season: int = 0) -> LadderRows:
-        """Return a ladder; with `seats`, computed for this call from tables of this size only."""
+        """Return a ladder. With `seats`, compute it for this call from tables of this size only."""
 
     def past_ladder(self, game: str, at: datetime, ladder: str = "", season: int = 0) -> PastLadder:
-        """Return the last version of a ladder that was published by a given instant."""
+        """Return the last version of a ladder that was published by the given time."""
 
     def history(
         self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
@@ -89,7 +89,7 @@ class DataSource(Protocol):
     def versions(
         self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
     ) -> tuple[VersionRow, ...]:
-        """Return the last `limit` versions of a bot on a ladder, at most 1000, the newest first."""
+        """Return the last `limit` versions of a bot on a ladder, at most 1000, newest first."""
 
     def opponents(
         self,
@@ -119,7 +119,7 @@ class DataSource(Protocol):
     def all_matches(
         self, game: str = "", bot: str = "", before: int | None = None, ladder: str = "", season: int = 0
     ) -> Iterator[MatchRow]:
-        """Yield the matches that `matches` finds with numbers below `before`, newest first, read page by page."""
+        """Yield the matches that `matches` finds with numbers below `before`, newest first. Read them page by page."""
 
     def search(
         self, wanted: MatchFilter, limit: int = 50, before: int | None = None, ladder: str = "", season: int = 0
@@ -157,10 +157,13 @@ class DataSource(Protocol):
 def choose_ladders(
     ladders: Iterable[LadderEntryRow], game: str = "", ladder: str = "", season: int = 0
 ) -> tuple[ChosenLadder, ...]:
-    """Return the season of one of these ladders that a game, a ladder and a number name; without game and ladder the
-    current season of each default ladder.
+    """Return the season that a game, a ladder and a number name among these ladders. Without game and ladder, return
+    the current season of each default ladder.
 
-    Raises: NoLadderNamed, NoSuchLadder, LadderOfOtherGame.
+    Raises:
+        NoLadderNamed: no name identifies one ladder.
+        NoSuchLadder: there is no such ladder or season.
+        LadderOfOtherGame: the ladder belongs to another game.
     """
     from arena.store.base.errors import NoLadderNamed
     from arena.store.ladder.seasons import chosen

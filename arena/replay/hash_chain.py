@@ -18,13 +18,14 @@ LIMIT: Final = 64 << 20
 _OPENING: Final = ',"chain":"'
 _CLOSING: Final = '"}'
 _SUFFIX: Final = len(_OPENING) + 2 * sha256().digest_size + len(_CLOSING)
-_GZIP: Final = 31  # zlib's number for a gzip header with the largest window
-_LEVEL: Final = 1  # digests hardly compress: the default level saves a tenth of the size and takes three times as long
+_GZIP: Final = 31  # zlib's number for a gzip header and the largest window
+# digests hardly compress; the default level would save a tenth of the size but take three times as long
+_LEVEL: Final = 1
 _MAGIC: Final = b"\x1f\x8b"
 
 
 class PackingError(ValueError):
-    """The file is not one intact gzip member of at most `LIMIT` unpacked bytes. The message gives the reason."""
+    """A file that is not one intact gzip member of at most `LIMIT` unpacked bytes. The message states the reason."""
 
 
 class PackedReplay(NamedTuple):
@@ -33,7 +34,7 @@ class PackedReplay(NamedTuple):
     content: bytes
     """The gzip file, without the chain."""
     text: bytes | None
-    """SHA-256 of the replay's text without the chain; None without a text."""
+    """SHA-256 of the replay's text without the chain, or None without a text."""
 
 
 class Chain:
@@ -52,13 +53,17 @@ class Chain:
 
 
 def without_chain(line: str) -> str | None:
-    """Remove the chain field at the end of a line; return None if there is none."""
+    """Remove the chain field at the end of a line. Return None if there is none."""
     ends = line[-_SUFFIX : len(_OPENING) - _SUFFIX] == _OPENING and line.endswith(_CLOSING)
     return f"{line[:-_SUFFIX]}}}" if ends else None
 
 
 def with_chain(content: bytes) -> bytes:
-    """Add the chain to a packed replay, or return it unchanged if it has one. Raises PackingError."""
+    """Add the chain to a packed replay. Return it unchanged if it has a chain.
+
+    Raises:
+        PackingError: the file is damaged.
+    """
     lines = unpack(content).decode().split("\n")[:-1]
     return content if without_chain(lines[0]) else pack(map(Chain().line, lines))
 
@@ -69,14 +74,14 @@ def pack(lines: Iterable[str]) -> bytes:
 
 
 def pack_replay(lines: Iterable[str]) -> PackedReplay:
-    """Pack lines like `pack`, and return the digest of their text as well."""
+    """Pack lines as `pack` does, and also return the digest of their text."""
     text = "\n".join([*lines, ""]).encode()
     packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
     return PackedReplay(packer.compress(text) + packer.flush(), sha256(text).digest())
 
 
 def text_digest(content: bytes) -> bytes | None:
-    """Return the SHA-256 of a packed replay's text without its chain; None if it is damaged or empty."""
+    """Return the SHA-256 of a packed replay's text without its chain, or None if it is damaged or empty."""
     try:
         text = unpack(content)
         lines = text.decode().split("\n")
@@ -89,7 +94,11 @@ def text_digest(content: bytes) -> bytes | None:
 
 
 def unpack(content: bytes) -> bytes:
-    """Unpack a gzip file. Raises PackingError."""
+    """Unpack a gzip file.
+
+    Raises:
+        PackingError: the file is damaged.
+    """
     if not content.startswith(_MAGIC):
         raise PackingError("it is not a gzip file")
     unpacker = zlib.decompressobj(wbits=_GZIP)

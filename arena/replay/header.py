@@ -29,7 +29,7 @@ class MatchKind(Enum):
 
 
 class OfferOutcome(Enum):
-    """The outcome of the offer of a seat to a bot."""
+    """The result of offering a seat to a bot."""
 
     ACCEPTED = "accepted"
     DECLINED = "declined"
@@ -40,7 +40,7 @@ class OfferOutcome(Enum):
 
 
 class SeatOffer(NamedTuple):
-    """A seat that was offered to a bot by an invitation."""
+    """A seat that an invitation offered to a bot."""
 
     seat: int
     bot: str
@@ -48,11 +48,11 @@ class SeatOffer(NamedTuple):
     outcome: OfferOutcome
     invitation_id: int
     salt: bytes
-    """32 bytes. The invitation showed the SHA-256 of the salt followed by the match's commitment."""
+    """The 32 bytes of the salt. The invitation contained the SHA-256 of the salt followed by the match's commitment."""
 
 
 DEALT_BY_SERVER: Final = "server"
-"""Value of `dealt_by` if the server drew the seed, having committed to it before the bots sent their nonces."""
+"""Value of `dealt_by` if the server drew the seed and committed to it before the bots sent their nonces."""
 
 
 DEALT_BY_MATCH_RUNNER: Final = "match runner"
@@ -66,12 +66,12 @@ class SeatedBot(NamedTuple):
     house: bool
     """True if the bot is a house bot."""
     newcomer: bool = False
-    """True if the bot had not finished a match yet, and so has less time to return."""
+    """True if the bot had not yet finished a match, which gives it less time to return."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Description of a match before its first input. Secret until the match is over."""
+    """Description of a match before its first input. It is secret until the match is over."""
 
     match_id: int
     game: Game
@@ -97,30 +97,38 @@ class Header:
     rating_rule: int = RATING_RULE
     """Number of the rule that determines how ratings follow from the result; see `arena.match.result`."""
     offers: tuple[SeatOffer, ...] = ()
-    """The seats offered to bots, in the order of the answers; unknown before format 4."""
+    """The seats offered to bots, in the order of the answers. Unknown before format 4."""
     ladder: str = ""
-    """Id of the ladder; empty if it is the default one of the game."""
+    """Id of the ladder. Empty for the game's default ladder."""
     event: str = ""
-    """The event and the number of its table, such as "friday/12"; empty for matches of other kinds."""
+    """The event and the number of its table, such as "friday/12". Empty for matches of other kinds."""
 
     @property
     def ladder_id(self) -> str:
-        """Id of the ladder, also of a default one."""
+        """Id of the ladder, including that of a default ladder."""
         return self.ladder or self.game.name
 
     @property
     def further_ladder(self) -> str:
-        """Name of the ladder; empty if it is the default one of the game, in any season."""
+        """Name of the ladder. Empty for the game's default ladder in any season."""
         name = self.ladder.partition("/")[0]
         return "" if name == self.game.name else name
 
     def new_match(self) -> Match:
-        """Create the match before its first input. Raises OptionError for options that the game does not have."""
+        """Create the match before its first input.
+
+        Raises:
+            OptionError: the game does not have these options.
+        """
         newcomers = [seat for seat, bot in enumerate(self.bots) if bot.newcomer]
         return Match(self.game, len(self.bots), self.options, self._decks(), self.policy, newcomers, self.rating_rule)
 
     def new_game(self) -> State[SeatView, RoundReport]:
-        """Create the game before its first choice. Raises OptionError for options that the game does not have."""
+        """Create the game before its first choice.
+
+        Raises:
+            OptionError: the game does not have these options.
+        """
         return self.game.new(len(self.bots), self._decks(), **self.options)
 
     def _decks(self) -> Decks:

@@ -40,11 +40,11 @@ ADDED_TO_HEADER_IN_4: Final = ("kind", "dealt_by", "rating_rule", "offers")
 _NAMES: Final = {kind: name for name, kind in INPUTS.items()}
 _Plain: TypeAlias = Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Over
 HEADER_START: Final = '{"arena_replay":'
-"""Beginning of a header's line; no other line begins like this."""
+"""Beginning of a header line. No other line begins in this way."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_quoted: Final = cache(_write)  # for the few names of actions
-_policy: Final = cache(asdict)  # a server has one policy
+_quoted: Final = cache(_write)  # the names of actions are few
+_policy: Final = cache(asdict)  # a server has only one policy
 
 
 def header_line(header: Header, rated: bool = False, version: int = VERSION) -> str:
@@ -79,7 +79,7 @@ def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
 
 
 def _without_4(line: dict[str, Any]) -> dict[str, Any]:
-    """Remove from a header the fields that format 4 added."""
+    """Remove the fields that format 4 added to a header."""
     older = {name: value for name, value in line.items() if name not in ADDED_TO_HEADER_IN_4}
     older["bots"] = [{"name": bot["name"], "house": bot["house"]} for bot in line["bots"]]
     older["policy"] = {name: value for name, value in line["policy"].items() if name != "newcomer_grace"}
@@ -96,7 +96,11 @@ def written_instant(microseconds: int) -> str:
 
 
 def read_instant(text: str) -> int:
-    """Parse an instant in the form that `written_instant` produces. Raises ValueError for any other text."""
+    """Parse a time in the format of `written_instant`.
+
+    Raises:
+        ValueError: the text has another format.
+    """
     try:
         microseconds = (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
         if written_instant(microseconds) == text:
@@ -109,7 +113,7 @@ def read_instant(text: str) -> int:
 def input_line(event: Input, game: Game, version: int = VERSION) -> str:
     """Write the line of an input in a version of the format.
 
-    For `Sent` and `Acted`, nearly all inputs, formatting is faster than an encoder.
+    For `Sent` and `Acted`, which are nearly all inputs, formatting is faster than an encoder.
     """
     if isinstance(event, Sent):
         return f'{{"in":"sent","at":{event.at},"seat":{event.seat},"decision":{event.decision},"lag":{event.lag}}}'
@@ -145,13 +149,13 @@ def view_digests_line(shown: RoundDigests) -> str:
 
 
 def result_line(over: Over, names: Sequence[str], rating_rule: int = RATING_RULE) -> str:
-    """Write the line of the result under a rating rule; `names`: the bots' names by seat."""
+    """Write the line of the result under a rating rule. `names` are the bots' names by seat."""
     result = "finished" if over.places else "interrupted"
     return _write({"result": result, "bots": names, **_result(over, rating_rule)})
 
 
 def ratings_line(ratings: Sequence[ChangeLike], names: Sequence[str]) -> str:
-    """Write the line of the rating changes; `ratings` and the bots' `names` are by seat."""
+    """Write the line of the rating changes. `ratings` and the bots' `names` are by seat."""
     return _write(
         {
             "ratings": [
@@ -195,7 +199,7 @@ def _effect(effect: _Plain, game: Game, rating_rule: int) -> dict[str, Any]:
 
 
 def _result(over: Over, rating_rule: int) -> dict[str, Any]:
-    """Return the fields of a result; rule 1 has no spoilt seats."""
+    """Return the fields of a result. Rule 1 has no spoilt seats."""
     line = over._asdict()
     if rating_rule == 1:
         del line["spoilt"]
@@ -203,18 +207,18 @@ def _result(over: Over, rating_rule: int) -> dict[str, Any]:
 
 
 def _name(game: Game, action: int) -> str | None:
-    """Return the name of an action; None for an unknown number."""
+    """Return the name of an action, or None for an unknown number."""
     return game.actions[action].name if 0 <= action < len(game.actions) else None
 
 
 def _report_line(report: RoundReport) -> str:
-    """Write the line of a round's report; formatting is faster than an encoder."""
+    """Write the line of a round's report. Formatting is faster than an encoder."""
     fields = [f',"{name}":{_value(value)}' for name, value in report._asdict().items()]
     return f'{{"out":"round"{"".join(fields)}}}'
 
 
 def _value(value: Any) -> str:
-    """Write a value of a report as JSON; see `engine.game.SeatView` for their types."""
+    """Write a value of a report as JSON. `engine.game.SeatView` lists the types."""
     if isinstance(value, bytes | tuple):
         return _numbers(value)
     return str(value) if type(value) is int else _write(value)

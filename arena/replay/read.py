@@ -21,7 +21,11 @@ from engine.registry import GAMES
 
 
 def read(source: Path | bytes, name: str = "replay") -> Replay:
-    """Read a replay file, or the bytes of a file that messages call `name`. Raises ReplayError."""
+    """Read a replay file, or the bytes of a file that messages call `name`.
+
+    Raises:
+        ReplayError: the file is damaged or no replay.
+    """
     if isinstance(source, bytes):
         return _Reader(name).replay(source)
     try:
@@ -33,12 +37,16 @@ def read(source: Path | bytes, name: str = "replay") -> Replay:
 
 
 def read_unfinished(lines: Sequence[str], name: str) -> tuple[Header, tuple[Input, ...]]:
-    """Read the header and inputs of an unfinished match from its lines without a chain. Raises ReplayError."""
+    """Read the header and inputs of an unfinished match from its lines without a chain.
+
+    Raises:
+        ReplayError: a line is damaged.
+    """
     return _Reader(name).unfinished(lines)
 
 
 class _Reader:
-    """A reader of one file, which keeps track of the current line for messages."""
+    """A reader of one file. It tracks the current line for error messages."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -203,7 +211,7 @@ class _Reader:
             self._fail(f"there is no input {name!r}; there are {', '.join(INPUTS)}")
         kind = INPUTS[name]
         if self._version < 4 and (added := ADDED_IN_4.get(kind)) is not None:
-            line.setdefault(*added)  # the journal of a match may continue in a newer version
+            line.setdefault(*added)  # a newer version may continue the journal of a match
         removed = kind is Restored and "removed" in line
         check(line, {**shape.INPUTS[name], **shape.OF_A_REMOVAL} if removed else shape.INPUTS[name])
         line.pop("name", None)

@@ -28,15 +28,15 @@ from arena.replay.view_digests import ViewDigests
 
 
 class Draft(NamedTuple):
-    """The replay of a match without its ratings, which are added by the process that computes them."""
+    """The replay of a match without its ratings. The process that computes the ratings adds them."""
 
     text: str
-    """All lines except that of the ratings."""
+    """All lines except the line of the ratings."""
     names: list[str]
     """Names of the bots by seat."""
 
     def complete(self, ratings: Sequence[ChangeLike]) -> PackedReplay:
-        """Add the ratings by seat, if any; return the packed replay in its stored form, without its chain."""
+        """Add the ratings by seat, if any. Return the packed replay in its stored form, without its chain."""
         return pack_replay([self.text, *([ratings_line(ratings, self.names)] if ratings else [])])
 
 
@@ -46,7 +46,7 @@ class Recorder:
     __slots__ = ("_header", "_lines", "_over", "_shown", "_stopwatch", "_version")
 
     def __init__(self, header: Header, version: int = VERSION) -> None:
-        """Begin the record of a match without inputs. `version`: the version of the replay format."""
+        """Begin the record of a match without inputs. `version` is the version of the replay format."""
         seats, policy = len(header.bots), header.policy
         self._header = header
         self._version = version
@@ -58,7 +58,7 @@ class Recorder:
     def add(self, event: Input, effects: Sequence[Effect], line: str) -> None:
         """Add an input, its effects in order, and the line of the input.
 
-        If it raises, `lines` is unchanged.
+        If this raises an exception, `lines` is unchanged.
         """
         lines = [line]
         refused = False
@@ -83,7 +83,8 @@ class Recorder:
         self._lines += lines
 
     def lines(self, ratings: Sequence[ChangeLike] | None = None) -> list[str]:
-        """Return the lines of the replay without their chain. `ratings`: by seat; None for a match that is not rated.
+        """Return the lines of the replay without their chain. `ratings` are by seat, or None for a match that is not
+        rated.
 
         Before the end of the match, the lines of the result and the ratings are missing.
         """
@@ -93,20 +94,25 @@ class Recorder:
         return lines
 
     def draft(self) -> Draft:
-        """Return the replay without its ratings. Raises ValueError if the match is not over."""
+        """Return the replay without its ratings.
+
+        Raises:
+            ValueError: the match is not over.
+        """
         self._require_over()
         return Draft("\n".join(self._all_but_ratings(self._header.kind is MatchKind.RATED)), self._names())
 
     def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
-        """Return the packed replay in its stored form, without its chain. `ratings`: as for `lines`.
+        """Return the packed replay in its stored form, without its chain. `ratings` are as for `lines`.
 
-        Raises ValueError if the match is not over.
+        Raises:
+            ValueError: the match is not over.
         """
         self._require_over()
         return pack(self.lines(ratings))
 
     def _all_but_ratings(self, rated: bool) -> list[str]:
-        """Return all lines so far except that of the ratings."""
+        """Return all lines so far except the line of the ratings."""
         lines = [header_line(self._header, rated, self._version), *self._lines]
         if self._over is not None:
             lines.append(result_line(self._over, self._names(), self._header.rating_rule))
@@ -120,7 +126,7 @@ class Recorder:
             raise ValueError(f"match {self._header.match_id} is not over")
 
     def thinking(self) -> tuple[Thinking, ...]:
-        """Return, by seat, how the bots used their time."""
+        """Return the bots' thinking times by seat."""
         return self._stopwatch.thinking()
 
     def due_so_far(self) -> list[int]:
@@ -137,8 +143,11 @@ def record(header: Header, entries: Iterable[Entry], version: int = VERSION) -> 
 
 
 def encode(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
-    """Encode the replay file of a match that is over. `ratings`: by seat; None for a match that was not rated.
+    """Encode the replay file of a match that is over. `ratings` are by seat, or None for a match that was not rated.
 
-    Equal arguments give equal bytes. Raises ValueError if the match is not over.
+    Equal arguments give equal bytes.
+
+    Raises:
+        ValueError: the match is not over.
     """
     return with_chain(record(header, entries).replay(ratings))

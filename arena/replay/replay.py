@@ -9,13 +9,13 @@ from arena.replay.header import Header
 
 
 class ReplayError(ValueError):
-    """The file is not a replay, or is damaged. The message names the file, the line and the problem."""
+    """A file that is no replay, or is damaged. The message names the file, the line and the problem."""
 
     def __init__(self, source: str, line: int | None, problem: str) -> None:
         super().__init__(f"{source}, line {line}: {problem}" if line else f"{source}: {problem}")
         self.source = source
         self.line = line
-        """Number of the line, from 1; None for a problem of the whole file."""
+        """Number of the line, from 1, or None for a problem of the whole file."""
         self.problem = problem
 
 
@@ -34,7 +34,7 @@ class RecordedRatingChange:
     before: RecordedRating
     after: RecordedRating
     beyond_quota: tuple[int, ...] = ()
-    """Other seats whose result against this seat changes neither rating."""
+    """Other seats for which the result against this seat changes neither rating."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RecordedResult:
     interrupted: str
     """The reason why the match was interrupted; empty if it has a result."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots made too many of its decisions: its result then changes no opponent's rating. Empty
+    """By seat, True if house bots made too many of its decisions. Its result then changes no opponent's rating. Empty
     under rating rule 1.
     """
 
@@ -72,6 +72,6 @@ class Replay:
     inputs: tuple[Input, ...]
     result: RecordedResult
     ratings: tuple[RecordedRatingChange, ...] | None
-    """Rating changes by seat; None for a match that was not rated."""
+    """Rating changes by seat, or None for a match that was not rated."""
     lines: tuple[str, ...]
     """All lines of the file, without the newlines."""

@@ -28,7 +28,7 @@ Shape: TypeAlias = Mapping[str, FieldKind]
 
 
 class ShapeError(ValueError):
-    """A line does not fit its schema. The message names the field and the expected values."""
+    """A line that does not match its schema. The message names the field and the expected values."""
 
 
 def _is_whole(value: object) -> bool:
@@ -51,7 +51,9 @@ def _list_of(kind: FieldKind, description: str) -> FieldKind:
 
 
 _LADDER_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}(?:/(?:[2-9]|[1-9][0-9]{1,8}))?")
-"""A name and from the second season on its number. A default ladder has its game's name, perhaps with underscores."""
+"""Pattern of a ladder id: a name and, from the second season on, its number. A default ladder's name is its game's,
+which may contain underscores.
+"""
 _TABLE: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}/(?:0|[1-9][0-9]{0,8})")
 WHOLE: Final = FieldKind("a whole number", _is_whole)
 NATURAL: Final = FieldKind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
@@ -180,7 +182,7 @@ OF_A_QUOTA: Final[Shape] = {"beyond_quota": NATURALS}
 def check(line: Mapping[str, Any], shape: Shape, extra: FieldKind | None = None) -> None:
     """Raise ShapeError unless the line has exactly the given fields.
 
-    `extra`: the type of other fields that are permitted.
+    `extra` is the type of other permitted fields.
     """
     for name, kind in shape.items():
         if name not in line:

@@ -23,7 +23,7 @@ class Made(NamedTuple):
     decision: int
     action: int
     forced: Cause | None
-    """The reason why the server or a house bot made the choice; None if the bot made it."""
+    """The reason why the server or a house bot made the choice. None if the bot made it."""
 
 
 class LegalActions(NamedTuple):
@@ -35,7 +35,7 @@ class LegalActions(NamedTuple):
     """True if the choice belongs to the next round."""
     actions: tuple[str, ...]
     chosen: str
-    """The action that the seat chose next; empty if it did not choose."""
+    """The action that the seat chose next. Empty if it did not choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class Step:
     at: Instant
     """Time of the input that led to the position."""
     made: Made | None
-    """The choice that led to the position; None for the first deal."""
+    """The choice that led to the position. None for the first deal."""
     round: int
     """Round of that choice, from 0."""
     state: State[SeatView, RoundReport] = field(repr=False)
-    """The position, which must not be changed. After the last choice of a round, it has the next deal."""
+    """The position, which must not be changed. After the last choice of a round, it contains the next deal."""
     ended: RoundReport | None
-    """Report of the round that this choice ended; None if it ended no round."""
+    """Report of the round that this choice ended. None if it ended no round."""
 
 
 def steps(replay: Replay) -> Sequence[Step]:
@@ -69,7 +69,8 @@ def steps(replay: Replay) -> Sequence[Step]:
 def _choices(replay: Replay) -> Iterator[tuple[Instant, Made]]:
     match = replay.header.new_match()
     for event in replay.inputs:
-        # Expiring the clocks first changes nothing, but separates choices forced before an answer from its effects.
+        # Expiring the clocks first does not change the result, but it separates choices forced before an answer from
+        # the answer's effects.
         yield from _forced(event.at, match.receive(TimeUp(event.at)))
         if not isinstance(event, Acted | StoodIn):
             yield from _forced(event.at, match.receive(event))
@@ -96,7 +97,7 @@ class Course:
     """A replay with its positions, which can be looked up by round."""
 
     def __init__(self, replay: Replay, positions: Sequence[Step] | None = None) -> None:
-        """`positions`: all positions if they are already known, as for a running game."""
+        """`positions` are all positions if they are already known, as for a running game."""
         self.replay = replay
         self.steps = steps(replay) if positions is None else positions
         ends = [number for number, step in enumerate(self.steps) if step.ended is not None]
@@ -115,7 +116,7 @@ class Course:
 
     @cached_property
     def played_on(self) -> Mapping[int, int]:
-        """For each seat that a house bot took over, the round, from 1, in which it first did."""
+        """For each seat that a house bot took over, the first round, from 1, in which it did so."""
         found: dict[int, int] = {}
         for number in range(self.rounds):
             for made in self.choices(self.ends(number)):
@@ -139,7 +140,7 @@ class Course:
 
 
 def legal_actions(course: Course, index: int, seat: int | None) -> list[LegalActions]:
-    """List the legal actions by seat; if one seat is shown, only that seat's actions."""
+    """List the legal actions by seat. If one seat is shown, list only that seat's actions."""
     step, header = course.steps[index - 1], course.replay.header
     names = header.game.actions
     following = {each.made.seat: each.made.action for each in reversed(course.steps[index:]) if each.made is not None}

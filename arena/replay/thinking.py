@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Think times of the bots of a match, as sums that can be added over matches. They say nothing about blame."""
+"""Thinking times of a match's bots, as sums that can be added over matches. They do not attribute blame."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from arena.match.inputs import Acted, Sent
 
 
 class Thinking(NamedTuple):
-    """Decisions and think times of one seat."""
+    """Decisions and thinking times of one seat."""
 
     decisions: int
     """Number of decisions that were due."""
     missed: int
     """Number of decisions that the server or a house bot made in the bot's place."""
     times: tuple[int, ...]
-    """Think times of the bot's own decisions in microseconds on its clock: from sending to answer, minus the round trip
-    up to the lag allowance.
+    """Thinking times of the bot's own decisions in microseconds on its clock: from sending to answer, minus the round
+    trip up to the lag allowance.
     """
 
 
@@ -30,13 +30,13 @@ class _Seat:
         self.decision = 0  # the seat's latest decision: it never has two at once
         self.due = 0
         self.own = 0
-        self.sent = 0  # the seat's latest decision that was sent
-        self.since = 0  # the instant from which the seat's clock runs
+        self.sent = 0  # the seat's latest decision that was sent to the bot
+        self.since = 0  # the time from which the seat's clock runs
         self.times: list[int] = []
 
 
 class Stopwatch:
-    """A stopwatch for the think times of a match. House bots have none, because they get no messages."""
+    """A stopwatch for the thinking times of a match. House bots have none, because they receive no messages."""
 
     __slots__ = ("_lag_allowance", "_seats")
 
@@ -46,15 +46,16 @@ class Stopwatch:
         self._seats = [_Seat() for _ in range(seats)]
 
     def due(self, number: int, decision: int) -> None:
-        """Count a decision that a seat owes or that is made for it. A repeated question counts once."""
+        """Count a decision that a seat owes or that is made for it. Count a repeated question once."""
         seat = self._seats[number]
         if seat.decision != decision:
             seat.decision = decision
             seat.due += 1
 
     def sent(self, event: Sent) -> None:
-        """Start the clock for a decision whose question was sent; ignore the event if the seat does not owe that
-        decision."""
+        """Start the clock for a decision whose question was sent. Ignore the event if the seat does not owe that
+        decision.
+        """
         if 0 <= event.seat < len(self._seats):
             seat = self._seats[event.seat]
             if seat.decision == event.decision:
@@ -62,7 +63,7 @@ class Stopwatch:
                 seat.since = event.at + min(event.lag, self._lag_allowance)
 
     def made(self, event: Acted) -> None:
-        """Stop the clock for a decision that a bot made itself; the seat's next decision may already be due."""
+        """Stop the clock for a decision that a bot made itself. The seat's next decision may already be due."""
         seat = self._seats[event.seat]
         seat.own += 1
         if seat.sent == event.decision:

@@ -29,7 +29,7 @@ Rate: TypeAlias = Callable[
     Sequence[RecordedRating],
 ]
 """A function that computes the ratings after a match. Its first arguments are, by seat: the ratings before the match,
-the places, the bots' names, whether the result counts for each bot, and whether each seat is spoilt (empty if none is).
+the places, the bots' names, True if the result counts for the bot, and True if the seat is spoilt (empty if none is).
 The last argument contains the pairs of seats beyond a quota, with the lower seat first.
 """
 
@@ -40,7 +40,7 @@ class ReplayDifference(NamedTuple):
     line: int
     """Number of the line, from 1."""
     expected: str | None
-    """The replayed line; None if the file should have ended."""
+    """The replayed line, or None if the file should have ended."""
     found: str
     """The line in the file."""
     text: str
@@ -53,12 +53,12 @@ class ReplayVerdict:
 
     source: str
     difference: ReplayDifference | None
-    """The first difference; None if the replay is verified."""
+    """The first difference, or None if the replay is verified."""
     lines: int
     inputs: int
     result: RecordedResult
     ratings: bool
-    """True if the rating changes were recomputed and agreed."""
+    """True if the rating changes were computed again and agreed."""
 
     @property
     def verified(self) -> bool:
@@ -81,7 +81,7 @@ def _commitment(replay: Replay) -> ReplayDifference | None:
 
 
 def _offers(replay: Replay) -> ReplayDifference | None:
-    """Check that bots have the seats that they accepted; formats before 4 have no offers to check."""
+    """Check that bots have the seats that they accepted. Formats before 4 have no offers to check."""
     header = replay.header
     if replay.version < 4 or header.dealt_by != DEALT_BY_SERVER:
         return None
@@ -107,11 +107,11 @@ def _body(replay: Replay, rate: Rate | None) -> ReplayDifference | None:
         expected = next(lines, None)
         if expected != found:
             return ReplayDifference(number, expected, found, _difference_text(expected, found))
-    return problem  # replaying has also ended, because the line of the result or the ratings ends every record
+    return problem  # the replay has also ended, because every record ends with the line of the result or the ratings
 
 
 def _rated(replay: Replay, rate: Rate | None) -> tuple[RecordedRatingChange, ...] | None:
-    """Compute the expected rating changes from the file's places; its result line is checked separately."""
+    """Compute the expected rating changes from the file's places. Another check compares its result line."""
     if replay.ratings is None or rate is None:
         return replay.ratings
     before = [change.before for change in replay.ratings]

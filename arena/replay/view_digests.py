@@ -1,9 +1,9 @@
 # Compiled: every decision passes through here.
-"""Digests of the views that each seat was shown in a round, so that a replay proves the views themselves.
+"""Digests of the views that each seat received in a round, so that a replay proves the views themselves.
 
 A seat's digest is SHA-256 over its questions of the round, in order. A question consists of the decision's number, the
 list of its legal actions, and the view's fields in the order of the game's proto file. A question that is repeated
-unchanged counts once. The time left is not part of the digest; the banks are recorded separately.
+unchanged counts once. The time left is not part of the digest. The banks are recorded separately.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ViewDigests:
     __slots__ = ("_banks", "_bytes", "_questions", "_round")
 
     def __init__(self, seats: int, bank: int, version: int) -> None:
-        """Begin a match with `bank` microseconds in each bank; `version`: the version of the replay format."""
+        """Begin a match with `bank` microseconds in each bank. `version` is the version of the replay format."""
         self._round = 0
         self._banks = [bank] * seats
         self._questions: list[list[QuestionFields]] = [[] for _ in range(seats)]
@@ -55,7 +55,7 @@ class ViewDigests:
         self._banks[ask.seat] = ask.bank
 
     def close(self) -> RoundDigests:
-        """End the round and return its digests; later questions belong to the next round."""
+        """End the round and return its digests. Later questions belong to the next round."""
         views = tuple([sha256(self._bytes(questions)).hexdigest() for questions in self._questions])
         closed = RoundDigests(self._round, views, tuple(self._banks))
         self._round += 1

@@ -3,10 +3,10 @@
     python -m bench.growth [--part bots --bots 200 --bots 2000 …] [--part matches --matches 100000 …] [--json]
 
 Bots: 10 to 5,000 bots in Go, each over its own connection, play two-seat games of 6th Sense on servers with the
-compiled build; the sizes take turns. The bar applies to the main process's time per decision with 2,000 bots, divided
-by that with 200. Matches: a server and the pages run over directories with 100,000 and 1,000,000 matches, and every
-kind of request is made. The bar: nothing grows faster than the number of matches. Figures are processor time, memory
-and disk, which other load on the machine disturbs least.
+compiled build; the sizes alternate. The bar applies to the main process's time per decision with 2,000 bots, divided by
+that with 200. Matches: a server and the pages run over directories with 100,000 and 1,000,000 matches, and every kind
+of request is made. No cost may grow faster than the number of matches. Figures are processor time, memory and disk
+space, which depend least on other load.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def main(
     compiled: bool,
     as_json: bool,
 ) -> None:
-    """Measure, and exit with 1 if a bar is missed."""
+    """Measure. Exit with 1 if a bar is missed."""
     found: dict[str, dict[str, Any]] = {}
     if "bots" in (parts or PARTS) and limit() is not None:
         found["bots"] = _bots(crowds, seconds, warm_up, repetitions, compiled)

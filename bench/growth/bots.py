@@ -1,4 +1,4 @@
-"""Cost per decision and per bot on servers with more and more playing bots, each over its own connection."""
+"""Cost per decision and per bot on servers with an increasing number of bots, each with its own connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CROWDS: Final = (10, 200, 1_000, 2_000, 5_000)
 FEW: Final = 200
 MANY: Final = 2_000
 MOST: Final = 1.3
-"""Bar: maximum cost of a decision with `MANY` bots, as a multiple of its cost with `FEW`."""
+"""Maximum cost of a decision with `MANY` bots, as a multiple of its cost with `FEW` bots."""
 ROOM: Final = ("--connections", "12000", "--registrations-per-address", "20000", "--work-untrusted", "1000")
 """Options of `arena serve` that let thousands of bots register and connect from one address."""
 
@@ -28,7 +28,7 @@ class Crowd(NamedTuple):
     per_second: float
     p99_us: float
     seating_cpu_ms: float
-    """Processor time of the main process to register, connect and seat a bot, in milliseconds."""
+    """Processor time of the main process to register, connect and seat one bot, in milliseconds."""
     memory: int
     """Memory of the main process, in bytes."""
 
@@ -36,8 +36,8 @@ class Crowd(NamedTuple):
 def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: float = 1.0) -> Crowd:
     """Let bots with one match each play on a new server.
 
-    They all begin together, so their matches end at about the same time. Therefore the measurement continues until the
-    bots have ended `matches` matches each on average.
+    All matches begin together, so their matches end at about the same time. Therefore the measurement continues until
+    the bots have ended `matches` matches each on average.
     """
     with (
         tempfile.TemporaryDirectory() as data,
@@ -56,7 +56,7 @@ def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: 
 
 
 def ratio(turns: dict[int, list[Crowd]]) -> float | None:
-    """Return the cost of a decision with `MANY` bots divided by its cost with `FEW`: the median over turns."""
+    """Return the cost of a decision with `MANY` bots divided by its cost with `FEW` bots, as the median over turns."""
     if not {FEW, MANY} <= {*turns}:
         return None
     pairs = zip(turns[MANY], turns[FEW], strict=True)

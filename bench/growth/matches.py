@@ -1,4 +1,6 @@
-"""Cost of a server's start, a fit, each list and each page, over data directories with more and more matches."""
+"""Cost of a server's start, a fit, each list and each page, over data directories with an increasing number of
+matches.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ FASTEST: Final = 1.1
 
 
 def measure(matches: int, runs: int) -> dict[str, float]:
-    """Return each cost over a directory with `matches` matches, by name: processor seconds, or size in bytes."""
+    """Return each cost over a directory with `matches` matches by name: processor time in seconds, or size in bytes."""
     with TemporaryDirectory() as temporary:
         data = Path(temporary) / "data"
         trio.run(listings.make, data, matches)
@@ -50,8 +52,8 @@ def _server(data: Path, runs: int) -> dict[str, float]:
 
 
 def exponent(few: float, many: float, times: float) -> float:
-    """Return the exponent e with which a figure grows as input^e: 0 means no growth, 1 growth in proportion.
+    """Return the exponent e with which a figure grows as input^e. 0 means no growth, 1 proportional growth.
 
-    `few` and `many`: the figure for the smaller and the larger input. `times`: the ratio of the inputs.
+    `few` and `many` are the figures for the smaller and the larger input, and `times` is the ratio of the inputs.
     """
     return log(max(many, LEAST) / max(few, LEAST)) / log(times)

@@ -2,7 +2,8 @@
 
     python -m bench.ladder [--part coverage …] [--quick | --long] [--json] [--chart FILE]
 
-All randomness comes from the seed. Exits with 1 when a bar is missed by more than twice the figure's standard error.
+All randomness comes from the seed. The program exits with 1 if a figure misses its bar by more than twice its standard
+error.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ COLOURS = {Verdict.REACHED: "green", Verdict.MISSED: "bold red", Verdict.OPEN: "
 
 
 def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[Figure]:
-    """Measure the figures of one part. The part "ranking" also writes a chart to the file `picture`, if given."""
+    """Measure the figures of one part. The part "ranking" also writes a chart to `picture`, if given."""
     match part:
         case "ranking":
             curves = ranking.curves(effort, seed)
@@ -130,7 +131,7 @@ def main(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure the parts and print each one's table when it is done."""
+    """Measure the parts, and print the table of each when it is done."""
     found = {}
     for part in parts or PARTS:
         began = perf_counter()

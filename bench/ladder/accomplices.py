@@ -1,9 +1,9 @@
 """Attacks by many accomplices that each lose a few games on purpose: a wide ring, and throw-away names.
 
-All of them lose at tables of four to one bot, the head, which is of middle strength. The field plays for a day, and
-again for a week that begins seven days later. The members of a wide ring belong to the field. Throw-away names register
-in that week, a few each day. They first play the field as well as they can, so that a win against them is worth
-something; then they lose to the head and disappear.
+All accomplices lose at tables of four to one bot of middle strength, the head. The field plays for a day, and again for
+a week that begins seven days later. The members of a wide ring belong to the field. Throw-away names register during
+that week, a few each day. First they play the field as well as they can, so that a win against them has value. Then
+they lose to the head and disappear.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ NAME_MEETINGS: Final = 10
 
 
 def wide_ring(seed: Sequence[int]) -> Night:
-    """Simulate a week in which half of the field sometimes loses on purpose to a bot of middle strength."""
+    """Simulate a week in which half of the field sometimes loses to a bot of middle strength on purpose."""
     return _simulated(seed, 0)
 
 
 def thrown_away(seed: Sequence[int], names: int = NAMES) -> Night:
-    """Simulate a week in which `names` new bots a day lose on purpose to a bot of middle strength."""
+    """Simulate a week in which `names` new bots a day lose to a bot of middle strength on purpose."""
     return _simulated(seed, names)
 
 
@@ -71,7 +71,7 @@ def _simulated(seed: Sequence[int], names: int) -> Night:
     nodes[:, :TABLE] = np.concatenate((honest, bought))
     places = ranked(np.where(nodes == NOBODY, np.nan, strengths[nodes]), Conditions(), chance)
     late = places[len(honest) :]
-    late[:, 1:TABLE] += late[:, 1:TABLE] < late[:, :1]  # the head, in the first seat, is placed before all others
+    late[:, 1:TABLE] += late[:, 1:TABLE] < late[:, :1]  # the head in the first seat gets the first place
     late[:, 0] = 1
     dates = FIRST_MONDAY + np.concatenate((*days, *nights))
     entrants = tuple(Entrant(Node(node), anchor=node < ANCHORS) for node in range(len(strengths)))
@@ -83,13 +83,13 @@ def _simulated(seed: Sequence[int], names: int) -> Night:
 
 
 def _among_others(own: Ints, matches: int, chance: np.random.Generator) -> Ints:
-    """Seat each of the `own` bots at `matches` tables, with three bots of the field."""
+    """Give each of the `own` bots seats at `matches` tables, with three bots of the field."""
     others = chance.random((matches * len(own), BOTS)).argsort(axis=1)[:, : TABLE - 1]
     return np.column_stack((np.tile(own, matches), others))
 
 
 def _thrown(head: int, losers: Ints, meetings: int, chance: np.random.Generator) -> Ints:
-    """Seat the head with every loser `meetings` times, with three different losers per table; a few seats may be left
+    """Let the head meet every loser `meetings` times, with three different losers per table. A few meetings may be left
     out.
     """
     tables = []
@@ -103,7 +103,7 @@ def _thrown(head: int, losers: Ints, meetings: int, chance: np.random.Generator)
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure the head's gain from many accomplices, and which flags detect it."""
+    """Measure the head's gain from many accomplices, and the flags that detect it."""
     worlds = effort.of(2, 20, 100)
     ring = [wide_ring((seed, 13, each)) for each in with_progress(range(worlds), "wide rings")]
     away = [thrown_away((seed, 14, each)) for each in with_progress(range(worlds), "names that are thrown away")]
@@ -127,7 +127,7 @@ def _seen(worlds: Sequence[Night], what: str) -> list[Figure]:
 
 
 def _flagged(world: Night) -> set[FlagKind]:
-    """Return the kinds of flags that the head gets on an open server's ladder."""
+    """Return the kinds of flags on the head's results on an open server's ladder."""
     guests = guests_of(world.entrants)
     quota = PairQuota(OPEN_QUOTA, guests)
     made = ladder(played(world.entrants, world.columns.nodes), world.columns, quota)

@@ -1,7 +1,7 @@
 """Bots that lose on purpose: the beneficiary's gain, the chance of detection, and false alarms among honest bots.
 
-In a night of sybils, three accomplices play only with the head, a bot of middle strength, and lose to it on purpose. By
-day they play as well as they can. Every bot has a different owner, because sybils would register that way.
+During a night of sybils, three accomplices play only with the head, a bot of middle strength, and lose to it on
+purpose. By day they play as well as they can. Every bot has a different owner, because sybils would register that way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NIGHT: Final = 300
 TABLE: Final = 4
 ACCOMPLICES: Final = 3
 LOOK_EVERY: Final = 28
-"""Number of rounds between two fits that are checked for flags."""
+"""Number of rounds between two fits whose flags are checked."""
 WEEK: Final = 7 * DAY
 HONEST: Final = {
     "four seats": Conditions(),
@@ -42,12 +42,12 @@ HONEST: Final = {
 
 
 class Night(NamedTuple):
-    """Results of a field that plays by day, with one or several nights of sybils."""
+    """Results of a field that plays by day, and of one or several nights of sybils."""
 
     entrants: tuple[Entrant, ...]
     columns: Columns
     without: Columns
-    """The results without those of the nights."""
+    """The results without the nights."""
     head: int
     accomplices: tuple[int, ...]
 
@@ -55,18 +55,20 @@ class Night(NamedTuple):
 def night(seed: Sequence[int], tables: int = NIGHT) -> Night:
     """Simulate a field and, a day later, a night in which the median guest wins every table.
 
-    In that night the winner plays only with its accomplices.
+    During the night the winner plays only with its accomplices.
     """
     return _simulated(seed, DAYS, np.full(tables, DAYS))
 
 
 def nights(seed: Sequence[int], tables: int) -> Night:
-    """Simulate a week of a field with `tables` tables of sybils every night."""
+    """Simulate a week of a field with `tables` tables of sybils each night."""
     return _simulated(seed, WEEK_DAYS, np.arange(WEEK_DAYS * tables) // tables)
 
 
 def _simulated(seed: Sequence[int], days: int, when: Ints) -> Night:
-    """Simulate a field for `days` days from a Monday on. Each entry of `when` is the day of one table of sybils."""
+    """Simulate a field for `days` days, beginning on a Monday. Each entry of `when` is the day of one table of
+    sybils.
+    """
     chance = np.random.default_rng([*seed])
     season = play(Conditions(), days * DAY, chance)
     guests = ANCHORS + np.argsort(season.strengths[ANCHORS:])
@@ -98,7 +100,7 @@ def guests_of(entrants: Sequence[Entrant]) -> dict[Node, Guest]:
 
 
 def played(entrants: Sequence[Entrant], nodes: Ints) -> tuple[Entrant, ...]:
-    """Return the entrants with results. An entrant without a later version is on the ladder."""
+    """Return the entrants with results. An entrant is on the ladder unless it has a later version."""
     there = {int(node) for node in np.unique(nodes)} - {NOBODY}
     known = [each for each in entrants if each.node in there]
     parents = {each.parent for each in known}
@@ -109,7 +111,7 @@ def played(entrants: Sequence[Entrant], nodes: Ints) -> tuple[Entrant, ...]:
 
 
 def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> list[Figure]:
-    """Count the flags raised at any time during a week in fields of honest bots."""
+    """Count the flags raised at any time during a week, in fields of honest bots."""
     raised: dict[FlagKind, list[int]] = {kind: [] for kind in FlagKind}
     bots = 0
     for number in with_progress(range(worlds), what):
@@ -135,7 +137,9 @@ def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what
 
 
 def _error(found: Sequence[int], cases: int) -> float:
-    """Return the standard error of a rate of rare events, from their counts in all worlds; at least one event's."""
+    """Return the standard error of a rate of rare events, from their counts in all worlds. It is at least the error of
+    a single event.
+    """
     return float(max(1.0, np.sqrt(len(found)) * np.std(found)) / cases)
 
 
@@ -144,14 +148,14 @@ class _Seen(NamedTuple):
     lift: float
     """Elo that the head gains from its first accomplice's results, as estimated by one Newton step."""
     refitted: float
-    """Elo that the head gains from its first accomplice's results, according to a new fit without them."""
+    """Elo that the head gains from its first accomplice's results, from a new fit without them."""
     flagged: Mapping[FlagKind, bool]
     first: bool
     """True if the head is first on the ladder."""
 
 
 def _look(world: Night) -> _Seen:
-    """Fit a world with a night and read its flags."""
+    """Fit a world with a night of sybils and read its flags."""
     guests, head = guests_of(world.entrants), world.head
     fitted, before = fit(world.entrants, world.columns), fit(world.entrants, world.without)
     found = flags(world.columns, fitted.ladder, guests)
@@ -166,7 +170,7 @@ def _look(world: Night) -> _Seen:
 
 
 def _without(world: Night, bot: int) -> Fitted:
-    """Fit without a bot's results, so that no pair with it affects any rating."""
+    """Fit without a bot's results, so that its pairs affect no rating."""
     nodes = np.where(world.columns.nodes == NOBODY, NOBODY, world.columns.nodes)
     spoilt = nodes == bot
     columns = Columns.of_arrays(nodes, world.columns.places, match_id=world.columns.match_id, spoilt=spoilt)
@@ -174,7 +178,7 @@ def _without(world: Night, bot: int) -> Fitted:
 
 
 def one_night(worlds: int, seed: int) -> list[Figure]:
-    """Measure the gain from one night, and whether it is detected."""
+    """Measure the gain from one night and whether flags detect it."""
     seen = [_look(night((seed, 7, number))) for number in with_progress(range(worlds), "nights of sybils")]
     gains: Floats = np.array([each.gain for each in seen])
     note = f"{worlds} worlds; first of the ladder in {sum(each.first for each in seen)}"
@@ -190,7 +194,7 @@ def one_night(worlds: int, seed: int) -> list[Figure]:
 
 
 def mean_error(values: Floats) -> float:
-    """Compute the standard error of the mean of measurements; 0 for a single one."""
+    """Compute the standard error of the mean of measurements, or 0 for a single measurement."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 

@@ -1,7 +1,7 @@
 """Opponents that the real scheduler gives a ring whose members announce a very large capacity.
 
-Honest bots announce the SDK's default capacity. Matches have random lengths, and every bot with room is seated. Only
-the second half of the evening counts, because the ring first has to fill its tables.
+Honest bots announce the SDK's default capacity. Matches have random lengths, and every bot below its capacity gets a
+seat. Only the second half of the evening counts, because the ring first has to fill its tables.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETTLED: Final = MatchValue((20 / SCALE) ** 2, 1.0)
 
 
 class Company(NamedTuple):
-    """The result of an evening."""
+    """The result of a simulated evening."""
 
     mates: float
     """Mean number of ring members among the three others at a ring member's table."""
@@ -45,7 +45,7 @@ class Company(NamedTuple):
 
 
 def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = ROOM) -> Company:
-    """Simulate `honest` honest bots and a ring, all with different owners; the ring's bots have the first numbers."""
+    """Simulate `honest` honest bots and a ring, all with different owners. The ring's bots have the lowest numbers."""
     chance, numbers = Random(seed), count()
     pool: Pool[int] = Pool(HOUSE, chance, shared=shared)
     capacities = [room] * ring + [FREE_TABLES] * honest
@@ -99,7 +99,7 @@ def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = 
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure a ring's opponents with and without a bound on the share of the tables that one bot may have."""
+    """Measure a ring's opponents with and without a limit on one bot's share of the tables."""
     figures = []
     evenings = range(seed, seed + effort.of(1, 3, 10))
     for honest in HONEST:

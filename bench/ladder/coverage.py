@@ -1,12 +1,12 @@
 """Coverage of the 95 % intervals: how often they contain the true rating, by table size, changes of the field and ties.
 
-There are two kinds of intervals. Those of fitted ratings cover all nodes that played, including old versions and
-newcomers with few matches. The published intervals, of shrunk ratings, are measured for all bots on the ladder and for
-the leader alone. Both exclude the error of the scale, which all bots of a world share: the true ratings are shifted by
-the mean difference, and this shift is compared with the scale's error.
+There are two kinds of intervals. The intervals of fitted ratings concern all nodes that played, including old versions
+and newcomers with few matches. The published intervals, of shrunk ratings, are measured for all bots on the ladder and
+for the leader alone. Both exclude the error of the scale, which all bots of a world share: the true ratings are shifted
+by the mean difference, and this shift is compared with the scale's error.
 
-Some conditions have a lower bar only: skewed or heavy-tailed luck, and bots that form a cycle, with true ratings as
-defined in `world`. In small and large fields only the published intervals are measured. The error of a share is
+Two conditions have only a lower bar: skewed or heavy-tailed luck, and bots that form a cycle. `world` defines the true
+ratings in these cases. In small and large fields only the published intervals are measured. The error of a share is
 estimated from the differences between worlds.
 """
 
@@ -27,7 +27,8 @@ NOT_TOO_NARROW: Final = Bar(93.0, 100.0)
 NORMAL_95: Final = 1.96
 LIKELY_BEST: Final = 0.2
 ALIKE: Final = 1.0
-"""Maximum difference between the true ratings of copies, in Elo. It is not 0, because copies play at different tables.
+"""Maximum difference between the true ratings of copies, in Elo. It is not 0, because copies play at different
+tables.
 """
 GAMES: Final = 250
 """Number of rounds, which is about the number of games per bot in a field that does not change."""
@@ -47,7 +48,7 @@ VIOLATIONS: Final = {
 FIELDS: Final = tuple((guests + ANCHORS, games) for guests in (8, 20, 97) for games in (60, 300))
 """Fields of different sizes: the number of bots, and of games per bot."""
 COPIES: Final = (0, 10, 25)
-"""Numbers of copies of one good program among the bots, in the measurement of shared first ranks."""
+"""Numbers of copies of one good program among the bots, for measuring shared first ranks."""
 
 
 class Share(NamedTuple):
@@ -66,12 +67,12 @@ class Coverage(NamedTuple):
     ranks: Share
     """Share of the bots on the ladder with the true rank within the published rank interval."""
     young: Share
-    """Like `ratings`, for nodes with fewer than 30 matches."""
+    """Like `ratings`, but only for nodes with fewer than 30 matches."""
     shown: Share
     """Share of the bots on the ladder with the true rating within shrunk rating ± 1.96 posterior standard deviations.
     """
     leader: Share
-    """Like `shown`, only for the first bot of each ladder."""
+    """Like `shown`, but only for the first bot of each ladder."""
     scale: Share
     """Share of worlds in which the error of the scale is at most 1.96 of its standard errors."""
 
@@ -84,7 +85,7 @@ def cover(
     games: int = GAMES,
     bots: int = BOTS,
 ) -> Coverage:
-    """Simulate `worlds` worlds and compare each ladder with the true ratings."""
+    """Measure the calibration of P(best) from 20 % upwards: observed frequency divided by predicted frequency."""
     hits: list[list[tuple[int, int]]] = []
     for number in with_progress(range(worlds), what):
         season = play(conditions, games, np.random.default_rng([*seed, number]), bots)
@@ -118,7 +119,9 @@ def cover(
 
 
 def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
-    """Measure the calibration of P(best) from 20 % up: observed frequency divided by predicted frequency."""
+    """Measure the share of worlds in which the best bot shares the first rank, divided by the predicted P(best) of
+    these bots.
+    """
     cases: list[tuple[float, float]] = []
     for number in with_progress(range(worlds), "P(best)"):
         season = play(Conditions(), (60, 200, 500)[number % 3], np.random.default_rng([*seed, number]))
@@ -137,7 +140,10 @@ def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
 
 
 def shared_first(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> list[Figure]:
-    """Measure whether the bots that share the first rank include the best one as often as their P(best) predicts."""
+    """Compute a share from `counts`, pairs of hits and cases per world.
+
+    Its standard error is at least that of independent cases with a share of 95 %.
+    """
     groups: list[tuple[float, float]] = []
     alone: list[tuple[float, float]] = []
     leader: list[tuple[float, float]] = []
@@ -181,7 +187,15 @@ def share(counts: Floats) -> Share:
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure coverage under all conditions, and the calibration of P(best)."""
+    """Simulation of thousands of matches on a server: live ratings compared with fits, and the opponents that bots
+    meet.
+
+    Bots of a dozen owners join one after the other. They play one to eight matches at once, and some are slow. Now and
+    then a bot returns as a new version. Whenever a match ends or a waiting time is over, the real scheduler forms
+    tables, also with house bots. Live ratings are updated after every match. Every 100 matches the ladder is fitted.
+    The live ratings, which are then at their least accurate, are compared with the fit and rebased on it. The first
+    half, in which the ladder itself is still uncertain, is reported separately.
+    """
     worlds = effort.of(2, 60, 200)
     figures = []
     for number, (name, conditions) in enumerate((CELLS | VIOLATIONS).items()):

@@ -68,7 +68,7 @@ class Evening:
     same_owner: int = 0
     """Number of tables with two bots of one owner, not counting house bots."""
     longest_wait: float = 0.0
-    """Longest time that a bot with room waited for its next table, in mean match lengths."""
+    """Longest time that a bot below its capacity waited for its next table, in mean match lengths."""
 
 
 class _Simulation:
@@ -106,7 +106,7 @@ class _Simulation:
             self.bots[node] = _Bot(node, owner, self.random.randint(1, 8), pace, self.now)
 
     def come_back(self) -> None:
-        """Replace a bot by a new version. The matches of the old version continue."""
+        """Replace a bot by a new version. The old version's matches continue."""
         old = self.bots.pop(self.random.choice([*self.bots]))
         self.pool.remove(old.node)
         node = Node(len(self.entrants))
@@ -117,7 +117,7 @@ class _Simulation:
         self.bots[node] = _Bot(node, old.owner, self.random.randint(1, 8), old.pace, self.now)
 
     def form_tables(self) -> float:
-        """Form all tables that are possible now; return the next instant at which more may be possible."""
+        """Form all tables that are possible now. Return the next time at which more may be possible."""
         for bot in self.bots.values():
             value, pending = self.worth.of(bot.node), self.pending.get(bot.node, 0)
             self.pool.update(Waiting(bot.node, bot.owner, bot.since, bot.room, value, pending))
@@ -138,7 +138,7 @@ class _Simulation:
         heappush(self.running, (self.now + pace * self.random.expovariate(1), next(self.numbers), nodes))
 
     def end_next(self) -> None:
-        """End the running match with the earliest end."""
+        """End the running match whose end is the earliest."""
         self.now, _, nodes = heappop(self.running)
         means = np.full((1, SEATS), np.nan)
         means[0, :TABLE] = [self.strengths[node] for node in nodes]

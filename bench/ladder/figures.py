@@ -14,17 +14,17 @@ ItemT = TypeVar("ItemT")
 
 
 class Effort(Enum):
-    """Amount of work to spend on a measurement."""
+    """Amount of work for a measurement."""
 
     QUICK = "quick"
-    """A few seconds, to see that everything runs."""
+    """A few seconds, to check that everything runs."""
     DEFAULT = "default"
     """A few minutes."""
     LONG = "long"
-    """Enough for the tables in the documentation."""
+    """Enough work for the tables in the documentation."""
 
     def of(self, quick: int, default: int, long: int) -> int:
-        """Return the argument that belongs to this effort."""
+        """Return the argument for this effort."""
         return {Effort.QUICK: quick, Effort.DEFAULT: default, Effort.LONG: long}[self]
 
 
@@ -34,7 +34,7 @@ class Verdict(Enum):
     REACHED = "reached"
     MISSED = "missed"
     OPEN = "open"
-    """The bar is missed by less than twice the figure's standard error: more repetitions are needed."""
+    """The figure misses the bar by less than twice its standard error, so more repetitions are needed."""
 
 
 class Bar(NamedTuple):
@@ -44,7 +44,7 @@ class Bar(NamedTuple):
     high: float
 
     def verdict(self, value: float, error: float = 0.0) -> Verdict:
-        """Judge a value with its standard error; NaN misses every bar."""
+        """Compare a value and its standard error with the range. NaN misses every bar."""
         if self.low <= value <= self.high:
             return Verdict.REACHED
         near = self.low - 2 * error <= value <= self.high + 2 * error
@@ -60,17 +60,17 @@ class Figure(NamedTuple):
     """Format specification of value and error."""
     unit: str = ""
     error: float = 0.0
-    """Standard error from the repetitions; 0 if unknown."""
+    """Standard error from the repetitions, or 0 if unknown."""
     bar: Bar | None = None
     note: str = ""
 
     @property
     def verdict(self) -> Verdict | None:
-        """Verdict on the bar; None without a bar."""
+        """Verdict on the bar, or None without a bar."""
         return self.bar.verdict(self.value, self.error) if self.bar else None
 
     def plain(self) -> dict[str, object]:
-        """Convert to plain values for JSON, with None for numbers that are not finite."""
+        """Convert to plain values for JSON. Numbers that are not finite become None."""
         value = self.value if isfinite(self.value) else None
         own: dict[str, object] = {"what": self.what, "value": value, "unit": self.unit, "error": self.error}
         if self.bar:
@@ -85,7 +85,7 @@ def at_most(high: float) -> Bar:
 
 
 def with_progress(items: Sequence[ItemT], what: str) -> Iterator[ItemT]:
-    """Iterate over items with a progress bar on standard error, if that is a terminal."""
+    """Iterate over items with a progress bar on standard error, if it is a terminal."""
     console = Console(stderr=True)
     tracked: Iterable[ItemT] = track(items, what, console=console, transient=True, disable=not console.is_terminal)
     yield from tracked

@@ -1,8 +1,8 @@
-"""Rating systems as forecasters: each takes matches in order and predicts the score of any bot against any other.
+"""Rating systems as forecasters. Each reads matches in order and predicts the score of any bot against any other.
 
 The systems are Elo with constant K, Glicko-2, TrueSkill and openskill, each with its authors' settings. The last three
 also run with settings for players of constant strength, because a version of a bot never changes. Glicko-2 follows
-Glickman (2013), TrueSkill follows Herbrich, Minka and Graepel (2006) with teams of one.
+Glickman (2013), and TrueSkill follows Herbrich, Minka and Graepel (2006) with teams of one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Forecaster(Protocol):
         """Apply the result of the next match: the bot in each seat, all different, and their places."""
 
     def expected(self) -> Floats:
-        """Compute the expected scores [bots, bots] of every bot against every other; a tie counts as half."""
+        """Compute the expected scores [bots, bots] of every bot against every other. A tie counts half."""
 
 
 def _pair_score(place: int, other: int) -> float:
@@ -74,7 +74,7 @@ class Live:
 
 
 class ConstantElo:
-    """Elo with a constant K; a match counts as one game with the mean score against all others."""
+    """Elo with a constant K. A match counts as one game with the mean score against all others."""
 
     def __init__(self, bots: int, factor: float) -> None:
         self._ratings = [0.0] * bots
@@ -104,7 +104,7 @@ class Glicko(NamedTuple):
 
 
 class Glicko2:
-    """Glicko-2, with each pair of a match as a game, and with rating periods of `period` matches."""
+    """Glicko-2 with each pair of a match as a game, and with rating periods of `period` matches."""
 
     UNIT: Final = 173.7178
     """Elo per unit of Glicko-2's own scale."""
@@ -113,7 +113,7 @@ class Glicko2:
     def __init__(
         self, bots: int, *, period: int = 25, volatility: float = 0.06, change: float = 0.5, deviation: float = 350.0
     ) -> None:
-        """Set the parameters. `change` is Glickman's τ; with a `volatility` of 0 players never change."""
+        """Set the parameters. `change` is Glickman's τ. With a `volatility` of 0, players never change."""
         self._ratings = [Glicko(0.0, deviation / self.UNIT, volatility)] * bots
         self._period = period
         self._change = change
@@ -134,7 +134,9 @@ class Glicko2:
             self._matches = []
 
     def rated(self, rating: Glicko, games: Sequence[tuple[Glicko, float]]) -> Glicko:
-        """Return a player's rating after a rating period. `games`: each opponent's rating with the player's score."""
+        """Return a player's rating after a rating period. `games` are the opponents' ratings with the player's
+        scores.
+        """
         mean, deviation, volatility = rating
         if not games:
             return rating._replace(deviation=sqrt(deviation**2 + volatility**2))
@@ -196,7 +198,7 @@ class TrueSkill:
     def __init__(self, bots: int, *, drift: float = DEVIATION / 100, ties: float = 0.1) -> None:
         """Set the parameters.
 
-        `drift`: the paper's τ, the standard deviation of a player's change before each match. `ties`: the share of
+        `drift` is the paper's τ, the standard deviation of a player's change before each match. `ties` is the share of
         ties.
         """
         self._means = [self.MEAN] * bots
@@ -215,10 +217,10 @@ class TrueSkill:
     def rated(self, players: Sequence[tuple[float, float]], tied: Sequence[bool]) -> list[tuple[float, float]]:
         """Rate players, given as means and variances from the first place to the last.
 
-        `tied` says for each pair of neighbours whether they tied.
+        `tied` is true for each pair of neighbours that tied.
         """
         before = [(mean, variance + self._drift**2) for mean, variance in players]
-        # A message is a pair: the precision, and the precision times the mean. It comes from a player's skill or
+        # A message is a pair: the precision, and the precision times the mean. It comes from a player's skill or a
         # neighbour.
         own = [(1 / (variance + self.LUCK**2), mean / (variance + self.LUCK**2)) for mean, variance in before]
         lower = [(0.0, 0.0)] * len(players)
@@ -248,7 +250,7 @@ class TrueSkill:
     def _messages(
         self, first: tuple[float, float], second: tuple[float, float], *, tied: bool
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the messages to both players of a pair, given the messages about them from everything else."""
+        """Return the messages to both players of a pair, given all other messages about them."""
         ones, others = 1 / first[0], 1 / second[0]
         difference, variance = first[1] * ones - second[1] * others, ones + others
         size = sqrt(variance)
@@ -283,13 +285,15 @@ def _density(value: float) -> float:
 
 
 def _win(ahead: float) -> tuple[float, float]:
-    """Return the shift of a normal difference's mean, and its loss of variance, if it is known to be positive."""
+    """Return the shift of the mean and the loss of variance of a normal difference that is known to be positive."""
     shift = exp(-(ahead**2) / 2 - float(log_ndtr(ahead))) / sqrt(2 * pi)
     return shift, shift * (shift + ahead)
 
 
 def _tie(ahead: float, margin: float) -> tuple[float, float]:
-    """Return the shift of the mean and the loss of variance if the difference is known to be within `margin`."""
+    """Return the shift of the mean and the loss of variance of a normal difference that is known to be within
+    `margin`.
+    """
     low, high = -margin - ahead, margin - ahead
     inside = max(1e-12, float(ndtr(high) - ndtr(low)))
     shift = (_density(low) - _density(high)) / inside
@@ -300,7 +304,7 @@ class OpenSkill:
     """The Plackett–Luce model of the package openskill."""
 
     def __init__(self, bots: int, *, drift: float | None = None) -> None:
-        """Set `drift`, openskill's τ: the change of a player's skill before each match. The default is the model's own
+        """Set `drift`, openskill's τ: the change of a player's skill before each match. It defaults to the model's own
         value.
         """
         from openskill.models import PlackettLuce

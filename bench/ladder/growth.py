@@ -34,7 +34,7 @@ CONDITIONS: Final = Conditions(ties=0.15)
 
 
 def season_of(matches: int, versions: int, chance: np.random.Generator) -> Season:
-    """Simulate `matches` matches of `BOTS` bots that go through `versions` versions in total."""
+    """Simulate `matches` matches of `BOTS` bots that have `versions` versions in total."""
     tables = BOTS // TABLE
     rounds = -(-matches // tables)
     entrants = [Entrant(Node(bot), anchor=bot < ANCHORS) for bot in range(BOTS)]
@@ -61,7 +61,7 @@ def results_of(season: Season) -> Iterator[MatchResult]:
 
 
 def step_by_step(season: Season, entrants: tuple[Entrant, ...]) -> bool:
-    """Return true if incremental fits equal a full fit, both after more results and after an old result is voided."""
+    """Return True if incremental fits equal a full fit, both after more results and after an old result is annulled."""
     count = len(season.nodes)
     void = Void(count + 1, 7, "played by mistake")
     results = results_of(season)
@@ -101,7 +101,9 @@ def run(matches: int, versions: int, shuffles: int, seed: int) -> dict[str, floa
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure in a separate process on one core; with less effort, a small ladder and no bars for time and memory."""
+    """Measure in a separate process on one core. With less effort, use a small ladder and no bars for time and
+    memory.
+    """
     matches, versions = effort.of(30_000, 1_000_000, 1_000_000), effort.of(600, 10_000, 10_000)
     settings = [str(value) for value in (matches, versions, SHUFFLES, seed)]
     ran = subprocess.run(

@@ -1,8 +1,9 @@
 """Convergence of newcomers' ranks with the real scheduler, compared with random tables.
 
-Newcomers join a field that has played for a while. A round has just enough tables to seat every bot once. Random tables
-seat every bot exactly once. The scheduler forms the same number of tables from a pool in which every bot has the SDK's
-default capacity. The ladder is fitted every few rounds. The scheduler treats matches after the latest fit as pending.
+Newcomers join a field that has played for a while. A round has exactly as many tables as one seat per bot needs. Random
+tables give every bot exactly one seat. The scheduler forms the same number of tables from a pool in which every bot has
+the SDK's default capacity. The ladder is fitted every few rounds. The scheduler treats matches after the latest fit as
+pending.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions,
 
 ROUNDS: Final = 15
 BEFORE: Final = 200
-"""Number of rounds that the field plays without the newcomers."""
+"""Number of rounds of the field before the newcomers join."""
 FIT_EVERY: Final = 5
-"""Number of rounds between two fits; five rounds are 50 matches."""
+"""Number of rounds between two fits. Five rounds are 50 matches."""
 TABLE: Final = 4
 ROOM: Final = 8
 """Number of matches that a bot can play at once."""
@@ -59,7 +60,7 @@ def rank_errors(newcomers: int, scheduled: bool, seed: tuple[int, ...]) -> list[
 
 
 def _scheduled(fitted: Fitted, pending: Ints, pool: Pool[int]) -> Ints:
-    """Form a round's tables with the real scheduler; every bot has its own owner, and anchors are house bots."""
+    """Form a round's tables with the real scheduler. Every bot has its own owner, and anchors are house bots."""
     known = {node: Rating(fitted.ratings[node], fitted.errors[node]) for node in range(BOTS) if fitted.matches[node]}
     worth = match_values(known)
     waits = np.bincount(pending[pending != NOBODY], minlength=BOTS).tolist()
@@ -74,7 +75,7 @@ def _scheduled(fitted: Fitted, pending: Ints, pool: Pool[int]) -> Ints:
 
 
 def _with(season: Season, tables: Ints, chance: np.random.Generator) -> Season:
-    """Play these tables, and return the season with their matches added."""
+    """Play these tables. Return the season with their matches added."""
     nodes = np.full((len(tables), SEATS), NOBODY)
     nodes[:, : tables.shape[1]] = tables
     means = np.where(nodes == NOBODY, np.nan, season.strengths[nodes])
@@ -84,7 +85,7 @@ def _with(season: Season, tables: Ints, chance: np.random.Generator) -> Season:
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure one newcomer at a time, with a bar, and then several at once."""
+    """Measure newcomers one at a time, with a bar, and then several at once."""
     figures = []
     for newcomers in (1, 4):
         worlds = range(effort.of(6, 400, 4_000) // newcomers)

@@ -1,4 +1,5 @@
-"""Orders of bots by other rating systems: constant-K Elo, openskill's Plackett–Luce, and the ladder's live Elo alone.
+"""Orders of bots by other rating systems: Elo with constant K, openskill's Plackett–Luce, and the ladder's live Elo
+alone.
 
 Each system computes one number per bot after every round of a simulated world. Only the order of these numbers counts.
 """
@@ -29,13 +30,14 @@ def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float])
         surplus = (place[..., :, None] < place[..., None, :]) + (place[..., :, None] == place[..., None, :]) / 2
         now = ratings[every_world, :, who].transpose(0, 3, 1, 2)
         expected = expit((now[..., :, None] - now[..., None, :]) / SCALE)
-        change = gain * (surplus[:, None] - expected).sum(axis=-1)  # subtract a seat's expected ½ against itself
+        # subtract the expected score ½ of a seat against itself
+        change = gain * (surplus[:, None] - expected).sum(axis=-1)
         ratings[every_world, :, who] += change.transpose(0, 2, 3, 1)
         yield ratings
 
 
 def plackett_luce(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
-    """Iterate over the rounds, with every bot's μ after each, as openskill computes it by default."""
+    """Iterate over the rounds. Yield every bot's μ after each, as openskill computes it by default."""
     from openskill.models import PlackettLuce
 
     model = PlackettLuce()

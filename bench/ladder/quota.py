@@ -1,4 +1,4 @@
-"""The effect of a quota of pairs against bots that lose on purpose, and its cost for honest fields.
+"""Effect of a pair quota on bots that lose on purpose, and its cost for honest fields.
 
 An honest field's loss of precision is the relative growth of its mean squared error under the quota, on the same
 matches. Errors are those of the ratings relative to their mean.
@@ -56,7 +56,7 @@ HONEST_DAYS: Final = WEEK_DAYS
 WEEK_TABLES: Final = 60
 """Number of tables played on each night of a simulated week of sybil attacks."""
 BUSY: Final = 10
-"""Matches of a bot on a busy server, as a multiple of the usual number."""
+"""Number of a bot's matches on a busy server, as a multiple of the usual number."""
 BUSY_FIELD: Final = "8 guests, 1,000 matches a day for a week"
 VETERANS: Final = 6
 VETERAN_TABLES: Final = 2_000
@@ -71,7 +71,7 @@ OPEN_DAY: Final = Quota(OPEN_QUOTA.day)
 
 
 def under(entrants: Sequence[Entrant], columns: Columns, rule: Quota) -> Floats:
-    """Fit the ratings [nodes] in Elo under a quota; NaN for nodes without a match."""
+    """Fit the ratings [nodes] in Elo under a quota. They are NaN for nodes without a match."""
     made = ladder(played(entrants, columns.nodes), columns, PairQuota(rule, guests_of(entrants)))
     ratings = np.full(len(entrants), np.nan)
     for figure in made.figures:
@@ -88,7 +88,7 @@ def gains(world: Night, rules: Sequence[Quota]) -> list[float]:
 def losses(season: Season, days: Ints, rules: Sequence[Quota], older: int | None = None) -> list[float]:
     """Compute the squared errors of an honest season's ratings without a quota and under each of `rules`, in Elo².
 
-    `older`: the number of older bots to which the errors are restricted; None for all bots.
+    `older` restricts the errors to this number of older bots. None means all bots.
     """
     true = truth(season)
     columns = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days)
@@ -106,16 +106,16 @@ def field(
     days: int = HONEST_DAYS,
     conditions: Conditions | None = None,
 ) -> tuple[Season, Ints]:
-    """Simulate an honest field; return its season and the day of each match.
+    """Simulate an honest field. Return its season and the day of each match.
 
-    `bots`: the number of bots. `matches`: the number of matches per bot and day. `days`: the length of the season.
+    `bots` is the number of bots, `matches` the number of matches per bot and day, and `days` the length of the season.
     """
     season = play(conditions or Conditions(), days * matches, chance, bots)
     return season, np.arange(len(season.nodes)) * days // len(season.nodes)
 
 
 def half_changing(chance: np.random.Generator) -> tuple[Season, Ints]:
-    """Simulate a field in which every other guest changes to a new version in the middle of a day."""
+    """Simulate a field in which every other guest changes to a new version during a day."""
     season = play(Conditions(), HONEST_DAYS * DAY, chance)
     changing = range(ANCHORS, BOTS, 2)
     nodes, entrants = season.nodes.copy(), list(season.entrants)
@@ -149,7 +149,7 @@ def _played(nodes: Ints, entrants: Sequence[Entrant], strengths: Floats, chance:
 
 
 def joined(chance: np.random.Generator, newcomers: int, a_day: int) -> tuple[Season, Ints]:
-    """Simulate a field that plays for a day and again, with newcomers, for the week that begins seven days later.
+    """Simulate a field that plays for a day and again, with newcomers, in the week that begins seven days later.
 
     In that week `a_day` newcomers join each day until all have joined.
     """
@@ -176,16 +176,16 @@ FIELDS: Final[dict[str, Callable[[np.random.Generator], tuple[Season, Ints]]]] =
     "30 newcomers after 2,000 tables of six veterans": veterans_and_newcomers,
     BUSY_FIELD: lambda chance: field(chance, ANCHORS + 8, BUSY * DAY),
 }
-"""Functions that simulate honest fields, by name. The last field has no bar: its errors are only four Elo, so their
+"""Functions that simulate honest fields, by name. The last field has no bar. Its errors are only four Elo, so their
 growth matters little.
 """
 JOINING: Final = {"2 newcomers a day": (14, 2), "12 newcomers at once": (12, 12), "30 newcomers at once": (30, 30)}
 """Number of newcomers to a field of older bots, and number of newcomers per day.
 
-These fields have no bar, because an attacker's throw-away names would arrive in the same numbers.
+These fields have no bar, because an attacker's throw-away names would arrive in equal numbers.
 """
 WEEKLY: Final = {f"{guests} guests": ANCHORS + guests for guests in (8, 20)} | {"40 bots": BOTS}
-"""Number of bots in the honest fields that decide the weekly quota. Each bot plays 100 matches a day for a week."""
+"""Number of bots in the honest fields that determine the weekly quota. Each bot plays 100 matches a day for a week."""
 
 
 def ring(chance: np.random.Generator, matches: int, share: float, days: int = HONEST_DAYS) -> tuple[Season, Ints]:
@@ -217,7 +217,7 @@ def ring(chance: np.random.Generator, matches: int, share: float, days: int = HO
 def ring_gains(seed: tuple[int, ...], matches: int, rules: Sequence[Quota]) -> tuple[list[float], bool]:
     """Compute the Elo by which a ring's head exceeds its true strength after a week, under each quota.
 
-    Also return whether, without a quota, the head is flagged as a pair with one of its members.
+    Also return True if, without a quota, the head is flagged as a pair with one of its members.
     """
     season, days = ring(np.random.default_rng(seed), matches, OWN_SHARE)
     columns, true = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days), truth(season)

@@ -1,4 +1,4 @@
-"""Games needed until the ladder's order is nearly right, compared with other rating systems: 40 bots, 4 seats.
+"""Number of games until the ladder's order is nearly right, compared with other rating systems: 40 bots, 4 seats.
 
 The measure is Spearman's rank correlation with the true ratings, averaged over seeded worlds. All systems rate the same
 matches.
@@ -53,10 +53,10 @@ class Curve(NamedTuple):
         return np.asarray(self.correlations.std(axis=0) / np.sqrt(len(self.correlations)))
 
     def needed(self) -> tuple[float, float]:
-        """Compute the number of games per bot after which the mean stays above `ENOUGH`, and this number's standard
-        error.
+        """Compute the number of games per bot after which the mean stays above `ENOUGH`, and the standard error of this
+        number.
 
-        The number is interpolated linearly in 1/(1−correlation); infinite if the last point is below `ENOUGH`.
+        The number is interpolated linearly in 1/(1−correlation). It is infinite if the last point is below `ENOUGH`.
         """
         below = np.flatnonzero(self.means < ENOUGH)
         if not len(below):
@@ -72,13 +72,13 @@ class Curve(NamedTuple):
 
 
 def rank_correlation(ratings: Floats, true: Floats) -> float:
-    """Compute Spearman's rank correlation; no two values may be equal."""
+    """Compute Spearman's rank correlation. No two values may be equal."""
     one, other = (np.argsort(np.argsort(values)).astype(float) for values in (ratings, true))
     return float(np.corrcoef(one, other)[0, 1])
 
 
 def curve_of_fit(seasons: Sequence[Season], games: tuple[int, ...], what: str) -> Curve:
-    """Compute the curve of the fitted ladder; each point uses all matches so far."""
+    """Compute the curve of the fitted ladder. Each point uses all matches so far."""
     rows = [
         [
             rank_correlation(fit(season.entrants, columns(season, TABLES * after)).ratings, truth(season))
@@ -125,7 +125,7 @@ def curves(effort: Effort, seed: int) -> list[Curve]:
 
 
 def measure(effort: Effort, seed: int, far: Sequence[Curve]) -> list[Figure]:
-    """Measure the ladder on many worlds, with a bar, and report every system on the few worlds of `far`."""
+    """Measure the ladder in many worlds, with a bar. Report every system on the few worlds of `far`."""
     seasons = [
         play(Conditions(), NEAR[-1], np.random.default_rng([seed, 0, n])) for n in range(effort.of(8, 200, 1_000))
     ]

@@ -1,7 +1,7 @@
-"""Time to compute the ladder of a million matches on one core, and whether it depends on the order of the matches.
+"""Time to compute the ladder of a million matches on one core, and a check that the order of the matches has no effect.
 
 The measurement runs in a separate Python process on one core with one thread. 200 bots play at tables of 2, 4 and 6
-seats, with ties; a hundred results are voided later. Times are the median processor time of several runs.
+seats, with ties. A hundred results are annulled later. Times are the median processor time of several runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHUFFLES: Final = 10
 
 
 def events_of(matches: int, chance: np.random.Generator) -> tuple[tuple[Entrant, ...], list[Event]]:
-    """Simulate `matches` results, some of which are voided afterwards; return the entrants and the events."""
+    """Simulate `matches` results, some of which are annulled afterwards. Return the entrants and the events."""
     a_round = np.mean([BOTS // seats for seats in (2, 4, 6)])
     season = play(Conditions((2, 4, 6), 0.15), int(1.1 * matches / a_round) + 10, chance, BOTS)
     seats = (season.nodes != NOBODY).sum(axis=1)[:matches].tolist()
@@ -61,7 +61,7 @@ def shuffled(results: Columns, chance: np.random.Generator) -> Columns:
 
 
 def renumbered(events: Sequence[Event], chance: np.random.Generator) -> list[Event]:
-    """Return the results in random order as events with new numbers, followed by the voids."""
+    """Return the results in random order as events with new numbers, followed by the events that annul some."""
     results = [event for event in events if isinstance(event, MatchResult)]
     order = chance.permutation(len(results)).tolist()
     mixed: list[Event] = [results[at]._replace(number=number) for number, at in enumerate(order, start=1)]
@@ -69,7 +69,7 @@ def renumbered(events: Sequence[Event], chance: np.random.Generator) -> list[Eve
 
 
 def timed(make: Callable[[], Ladder], turns: int) -> tuple[float, Ladder]:
-    """Call `make` several times; return the median processor time in seconds, and the last ladder."""
+    """Call `make` several times. Return the median processor time in seconds and the last ladder."""
     times = []
     for _ in range(turns):
         gc.collect()

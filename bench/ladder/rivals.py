@@ -25,11 +25,11 @@ from engine.registry import GAMES
 
 TABLES: Final[Mapping[str, tuple[int, ...]]] = {"4 seats": (4,), "2, 4 and 6 seats": (2, 4, 6)}
 TAKEN: Final = (100, 400, 1600)
-"""Numbers of matches that a system has seen before each forecast."""
+"""Numbers of matches that a system has read before each forecast."""
 FORECAST: Final = 400
-"""Number of matches at the end of a season to forecast."""
+"""Number of matches at the end of a season that are forecast."""
 SURE: Final = 1e-4
-"""Minimum distance of forecasts from 0 and 1, so that a single miss does not decide the mean."""
+"""Minimum distance of forecasts from 0 and 1, so that a single wrong forecast does not dominate the mean."""
 SYSTEMS: Final[Mapping[str, Callable[[int], Forecaster]]] = {
     "the fit": partial(Fitted, shown=False),
     "what is shown": partial(Fitted, shown=True),
@@ -46,7 +46,7 @@ SYSTEMS: Final[Mapping[str, Callable[[int], Forecaster]]] = {
 }
 OURS: Final = ("the fit", "what is shown")
 NEAR: Final = Bar(-1.0, 0.003)
-"""Bar for the difference of two losses: the better of our systems minus the best of all systems."""
+"""Bar for a difference of two losses: that of the better of our systems minus that of the best system."""
 
 
 class Match(NamedTuple):
@@ -57,7 +57,7 @@ class Match(NamedTuple):
 
 
 def real_season(game: str, sizes: Sequence[int], matches: int, chance: Random) -> list[Match]:
-    """Play matches between random bots of the game's field, at tables of the given sizes."""
+    """Play matches between random bots of the game's field at tables of the given sizes."""
     bots = [*field(game).values()]
     season = []
     for _ in range(matches):
@@ -68,7 +68,7 @@ def real_season(game: str, sizes: Sequence[int], matches: int, chance: Random) -
 
 
 def losses(season: Sequence[Match], system: Forecaster, taken: Sequence[int], forecast: int) -> list[float]:
-    """Return a system's mean loss on the last `forecast` matches, after each number of seen matches in `taken`."""
+    """Return a system's mean loss on the last `forecast` matches, after each number of read matches in `taken`."""
     found = []
     for number, match in enumerate(season[: taken[-1]], start=1):
         system.take(match.bots, match.places)
@@ -79,7 +79,7 @@ def losses(season: Sequence[Match], system: Forecaster, taken: Sequence[int], fo
 
 
 def loss(match: Match, expected: Floats) -> float:
-    """Return the mean loss over a match's pairs, given the expected scores [bots, bots]."""
+    """Return the mean loss over the pairs of a match, given the expected scores [bots, bots]."""
     one, other = np.triu_indices(len(match.bots), 1)
     bots, places = np.array(match.bots), np.array(match.places)
     chance = np.clip(expected[bots[one], bots[other]], SURE, 1 - SURE)
@@ -109,7 +109,9 @@ def compare(game: str, what: str, sizes: Sequence[int], effort: Effort, seed: in
 
 
 def _figures(kind: str, found: Floats, taken: Sequence[int]) -> list[Figure]:
-    """Report `found`, the losses [seasons, systems, taken], and how far our better system is behind the best of all."""
+    """Report `found`, the losses [seasons, systems, taken], and the difference between our better system and the best
+    system.
+    """
     names = [*SYSTEMS]
     means = found.mean(axis=0)
     best = int(means[:, -1].argmin())
@@ -131,5 +133,5 @@ def _figures(kind: str, found: Floats, taken: Sequence[int]) -> list[Figure]:
 
 
 def _error(values: Floats) -> float:
-    """Return the standard error of a mean; 0 for a single value."""
+    """Return the standard error of a mean, or 0 for a single value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -28,13 +28,13 @@ ELO: Final = 39 / SPREAD
 BETTER: Final = 120.0
 """Advantage of the better version, in Elo."""
 SURE: Final = 0.8
-"""Minimum P(better) at which a version is called better; at 1 − SURE or less it is called worse."""
+"""Minimum P(better) at which a version is called better. At 1 − SURE or less it is called worse."""
 
 
 def season_of(versions: int, rounds: int, better: float, chance: np.random.Generator) -> Season:
     """Simulate a season in which the last bot plays `versions` versions for `rounds` rounds each.
 
-    `better`: the advantage of its last version over the earlier versions, in Elo.
+    `better` is the advantage of its last version over the earlier versions, in Elo.
     """
     nodes = [Node(BOTS - 1 + version) for version in range(versions)]
     entrants = [Entrant(Node(node), anchor=node < ANCHORS) for node in range(BOTS - 1)]
@@ -79,8 +79,8 @@ def shown(season: Season, node: int) -> float:
 
 
 def gain_of_the_luckiest(versions: int, rounds: int, chance: np.random.Generator) -> float:
-    """Simulate `versions` equal versions; return published rating minus true strength of the version with the highest
-    rating.
+    """Simulate `versions` equal versions. Return the published rating minus the true strength of the version with the
+    highest rating.
     """
     season = season_of(versions, rounds, 0.0, chance)
     ratings = [figure.rating for figure in ladder(season.entrants, columns(season)).figures]
@@ -89,7 +89,7 @@ def gain_of_the_luckiest(versions: int, rounds: int, chance: np.random.Generator
 
 
 def gain_of_the_better(versions: int, rounds: int, chance: np.random.Generator) -> float:
-    """Simulate a better last version; return its published rating minus the strength of the versions before it."""
+    """Simulate a better last version. Return its published rating minus the strength of the versions before it."""
     season = season_of(versions, rounds, BETTER, chance)
     return shown(season, len(season.strengths) - 1) - float(np.mean(truth(season)[BOTS - 1 : -1]))
 
@@ -99,11 +99,11 @@ class Calls(NamedTuple):
 
     right: int
     said: float
-    """Expected number of right calls."""
+    """Expected number of correct calls."""
 
 
 def calls(changing: int, rounds: int, deviation: float, chance: np.random.Generator) -> tuple[Calls, Calls]:
-    """Simulate bots that change; return the calls made from P(better), and the calls made from rating differences
+    """Simulate bots that change. Return the calls based on P(better), and the calls based on rating differences
     alone.
     """
     season = changed_season(changing, rounds, deviation, chance)
@@ -122,7 +122,7 @@ def _calls(better: Floats, gained: NDArray[np.bool_]) -> Calls:
 
 
 def calibration(effort: Effort, seed: int) -> list[Figure]:
-    """Measure the number of right calls of "better" or "worse", divided by the expected number."""
+    """Measure the number of correct calls of "better" or "worse", divided by the expected number."""
     figures = []
     for number, (changing, deviation) in enumerate(((BOTS - ANCHORS, 20.0), (BOTS - ANCHORS, 60.0), (1, 20.0))):
         worlds = effort.of(2, 20, 100) * (1 if changing > 1 else 10)

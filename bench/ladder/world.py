@@ -42,7 +42,7 @@ SEATS: Final = 7
 """Number of columns per match, as in the ladder's arrays. Columns beyond the last seat contain `NOBODY`."""
 NOBODY: Final = -1
 COPIED: Final = 0.4
-"""Strength of the copied program: two standard deviations above the middle."""
+"""Strength of the copied program: two standard deviations above the mean."""
 
 
 class Luck(Enum):
@@ -87,11 +87,11 @@ class Season:
     strengths: Floats
     """True strengths by node."""
     nodes: Ints
-    """Node in each seat [M, 7]; `NOBODY` beyond the last seat."""
+    """Node in each seat [M, 7]. Columns beyond the last seat contain `NOBODY`."""
     places: Ints
-    """Place of each seat [M, 7]: 1 is the best, ties share a place; 0 beyond the last seat."""
+    """Place of each seat [M, 7]. 1 is the best, ties share a place, and columns beyond the last seat contain 0."""
     means: Floats
-    """Performance of each seat without luck [M, 7]; NaN beyond the last seat."""
+    """Performance of each seat without luck [M, 7]. Columns beyond the last seat contain NaN."""
 
 
 def play(conditions: Conditions, rounds: int, chance: np.random.Generator, bots: int = BOTS) -> Season:
@@ -121,7 +121,7 @@ def _field(
 ) -> tuple[Ints, tuple[Entrant, ...], Floats]:
     """Draw the bots of each round [rounds, bots], the entrants and their strengths.
 
-    In a changing field, bots other than anchors are sometimes replaced, by a new version or by another bot.
+    In a changing field, bots other than anchors are sometimes replaced by a new version or by another bot.
     """
     entrants = [Entrant(Node(node), anchor=node < ANCHORS) for node in range(bots)]
     strengths = [*chance.normal(0, SPREAD, bots - conditions.copies), *[COPIED] * conditions.copies]
@@ -151,7 +151,7 @@ def _means(nodes: Ints, strengths: Floats, angles: Floats, cycle: float) -> Floa
 
 
 def ranked(means: Floats, conditions: Conditions, chance: np.random.Generator) -> Ints:
-    """Draw the luck in each match and rank the seats; return places [M, 7]."""
+    """Draw the luck of each match and rank the seats. Return places [M, 7]."""
     match conditions.luck:
         case Luck.NORMAL:
             luck = chance.standard_normal(means.shape)
@@ -183,7 +183,7 @@ def grid_of(ties: float) -> float:
 
 
 def expected_score(differences: Floats, conditions: Conditions) -> Floats:
-    """Compute the expected score E[S] of each seat. `differences`: its mean performance minus an opponent's.
+    """Compute the expected score E[S] of each seat. `differences` are its mean performance minus each opponent's.
 
     On a grid of width g, two performances that differ by X tie with probability max(0, 1−|X|/g). So the mean of S is
     0.5 + 0.5·clip(X/g, −1, 1). E[S] is the integral of this mean over the distribution of X.
@@ -214,7 +214,9 @@ def _below(value: Floats, luck: Luck) -> Floats:
 
 
 def truth(season: Season) -> Floats:
-    """Compute the true ratings in Elo by node, with the anchors' mean at 1500; NaN for nodes that never played."""
+    """Compute the true ratings in Elo by node, with the anchors' mean at 1500. They are NaN for nodes that never
+    played.
+    """
     count = len(season.strengths)
     scores, weights = np.zeros((2, count, count))
     for i in range(SEATS):
@@ -246,6 +248,6 @@ def bradley_terry(scores: Floats, weights: Floats) -> Floats:
         hessian = np.diag(information.sum(axis=1)) - information + 1 / len(scores)
         step = solve(hessian, won - (weights * chances).sum(axis=1), assume_a="pos")
         ratings += step
-        if np.abs(step).max() < 1e-9:  # rounding errors in long seasons forbid a smaller bound
+        if np.abs(step).max() < 1e-9:  # rounding errors in long seasons do not allow a smaller bound
             return np.asarray(SCALE * ratings)
     raise ArithmeticError("no Bradley–Terry ratings found: are all bots connected by their matches?")

@@ -1,7 +1,8 @@
 // Limit contains the Go side of the speed benchmarks: clients that are not the bottleneck, and an echo server that shows
 // the lowest possible cost of a gRPC server. `python -m bench.play` and `python -m bench.growth` build and run it.
 //
-// Every command prints a line when it is ready, then waits for a line of input before it goes on.
+// Every command prints a line when it is ready. Then it waits for a line of input before it
+// continues.
 package main
 
 import (
@@ -73,7 +74,7 @@ func (t *trips) add(took []time.Duration, size int) {
 	t.sizes += size
 }
 
-// end counts seats whose matches have ended.
+// end counts a seat whose match has ended.
 func (t *trips) end(count int) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

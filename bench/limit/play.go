@@ -17,7 +17,7 @@ import (
 // together is the maximum number of bots that connect at the same time.
 const together = 32
 
-// bot answers at random; all bots share their measurements.
+// bot answers at random. All bots share their measurements.
 type bot struct {
 	name     string
 	games    []string
@@ -26,8 +26,8 @@ type bot struct {
 	answered map[uint64]time.Time
 }
 
-// play lets bots play on a server, each over its own connection, and measures once all have a seat. They begin
-// together, because the first ones would otherwise slow down the registration of the rest.
+// play lets bots play on a server, each over its own connection. It measures after all have a seat. They begin
+// together, because matches of the first bots would slow down the registration of the others.
 func play(arguments []string) {
 	flags := flag.NewFlagSet("play", flag.ExitOnError)
 	address := flags.String("address", "", "of the server")
@@ -58,8 +58,8 @@ func play(arguments []string) {
 	}
 }
 
-// live registers the bot and plays until the process ends. It calls welcomed and seated once each; the bot takes no
-// seat before welcomed returns.
+// live registers the bot and plays until the process ends. It calls welcomed and seated once each. The bot accepts
+// no seat before welcomed returns.
 func (b *bot) live(address string, welcomed, seated func()) {
 	line := dial(address)
 	ctx := context.Background()
@@ -94,7 +94,7 @@ func (b *bot) live(address string, welcomed, seated func()) {
 	}
 }
 
-// reply returns the reply to a message; nil if it needs none.
+// reply returns the reply to a message, or nil if it needs none.
 func (b *bot) reply(response *arenav1.PlayResponse) *arenav1.PlayRequest {
 	if response.Heartbeat == nil && len(response.Invitations) == 0 && len(response.Decisions) == 0 {
 		b.forget(response)
@@ -126,7 +126,7 @@ func (b *bot) reply(response *arenav1.PlayResponse) *arenav1.PlayRequest {
 	return request
 }
 
-// forget drops the matches that have ended.
+// forget removes the matches that have ended.
 func (b *bot) forget(response *arenav1.PlayResponse) {
 	if len(response.Reports) > 0 {
 		b.all.end(len(response.Reports))

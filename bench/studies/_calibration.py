@@ -1,6 +1,6 @@
 """Goodness of fit of the ladder's model: calibration, weight of a pair, and ranks after few games.
 
-Results are arrays by match and seat. Bots are numbered from 0; place 1 is the best, and ties share a place. Strengths
+Results are arrays by match and seat. Bots are numbered from 0. Place 1 is the best, and ties share a place. Strengths
 are ratings of the fitted ladder, converted to log odds. Intervals are bootstrapped over matches, because pairs of one
 match are dependent.
 """
@@ -46,7 +46,7 @@ class Bin(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Matches with the same number of seats; arrays of [matches, seats]."""
+    """Matches with the same number of seats. Arrays have the shape [matches, seats]."""
 
     nodes: Ints
     places: Ints
@@ -57,7 +57,7 @@ class Results(NamedTuple):
 
 
 class Duels(NamedTuple):
-    """All pairs of seats of every match; arrays of [matches, pairs]."""
+    """All pairs of seats of every match. Arrays have the shape [matches, pairs]."""
 
     one: Ints
     other: Ints
@@ -85,7 +85,7 @@ def simulated(results: Results, theta: Floats, chance: np.random.Generator) -> R
 
 
 def predictions(results: Results, bots: int) -> Floats:
-    """Predict the log odds [matches, pairs] of each pair, from a fit to the half of the matches without it."""
+    """Predict the log odds [matches, pairs] of each pair from a fit to the other half of the matches."""
     pairs = duels(results)
     odds = np.zeros(pairs.one.shape)
     for half in (0, 1):
@@ -96,7 +96,7 @@ def predictions(results: Results, bots: int) -> Floats:
 
 
 def slope(odds: Floats, score: Floats) -> float:
-    """Fit the calibration slope, a factor on the log odds: 1 is calibrated, a smaller slope means overconfident."""
+    """Fit the calibration slope, a factor on the log odds. 1 is calibrated, and a smaller slope means overconfident."""
     factor = 1.0
     for _ in range(20):
         chance = 1 / (1 + np.exp(-factor * odds))
@@ -132,7 +132,7 @@ def weight(results: Results, theta: Floats, chance: np.random.Generator | None =
     own, place = theta[results.nodes], results.places
     expected = 1 / (1 + np.exp(own[:, None, :] - own[:, :, None]))
     score = (1 + np.sign(place[:, None, :] - place[:, :, None])) / 2
-    # without the pair of a seat with itself
+    # exclude the pair of a seat with itself
     information = (expected * (1 - expected)).sum(axis=(1, 2)) - own.shape[1] / 4
     square = ((score - expected).sum(axis=2) ** 2).sum(axis=1)
     value = float(information.sum() / square.sum())

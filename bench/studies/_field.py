@@ -32,7 +32,7 @@ from engine.registry import GAMES
 
 SOFT: Final = 1_000_000
 BANK: Final = 30_000_000
-"""Soft time limit and time bank that sample bots are shown, in microseconds. The bots ignore both."""
+"""Soft time limit and time bank in the sample bots' messages, in microseconds. The bots ignore both."""
 JobT = TypeVar("JobT")
 DoneT = TypeVar("DoneT")
 
@@ -44,7 +44,7 @@ class Player(Protocol):
     """A bot with the interface of a house bot."""
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose one of the legal actions; `chance` is 32 random bytes."""
+        """Choose one of the legal actions. `chance` is 32 random bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Slips:
     percent: int
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose like the underlying bot, or sometimes at random."""
+        """Choose as the underlying bot does, or sometimes at random."""
         if int.from_bytes(chance[:4], "big") % 100 < self.percent:
             return legal[int.from_bytes(chance[4:12], "big") % len(legal)]
         return self.bot.decide(view, legal, chance)
@@ -70,14 +70,14 @@ class Mixed:
     plays: Player
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose like the bot that is responsible for this kind of action."""
+        """Choose as the bot does that is responsible for this kind of action."""
         first = GAMES[self.game].actions[legal[0]].kind in FIRST_CHOICES
         return (self.bids if first else self.plays).decide(view, legal, chance)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A bot of the SDK, asked by protocol messages."""
+    """A bot of the SDK, called through protocol messages."""
 
     game: str
     bot: Bot
@@ -97,7 +97,7 @@ def _catalog(game: str) -> Catalog:
 
 
 def house_names(game: str) -> tuple[str, ...]:
-    """Return the names of a game's house bots, starting with the random bot, which is the weakest."""
+    """Return the names of a game's house bots. The first is the random bot, which is the weakest."""
     return tuple(bot.name.removeprefix("house-") for bot in HOUSE_BOTS[game])
 
 
@@ -139,7 +139,7 @@ class Played(NamedTuple):
 
 
 def play(game: str, players: Sequence[Player], deal: Deal, chance: Random) -> Played:
-    """Play one match; bots are not asked when only one action is legal."""
+    """Play one match. Bots are not called when only one action is legal."""
     state = GAMES[game].new(len(players), SeededDecks(deal.key))
     while (seat := state.player) != OVER:
         legal = state.legal(seat)
@@ -151,7 +151,7 @@ def play(game: str, players: Sequence[Player], deal: Deal, chance: Random) -> Pl
 
 
 def spread(work: Callable[[JobT], DoneT], jobs: Iterable[JobT], processes: int) -> Iterator[DoneT]:
-    """Apply `work` to each job in several processes; yield the results in the order of the jobs."""
+    """Apply `work` to each job in several processes. Yield the results in the order of the jobs."""
     if processes == 1:
         yield from map(work, jobs)
         return

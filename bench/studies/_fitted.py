@@ -37,7 +37,7 @@ WORLDS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Analysis of the ladder for one game and table size; `…_if_exact` is the mean over simulated worlds."""
+    """Analysis of the ladder for one game and table size. The fields `…_if_exact` are means over simulated worlds."""
 
     game: str
     seats: int
@@ -67,10 +67,10 @@ class Fitted:
 
 
 def fitted(game: str, results: Results, names: Sequence[str], house: int) -> Fitted:
-    """Analyse the ladder of results between bots; `names` are their names, by number.
+    """Analyse the ladder of results between bots. `names` are their names by number.
 
-    The first `house` bots are house bots; number 0 is the random bot. There must be at least five games per bot,
-    because each half of the matches is predicted from the other.
+    The first `house` bots are house bots, and number 0 is the random bot. There must be at least five games per bot,
+    because each half of the matches is predicted from the other half.
     """
     chance = np.random.default_rng(6)
     bots = len(names)
@@ -105,7 +105,7 @@ def fitted(game: str, results: Results, names: Sequence[str], house: int) -> Fit
 
 
 def ladder_of(results: Results, bots: int, anchors: Sequence[int]) -> Ladder:
-    """Fit the ladder with these anchors."""
+    """Fit the ladder with the given anchors."""
     entrants = [Entrant(Node(bot), anchor=bot in anchors) for bot in range(bots)]
     return ladder(entrants, Columns.of_arrays(results.nodes, results.places))
 

@@ -38,8 +38,8 @@ class Shares:
 def decompose(game: str, seats: int, of: str, bots: NDArray[np.int64], values: Sequence[Floats]) -> Shares:
     """Estimate the variance components from the results [deals, seats] of four matches per deal.
 
-    `values` contains four arrays of results: of `bots` [deals, seats]; with another bot in every seat; with other bots
-    in all seats except seat 0; and of the same bots on another deal. The covariance of two matches is the variance of
+    `values` contains four arrays of results: for `bots` [deals, seats]; with another bot in every seat; with other bots
+    in all seats except seat 0; and for the same bots on another deal. The covariance of two matches is the variance of
     the components that they share.
     """
     base, replaced, kept, other_deal = (each - np.mean([each.mean() for each in values]) for each in values)
@@ -64,7 +64,7 @@ def decompose(game: str, seats: int, of: str, bots: NDArray[np.int64], values: S
 
 
 def _between(bots: NDArray[np.int64], values: Floats) -> float:
-    """Estimate the variance of the bots' true means: that of the observed means minus the sampling variance."""
+    """Estimate the variance of the bots' true means: the variance of the observed means minus the sampling variance."""
     groups = [values[bots == bot] for bot in np.unique(bots)]
     sizes = np.array([len(group) for group in groups])
     means = np.array([group.mean() for group in groups])

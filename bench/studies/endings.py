@@ -3,9 +3,9 @@
     python -m bench.studies.endings [--decisions N] [--game NAME] [--seats N] [--cards N] [--json]
 
 The house bots of a game that do not search play each other. Whenever a seat with at most `--cards` cards has a choice,
-every house bot is asked for its action, which is compared with the best action. The comparison covers all worlds (deals
-that fit the seat's view) if they are few, otherwise a random sample (`engine.endings`). The cost is in points of the
-round above the others' mean, for a seat that learns all hands right afterwards. Positions come from one match each.
+the action of every house bot is compared with the best action. The comparison covers all worlds (deals that fit the
+seat's view) if they are few, otherwise a random sample (`engine.endings`). The cost is in points of the round above the
+others' mean, for a seat that learns all hands right afterwards. Positions come from one match each.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from engine.game import OVER
 from engine.registry import GAMES
 
 MOST: Final = 4_000
-"""Maximum number of worlds of which all are solved."""
+"""Maximum number of worlds up to which all worlds are solved."""
 DRAWN: Final = 100
-"""Number of worlds drawn at random if there are more than `MOST`."""
+"""Number of worlds drawn at random beyond `MOST`."""
 DUST: Final = 1e-9
-"""Differences smaller than this, in points, are rounding errors."""
+"""Difference in points below which values count as equal, because of rounding errors."""
 FIRST: Final = frozenset({"bid", "predict"})
-"""Kinds of choices made before the tricks."""
+"""Kinds of choices that come before the tricks."""
 
 
 class BotErrors(NamedTuple):
@@ -55,11 +55,11 @@ class BotErrors(NamedTuple):
     error: float
     """Standard error of `cost`."""
     wrong: float
-    """Share of decisions whose cost is significant: more than two standard errors."""
+    """Share of decisions with a significant cost, which is more than two standard errors."""
 
 
 def decisions(game: str, seats: int, cards: int, seed: int) -> Iterator[tuple[Any, Sequence[int], bytes]]:
-    """Yield view, legal actions and random bytes of a match's decisions near the ends of its rounds."""
+    """Yield view, legal actions and random bytes for the decisions near the ends of a match's rounds."""
     key, bots = sha256(f"{game} {seats} {seed}".encode()).digest(), HOUSE_BOTS[game]
     state: Any = GAMES[game].new(seats, SeededDecks(key))
     for number in count():

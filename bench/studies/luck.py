@@ -53,12 +53,12 @@ class Dealt(NamedTuple):
     replays: dict[str, list[tuple[int, ...]]]
     """Scores in every replay, by house bot."""
     ms: dict[str, float]
-    """Processor time of one replay in milliseconds, by house bot. The key "" is the match itself."""
+    """Processor time of one replay in milliseconds, by house bot. The key "" stands for the match itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Benefit of one kind of baseline for one kind of table."""
+    """Benefit of one kind of baseline at one kind of table."""
 
     game: str
     seats: int
@@ -66,15 +66,15 @@ class Gain:
     explained: float
     """Share of the variance of a bot's score that the baseline explains."""
     explained_difference: float
-    """Share of the variance of the score's difference from the table's mean that the baseline explains."""
+    """Share of the variance of the difference between score and table mean that the baseline explains."""
     share: float
     """Final adjustment coefficient β, if the baseline is a mean."""
     table: float
-    """Final δ."""
+    """Final value of δ."""
     games_mean: tuple[float, float, float]
-    """Games needed for a mean score, as a fraction of those needed without luck adjustment, and its interval."""
+    """Games needed for a mean score, as a fraction of those without luck adjustment, and its interval."""
     games_difference: tuple[float, float, float]
-    """Games needed to tell two bots apart, as a fraction of those needed without luck adjustment, and its interval."""
+    """Games needed to distinguish two bots, as a fraction of those without luck adjustment, and its interval."""
     shift: float
     """Mean difference of adjusted minus plain scores, in points."""
     shift_error: float
@@ -173,7 +173,7 @@ def about_table(values: Floats) -> Floats:
 
 
 def of_table(values: Floats) -> Floats:
-    """Return for every seat the mean of its table, minus the mean over all matches."""
+    """Return, for every seat, the mean of its table minus the mean over all matches."""
     means = np.repeat(values.mean(axis=1, keepdims=True), values.shape[1], axis=1)
     difference: Floats = means - means.mean()
     return difference

@@ -1,4 +1,4 @@
-"""Study of the ladder on real matches: influence of the deal, goodness of fit of the model, games needed.
+"""Study of the ladder on real matches: influence of the deal, goodness of fit of the model, number of games needed.
 
     python -m bench.studies.reality [--game nullern …] [--seats 2 …] [--games 240] [--duplicates 150] [--json]
 
@@ -31,7 +31,7 @@ SEATS: Final = (2, 4, 6)
 
 
 class Job(NamedTuple):
-    """A match to play, and whether to repeat it three times for the variance components."""
+    """A match to play. Some are repeated three times for the variance components."""
 
     game: str
     seats: int
@@ -68,7 +68,8 @@ def work(job: Job) -> Done:
         return play(job.game, [bots[names[bot]] for bot in seated], cards, chance)
 
     def table() -> list[int]:
-        return chance.sample(range(job.duplicate, len(names)), job.seats)  # repeated matches exclude the random bot
+        # repeated matches do not include the random bot
+        return chance.sample(range(job.duplicate, len(names)), job.seats)
 
     cards, seated = Deal.draw(chance), table()
     base = match(seated, cards)
@@ -84,7 +85,7 @@ def work(job: Job) -> Done:
 
 
 def shares(game: str, seats: int, done: Sequence[Done]) -> list[Shares]:
-    """Estimate the variance components of points, of points about the table's mean, and of relative ranks."""
+    """Estimate the variance components of points, of points minus the table's mean, and of relative ranks."""
     quads = [each.quad for each in done if each.quad]
     bots = np.array([each.bots for each in done if each.quad])
     scores = [np.array([match.scores for match in kind], float) for kind in zip(*quads, strict=True)]

@@ -57,7 +57,7 @@ class Figures(NamedTuple):
 
 
 class _Timed:
-    """Function wrapper that sums the processor time of all calls."""
+    """Function wrapper that adds up the processor time of all calls."""
 
     def __init__(self) -> None:
         self.seconds, self.decisions = 0.0, 0

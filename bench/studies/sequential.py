@@ -1,12 +1,12 @@
-"""Error rates of the sequential tests of `arena match` at 0 and at 20 Elo, and their verdicts in between.
+"""Error rates of the sequential tests of `arena match` at 0 and at 20 Elo, and their verdicts between these values.
 
     python -m bench.studies.sequential [--game nullern] [--seats 4] [--sets 1000] [--runs 2000] [--markdown | --json]
 
-The sets are real: the counting house bot with 5 % random slips plays against a copy with other slips, at one table with
-plain counting bots. No two bots are exactly 20 Elo apart. So the sets are resampled with weights that make the share of
-games won exactly right for a given number of Elo (exponential tilting). One test decides between 0 and 20 Elo. The
-other decides between 0 points and the equivalent of 20 Elo in that game, with weights that make the mean of points
-exact.
+The deal pairs are real: the counting house bot with 5 % random slips plays against a copy with other slips, at one
+table with plain counting bots. No two bots are exactly 20 Elo apart. So the pairs are resampled with weights that make
+the share of games won exactly right for a given number of Elo (exponential tilting). One test decides between 0 and 20
+Elo. The other decides between 0 points and the equivalent of 20 Elo in that game, with weights that make the mean of
+points exact.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TRUTHS: Final = (0.0, ELO / 2, ELO)
 
 
 class Slipping(LocalHousePlayer):
-    """The counting bot, which sometimes slips: it then plays a random action."""
+    """The counting bot with occasional slips, in which it plays a random action."""
 
     def __init__(self, game: str, number: int, slips: int) -> None:
         super().__init__(HOUSE_BOTS[game][-1])
@@ -48,7 +48,7 @@ class Slipping(LocalHousePlayer):
         self._slips = slips
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """Answer like the counting bot, except for the slips."""
+        """Answer as the counting bot does, except for the slips."""
         for decision, action in super().hear(message):
             [legal] = [each.ask.legal for each in message.questions if each.ask.decision == decision]
             drawn = sha256(self._key + b"%d %d" % (self._number, decision)).digest()
@@ -74,7 +74,7 @@ class Errors(NamedTuple):
     better: tuple[float, ...]
     """Share of tests with the verdict "better" if the true value is 0, half the bound, and the bound."""
     sets: tuple[float, ...]
-    """Mean number of sets that a test takes at these true values."""
+    """Mean number of sets of a test at these true values."""
 
 
 def real_sets(name: str, seats: int, sets: int) -> list[RealSet]:
@@ -91,7 +91,7 @@ def real_sets(name: str, seats: int, sets: int) -> list[RealSet]:
 
 
 def tilted(sets: Sequence[RealSet], of: Callable[[RealSet], float], mean: float) -> list[float]:
-    """Return weights of the sets such that the weighted mean of the score `of` is `mean`."""
+    """Return weights of the sets with which the weighted mean of the score `of` is `mean`."""
     low, high = -50.0, 50.0
     scale = max(abs(of(each)) for each in sets)
     for _ in range(100):
@@ -134,7 +134,7 @@ def _points(of: RealSet) -> float:
 def _outcomes(
     test: SequentialTest, scores: Sequence[float], weights: Sequence[float], runs: int
 ) -> tuple[float, float]:
-    """Return the share of tests with the verdict "better", and the mean number of sets that they take."""
+    """Return the share of tests with the verdict "better", and the mean number of sets per test."""
     chance, better, sets = Random(20), 0, 0
     for _ in range(runs):
         running = RunningTest(test)

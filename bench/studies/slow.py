@@ -1,11 +1,11 @@
-"""The share of tables at which a slow bot sits with house bots only, on a slow clock.
+"""The share of a slow bot's tables that have only house bots besides it, on a slow clock.
 
     python -m bench.studies.slow [--game nullern] [--bots 8] [--soft-limit 120] [--seeds 10] [--json]
 
-The pool, paces and balances are the server's own; time is virtual. The bots think for 5 to 60 s a decision, in equal
-ratios, and play without end. A decision's time varies log-normally by 30 %. A seat has as many decisions as in games of
-random bots, one after the other. Each figure is given for the scheduler's durations by the clock, and for those of a
-clock of one second.
+The pool, pace classes and balances are computed by the server's own code. Time is virtual. The bots think for 5 to 60 s
+per decision, in equal ratios, and play without end. A decision's time varies log-normally by 30 %. The number of
+decisions per seat is that of games between random bots, and they follow one after the other. Each figure is given for
+the scheduler's durations on this clock, and for those on a clock of one second.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from engine.deal import SeededDecks
 from engine.registry import GAMES
 
 QUICKEST, SLOWEST = 5.0, 60.0
-"""Seconds that the quickest and the slowest bot take for a decision."""
+"""Seconds per decision of the quickest and the slowest bot."""
 VARIATION: Final = 0.3
 HOUSE: Final = ("house 1", "house 2", "house 3")
 SEATS: Final = 4
 SHARE: Final = 0.15
-"""The default share of its time at tables for which a bot may wait for much slower ones."""
+"""The default share of its playing time that a bot may spend waiting for much slower bots."""
 
 
 class Row(NamedTuple):
-    """The shares of one game, over all seeds."""
+    """The shares for one game over all seeds."""
 
     game: str
     decisions: float
-    """Mean decisions of a seat in a match."""
+    """Mean number of decisions of a seat in a match."""
     by_clock: float
     """Mean share of tables with house bots only."""
     worst: float
-    """The largest share of a seed."""
+    """The largest share of any seed."""
     as_quick: float
     """Mean share with the durations of a clock of one second."""
 
@@ -84,10 +84,10 @@ class Hall:
         self.running: list[tuple[float, int, tuple[str, ...], OwedTime]] = []
         self.lengths: deque[float] = deque(maxlen=RECENT)
         self.guests: Counter[int] = Counter()
-        """Number of tables, by their number of bots that are not house bots."""
+        """Numbers of tables by the number of their bots that are not house bots."""
 
     def play(self, tables: int) -> None:
-        """Play until a given number of tables has been formed."""
+        """Play until the given number of tables has been formed."""
         for bot in self.bots.values():
             self._update(bot)
         while self.guests.total() < tables:
@@ -165,7 +165,7 @@ class Hall:
 
 
 def alone(clock: LadderClock, bots: int, decisions: float, capacity: int, tables: int, seed: int) -> float:
-    """Return the share of tables at which one bot sits with house bots only."""
+    """Return the share of tables with one bot and otherwise only house bots."""
     hall = Hall(clock, bots, decisions, capacity, seed)
     hall.play(tables)
     return hall.guests[1] / hall.guests.total()

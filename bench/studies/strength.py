@@ -3,9 +3,9 @@
     python -m bench.studies.strength [--deals N] [--game NAME] [--seats N] [--bot NAME] [--json]
 
 The reference is the strongest house bot that does not search. Every deal is played twice: once with the reference in
-all seats, and once with the measured bot in one seat. The bot's strength is how much this seat's lead over the mean of
-the others grows, in points per match. Seats take turns; a table for two plays every deal with both seatings. Errors are
-standard errors over deals. The table also shows the share of opponents that the bot beats, with ties as half (at a
+all seats, and once with the measured bot in one seat. The bot's strength is the growth of this seat's lead over the
+mean of the others, in points per match. Seats alternate. A table for two plays every deal with both seatings. Errors
+are standard errors over deals. The table also shows the share of opponents that the bot beats, with ties as half (at a
 table for two, the share of matches won), and the processor time per choice.
 """
 
@@ -49,14 +49,14 @@ class Strength(NamedTuple):
 
 
 class _Timed:
-    """Bot wrapper that sums the processor time of a bot's choices."""
+    """Bot wrapper that adds up the processor time of a bot's choices."""
 
     def __init__(self, bot: HouseBot) -> None:
         self._bot = bot
         self.seconds, self.choices = 0.0, 0
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose like the bot, and add the time to the total."""
+        """Choose as the bot does, and add the time to the total."""
         began = process_time()
         action = self._bot.decide(view, legal, chance)
         self.seconds += process_time() - began
@@ -65,7 +65,7 @@ class _Timed:
 
 
 def scores(game: str, players: Sequence[HouseBot | _Timed], key: bytes) -> Sequence[int]:
-    """Play a match and return the scores; bots are not asked if only one action is legal."""
+    """Play a match and return the scores. Bots are not called if only one action is legal."""
     state, choices = GAMES[game].new(len(players), SeededDecks(key)), 0
     while (seat := state.player) != OVER:
         legal, choices = state.legal(seat), choices + 1
@@ -102,7 +102,7 @@ def measure(bot: HouseBot, seats: int, deals: int) -> Strength:
 @click.option("--bot", "bots", multiple=True, help="One bot only, such as house-search.")
 @click.option("--json", "as_json", is_flag=True)
 def main(deals: int, games: Sequence[str], seats: Sequence[int], bots: Sequence[str], as_json: bool) -> None:
-    """Measure the bots and print each row as soon as it is done."""
+    """Measure the bots. Print each row as soon as it is done."""
     rows = list[Strength]()
     for name in games or GAMES:
         for bot in named_bots(name):

@@ -31,16 +31,16 @@ _HUPFERS = Text(f"H a Hupfer: −{HUPFER_COST} at the end", style="dim")
 
 @dataclass(frozen=True, slots=True)
 class NullernPicture(Picture):
-    """A round of Nullern; sequences have one entry per seat or trick. `scores` do not include the cost of Hupfers."""
+    """A round of Nullern. Sequences have one entry per seat or trick. `scores` do not include the cost of Hupfers."""
 
     last: bool
-    """True in the last round, which is blind and after which Hupfers are paid for."""
+    """True in the last round, which is blind. After it Hupfers are paid for."""
     bids: tuple[int | None, ...]
     """Bids by seat; None for a seat that has not bid yet."""
     hupfers: bytes
-    """Hupfers by seat: including those of this round once it is over."""
+    """Hupfers by seat, including those of this round after it is over."""
     missed: bytes | None
-    """By seat, 1 if this round brought a Hupfer, otherwise 0; None until the round is over."""
+    """By seat, 1 if this round brought a Hupfer, otherwise 0. None until the round is over."""
 
     @property
     def bidding_order(self) -> list[int]:
@@ -54,20 +54,20 @@ class NullernPicture(Picture):
 
     @property
     def net(self) -> tuple[int, ...]:
-        """Scores minus the cost of the Hupfers so far: the result, once the game is over (N7)."""
+        """Scores minus the cost of the Hupfers so far. After the game it is the result (N7)."""
         return tuple(score - HUPFER_COST * count for score, count in zip(self.scores, self.hupfers, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class NullernMarks(Marks):
-    """The reasons for choices that the server made in a round; None for a bot's own choice."""
+    """The reasons for the server's choices in a round. None for a bot's own choice."""
 
     bids: Mapping[int, Cause | None]
     """Causes of bids, by seat."""
 
 
 def picture(course: Course, index: int, seat: int | None) -> NullernPicture:
-    """Return the round at a step. After a choice that ended a round, return this round and not the next."""
+    """Return the round at a step. After a choice that ended a round, return that round and not the next."""
     report = course.steps[index].ended
     if report is None:
         return _pictured(course.steps[index].state, seat)
@@ -113,7 +113,7 @@ def from_views(seen: Sequence[NullernView]) -> NullernPicture:
     """Return the round that these views of one position show."""
     first = seen[0]
     last = first.round == first.rounds - 1
-    # A view of the last round has no hand: in that round, no player may see any hand (N8).
+    # A view of the blind round has no hand, because no player may see any hand (N8).
     hands = {} if last else {view.seat: view.hand for view in seen}
     return NullernPicture(
         dealer=first.dealer,
@@ -170,7 +170,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return [f"{size}, blind" if seen.last else size]
 
     def _seats(self, scene: Scene[NullernPicture, NullernMarks]) -> RenderableType:
-        """Draw bids in the order of bidding, tricks taken and Hupfers; then the first leader with the reason."""
+        """Draw bids in the order of bidding, tricks won and Hupfers. Then draw the first leader with the reason."""
         seen = scene.seen
         table = seats_table("bid in turn", "Hupfers", "result" if seen.over else "net")
         for seat in seen.bidding_order:
@@ -256,13 +256,14 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return text.append(forced_words(made.forced))
 
     def _trump_is_due(self, seen: NullernPicture, number: int, place: int) -> bool:
-        """Return whether the player at this place must play a trump if able (N5); nobody chooses in the blind round
-        (N8)."""
+        """Return True if the player at this place must play a trump if able (N5). In the blind round there are no
+        choices (N8).
+        """
         return place > 0 and not seen.last and self._is_trump(seen, seen.trick(number)[0])
 
 
 def _first_lead(scene: Scene[NullernPicture, NullernMarks]) -> Text:
-    """Describe which seat leads the first trick and why (N4)."""
+    """Describe the seat that leads the first trick, and the reason (N4)."""
     leader = scene.seen.leaders[0]
     name, bid = seat_in_words(scene.header, leader), scene.seen.bids[leader]
     return Text(f"{name} leads first: the first to name the highest bid, {bid}.")

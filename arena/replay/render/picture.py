@@ -1,6 +1,6 @@
 """The visible state of a round of a trick-taking game at one step, for one seat or with all hands open.
 
-A picture comes from the engine's views, so it shows exactly what the seat was shown. Games extend it.
+A picture is built from the engine's views, so it shows exactly the information that the seat received. Games extend it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from arena.match.effects import Cause
 from engine.game import RoundReport, SeatView, State
 
 PLAYS: Final = frozenset({"play", "block"})
-"""Kinds of actions that put a card into a trick."""
+"""Kinds of actions that play a card to a trick."""
 
 ViewT = TypeVar("ViewT", bound=SeatView)
 
@@ -26,20 +26,20 @@ class Picture:
     turned: int | None
     """The card turned up for trump, if any."""
     hands: tuple[bytes | None, ...]
-    """Hands by seat; None for a hidden hand."""
+    """Hands by seat, where None is a hidden hand."""
     plays: bytes
     """Plays of all tricks, one trick after another."""
     leaders: bytes
     takers: bytes
-    """Takers of the finished tricks; the number of seats for a trick that nobody took."""
+    """Winners of the finished tricks. The number of seats stands for a trick without a winner."""
     taken: bytes
-    """Number of tricks taken, by seat."""
+    """Number of tricks won, by seat."""
     hand_size: int
     """Number of cards dealt to each seat."""
     scores: tuple[int, ...]
-    """Scores by seat. Once this round is over, they include it."""
+    """Scores by seat. After the round is over, they include it."""
     points: tuple[int, ...] | None
-    """Points of the round by seat; None until the round is over."""
+    """Points of the round by seat, or None until the round is over."""
 
     @property
     def seats(self) -> int:
@@ -53,14 +53,14 @@ class Picture:
 
     @property
     def turn(self) -> int | None:
-        """The seat that is to play a card; None if another choice is due or the round is over."""
+        """The seat that must play a card next. None if another choice is due or the round is over."""
         if not self.leaders or self.points is not None:
             return None
         place = len(self.plays) - (len(self.leaders) - 1) * self.seats
         return (self.leaders[-1] + place) % self.seats if 0 <= place < self.seats else None
 
     def held(self, seat: int, aside: int) -> int:
-        """Return the number of cards in a hand, hidden or not; `aside`: cards that a seat has laid aside."""
+        """Return the number of cards in a hand, hidden or not. `aside` are the cards that a seat has laid aside."""
         hand = self.hands[seat]
         if hand is not None:
             return len(hand)
@@ -72,23 +72,23 @@ class Picture:
         return self.plays[number * self.seats : (number + 1) * self.seats]
 
     def player(self, number: int, place: int) -> int:
-        """Return the seat that plays to a trick at a place, from 0."""
+        """Return the seat that plays to a trick at a position, from 0."""
         return (self.leaders[number] + place) % self.seats
 
     def taker(self, number: int) -> int | None:
-        """Return the seat that took a trick; None while the trick is not finished."""
+        """Return the seat that won a trick, or None while the trick is not finished."""
         return self.takers[number] if number < len(self.takers) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The reasons for choices that the server made in a round; None for a bot's own choice."""
+    """The reasons for the server's choices in a round. None for a bot's own choice."""
 
     plays: Sequence[Cause | None]
     """Causes in the order of play."""
 
     def play(self, seen: Picture, number: int, place: int) -> Cause | None:
-        """Return the reason why the server made a play; None if the bot made it."""
+        """Return the reason why the server made a play, or None if the bot made it."""
         return self.plays[number * seen.seats + place]
 
 

@@ -1,7 +1,7 @@
 """A replay to step through in a notebook: one HTML frame that loads no files and is independent of the page around it.
 
-The frame is a separate document, so that its styles and names do not clash with those of the page or of another replay.
-Its content security policy lets it load nothing.
+The frame is a separate document, so that its styles and names do not clash with the page or another replay. Its content
+security policy does not allow it to load anything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from arena.replay.replay import Replay
 from arena.replay.steps import Course
 
 HEIGHT: Final = 720
-"""Height of the frame in pixels; it scrolls if a step needs more."""
+"""Height of the frame in pixels. It scrolls if a step needs more."""
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 _DOCUMENT: Final = Markup(
     '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -42,7 +42,7 @@ _DOCUMENT: Final = Markup(
     '<script type="text/plain" id="packed">{packed}</script><script type="module">{script}</script></body></html>'
 )
 _SCRIPTS: Final = ("replace.js", "player.js", "notebook.js")
-"""The scripts of a frame in their order. They are joined into one script without imports."""
+"""The scripts of a frame in order. They are joined into one script without imports."""
 
 
 class Player:
@@ -51,7 +51,8 @@ class Player:
     def __init__(self, replay: Replay, seat: int | None = None) -> None:
         """Show a replay from the view of `seat`, or with all hands open if it is None.
 
-        Raises: ShowError: There is no such seat.
+        Raises:
+            ShowError: there is no such seat.
         """
         self._course = Course(replay)
         self._seat = seat

@@ -25,7 +25,7 @@ _STYLES: Final = {
     "blue": "bright_blue",
     "purple": "magenta",
 }
-"""Rich styles by name of the colour; other colours have no style."""
+"""Rich styles by name of the colour. Other colours have no style."""
 _FORCED: Final = {Cause.TIME: "!t", Cause.ILLEGALITY: "!i", Cause.SUSPENSION: "!s", Cause.ABSENCE: "!a"}
 
 
@@ -33,9 +33,9 @@ class CardFace(NamedTuple):
     """The visible side of a card on the table."""
 
     colour: str
-    """Name of its colour, such as "red"; empty for a card that is face down."""
+    """Name of its colour, such as "red". Empty for a card that is face down."""
     text: str
-    """The card's value, or the value as which it was played."""
+    """The card's value, or the value that its player chose for it."""
     note: str = ""
     """A sign beside the card, such as "*" for trump."""
     blocked: bool = False
@@ -47,31 +47,31 @@ class SeatScene(NamedTuple):
     name: str
     house: bool
     hand: tuple[CardFace, ...] | None
-    """The hand; None if hidden."""
+    """The hand, or None if hidden."""
     called: str
-    """The bot's bid or prediction, in a few characters; empty if unknown."""
+    """The bot's bid or prediction in a few characters. Empty if unknown."""
     taken: int
     score: int
     points: int | None
-    """Points of the round; None until the round is over."""
+    """Points of the round, or None until the round is over."""
     card: CardFace | None
-    """The seat's card in the shown trick; None before it has played."""
+    """The seat's card in the shown trick, or None before it has played."""
     deals: bool
     leads: bool
     takes: bool
-    """True if the seat took the shown trick."""
+    """True if the seat won the shown trick."""
     chose: bool
     """True if the seat made the choice that led to this step."""
     target: tuple[int, ...] = ()
-    """The numbers of tricks that fulfil the seat's bid or prediction; empty if unknown."""
+    """The numbers of tricks that fulfil the seat's bid or prediction. Empty if unknown."""
     held: int = 0
-    """Number of cards in the seat's hand, also if the hand is hidden."""
+    """Number of cards in the seat's hand, even if it is hidden."""
     turn: bool = False
-    """True if the seat is to play a card."""
+    """True if the seat must play a card next."""
 
     @property
     def standing(self) -> str:
-        """The number of tricks that the seat's bid or prediction still needs, in words; empty if unknown."""
+        """The number of tricks that the seat's bid or prediction still needs, in words. Empty if unknown."""
         return standing(self.target, self.taken, self.points is not None) if self.target else ""
 
 
@@ -82,7 +82,7 @@ class TableScene(NamedTuple):
     turned: CardFace | None
     """The card turned up for trump."""
     trick: int | None
-    """Number of the shown trick, from 0; None before the first."""
+    """Number of the shown trick, from 0. None before the first trick."""
     called: str = "called"
     """The game's word for a seat's bid or prediction, such as "foretold"."""
     below: int = 0
@@ -90,35 +90,37 @@ class TableScene(NamedTuple):
 
 
 class StepWords(NamedTuple):
-    """A step in words, as far as the seat may know it."""
+    """A step in words, as far as the viewing seat may know it."""
 
     title: str
     """The round, its trump and its dealer."""
     happened: str
     """The choice that led to the step."""
     outcome: tuple[str, ...]
-    """The outcome of the trick that the choice ended, in sentences; empty if it ended no trick."""
+    """The outcome of the trick that the choice ended, in sentences. Empty if it ended no trick."""
 
 
 class Renderer(Protocol):
-    """Renderer of one game. It shows what `seat` knew at that step, or all hands if `seat` is None.
+    """Renderer of one game. It shows the knowledge of `seat` at that step, or all hands if `seat` is None.
 
     Rounds and steps are numbered from 0, and callers pass only existing ones. A game divides its rounds into parts,
-    such as tricks or betting rounds; a round without parts counts as one part.
+    such as tricks or betting rounds. A round without parts counts as one part.
     """
 
     def kept(self, report: RoundReport) -> Sequence[bool] | None:
-        """Return for each seat whether it took the tricks that it had bid or predicted; None in a game without bids."""
+        """Return, for each seat, True if it won exactly as many tricks as it had bid or predicted. Return None in a
+        game without bids.
+        """
 
     def worth(self, report: RoundReport) -> Sequence[int]:
         """Return a round's points by seat, including costs that are charged at the end of the game."""
 
     @property
     def part(self) -> str:
-        """The word for a part of a round, such as "trick"; its plural is formed with s."""
+        """The word for a part of a round, such as "trick". Its plural has an s."""
 
     def stops(self, course: Course, number: int) -> Sequence[int]:
-        """Return the last step of each part of a round, in order; the last part may be unfinished."""
+        """Return the last step of each part of a round, in order. The last part may be unfinished."""
 
     def rounds(self, course: Course) -> RenderableType:
         """Draw the points of the finished rounds."""
@@ -133,17 +135,17 @@ class Renderer(Protocol):
         """Draw the position at a step and the choice that led to it."""
 
     def words(self, course: Course, index: int, seat: int | None) -> StepWords | None:
-        """Describe a step in words; None for a game without tricks."""
+        """Describe a step in words. Return None for a game without tricks."""
 
     def table(self, course: Course, index: int, seat: int | None) -> TableScene | None:
-        """Return the table at a step; None for a game without tricks."""
+        """Return the table at a step, or None for a game without tricks."""
 
     def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene | None:
-        """Return the table that one seat's view shows; None for a game without tricks."""
+        """Return the table that one seat's view shows, or None for a game without tricks."""
 
 
 class Faces:
-    """Names of a game's cards for tables and sentences."""
+    """Names of a game's cards in tables and sentences."""
 
     def __init__(self, game: Game) -> None:
         self._cards = game.cards
@@ -187,10 +189,10 @@ class Faces:
 
 
 def forced_sign(cause: Cause | None) -> Text:
-    """Return the mark of a forced choice in a table; empty for a bot's own choice."""
+    """Return the mark of a forced choice in a table, or an empty text for a bot's own choice."""
     return Text() if cause is None else Text(_FORCED[cause], style="red")
 
 
 def forced_words(cause: Cause | None) -> str:
-    """Return the remark on a forced choice at the end of a sentence; empty for a bot's own choice."""
+    """Return the remark on a forced choice at the end of a sentence, or an empty text for a bot's own choice."""
     return "" if cause is None else f" (forced by {cause.value})"

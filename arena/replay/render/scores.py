@@ -28,7 +28,7 @@ def plain_table() -> Table:
 
 
 def seats_table(called: str, *more: str) -> Table:
-    """Create an empty table for rows by seat: prediction or bid (`called`), tricks taken, points, score and `more`."""
+    """Create an empty table for rows by seat: prediction or bid (`called`), tricks won, points, score and `more`."""
     table = plain_table()
     table.add_column("seat and bot", overflow="fold", max_width=28)
     table.add_column(called, no_wrap=True)
@@ -62,7 +62,7 @@ def points_cell(points: int, score: int, sign: str = "") -> Text:
 
 
 def drawn_match(course: Course, rounds: RenderableType) -> RenderableType:
-    """Draw the result, and below it the points by round as drawn by the game's renderer."""
+    """Draw the result. Below it, draw the points by round with the game's renderer."""
     parts: list[RenderableType] = [_title(course.replay.header), Text(), _standings(course)]
     if course.replay.result.interrupted:
         parts += [Text(), Text(f"Interrupted: {course.replay.result.interrupted}", style="red")]

@@ -35,11 +35,15 @@ class RoundResult(NamedTuple):
 
     points: tuple[int, ...]
     kept: tuple[bool, ...]
-    """True if the seat took the tricks that it had bid or predicted; empty in a game without bids."""
+    """True if the seat won exactly as many tricks as it had bid or predicted. Empty in a game without bids."""
 
 
 def round_results(course: Course) -> tuple[RoundResult, ...]:
-    """Return the results of the finished rounds, in order. Raises: ShowError."""
+    """Return the results of the finished rounds in order.
+
+    Raises:
+        ShowError: the game has no renderer.
+    """
     renderer = renderer_of(course.replay.header.game)
     return tuple(
         [RoundResult(tuple(renderer.worth(each)), tuple(renderer.kept(each) or ())) for each in course.reports]
@@ -47,12 +51,12 @@ def round_results(course: Course) -> tuple[RoundResult, ...]:
 
 
 def bids_kept(rounds: Iterable[RoundResult], seats: Sequence[int]) -> list[bool]:
-    """Return, for each bid of these seats, whether it was fulfilled."""
+    """Return, for each bid of these seats, True if it was fulfilled."""
     return [each.kept[seat] for each in rounds for seat in seats if each.kept]
 
 
 class ShowError(LookupError):
-    """The replay does not have the requested round, part, step or seat, or its game has no renderer.
+    """Error of a replay without the requested round, part, step or seat, or of a game without a renderer.
 
     The message names the valid range.
     """
@@ -103,12 +107,12 @@ def in_plain_text(drawn: RenderableType) -> str:
 
 
 def table_scene(course: Course, number: int, seat: int | None = None) -> TableScene | None:
-    """Return the table at a step; None for a game without tricks."""
+    """Return the table at a step, or None for a game without tricks."""
     return _renderer(course).table(course, _index("step", number, len(course.steps)), _seat(course, seat))
 
 
 def step_words(course: Course, number: int, seat: int | None = None) -> StepWords | None:
-    """Describe a step in words, the last one with the winner; None for a game without tricks."""
+    """Describe a step in words. For the last step, include the winner. Return None for a game without tricks."""
     index = _index("step", number, len(course.steps))
     words = _renderer(course).words(course, index, _seat(course, seat))
     if words is None or index + 1 < len(course.steps):
@@ -117,7 +121,9 @@ def step_words(course: Course, number: int, seat: int | None = None) -> StepWord
 
 
 def _winner(course: Course) -> Iterator[str]:
-    """Yield a sentence with the winner of the match, or the winners of a tie; nothing for a match without a result."""
+    """Yield a sentence with the winner of the match, or with the winners of a tie. Yield nothing for a match without a
+    result.
+    """
     header, result = course.replay.header, course.replay.result
     first = [seat for seat, place in enumerate(result.places) if place == 1]
     if first:
@@ -127,8 +133,9 @@ def _winner(course: Course) -> Iterator[str]:
 
 
 def seat_text(course: Course, number: int, seat: int) -> str | None:
-    """Return what a seat could read at a step, as `decision.text()` of the Python SDK has it; None if the game has no
-    texts."""
+    """Return the text that a seat could read at a step, in the format of `decision.text()` of the Python SDK. Return
+    None if the game has no texts.
+    """
     state = course.steps[_index("step", number, len(course.steps))].state
     texts, seat = _texts(course), _seat(course, seat) or 0
     legal = state.legal(seat) if seat in state.waiting() else ()
@@ -151,7 +158,7 @@ def _texts(course: Course) -> Texts | None:
 
 
 def view_scene(game: Game, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene | None:
-    """Return the table that one seat's view shows; None for a game without tricks."""
+    """Return the table that one seat's view shows, or None for a game without tricks."""
     return renderer_of(game).seen(view, bots)
 
 
@@ -162,7 +169,8 @@ def _renderer(course: Course) -> Renderer:
 def renderer_of(game: Game) -> Renderer:
     """Return a game's renderer.
 
-    Raises: ShowError: The game has no renderer.
+    Raises:
+        ShowError: the game has no renderer.
     """
     if game.name not in RENDERERS:
         where = f"write arena/replay/render/{game.name}.py and name it in arena/replay/render/show.py"

@@ -28,10 +28,10 @@ _LEGEND = (
 
 @dataclass(frozen=True, slots=True)
 class SixthSensePicture(Picture):
-    """A round of 6th Sense; sequences have one entry per seat or trick."""
+    """A round of 6th Sense. Sequences have one entry per seat or trick."""
 
     predictions: tuple[int | None, ...]
-    """Predicted cards by seat; None if hidden or not chosen yet."""
+    """Predicted cards by seat, where None is hidden or not chosen yet."""
     worths: bytes
     peeks: bytes
 
@@ -46,10 +46,10 @@ class YesNoAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SixthSenseMarks(Marks):
-    """Causes of the server's choices in a round, and the yes-or-no answers that its cards do not show."""
+    """Causes of the server's choices in a round, and the yes-or-no answers that no card shows."""
 
     predictions: Mapping[int, Cause | None]
-    """Causes of predictions, by seat; None for a bot's own choice."""
+    """Causes of predictions by seat. None for a bot's own choice."""
     doubles: Mapping[int, YesNoAnswer]
     """Decisions to split, by trick."""
     peeks: Mapping[int, YesNoAnswer]
@@ -103,8 +103,7 @@ def from_views(seen: Sequence[SixthSenseView]) -> SixthSensePicture:
         turned=first.turned,
         hands=tuple(hands.get(each) for each in range(first.seats)),
         predictions=tuple(card - 1 if card else None for card in known),
-        # Hidden forms of a block are numbered after all real actions, so the minimum is the action as its player saw
-        # it.
+        # Hidden forms of a block are numbered after all real actions, so the minimum is the real action.
         plays=bytes(map(min, zip(*(view.plays for view in seen), strict=True))),
         leaders=first.leaders,
         takers=first.takers,
@@ -153,7 +152,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         super().__init__(Faces(SIXTH_SENSE), _LEGEND, picture, dealt, marks)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
-        """Return for each seat whether its prediction was right. A card may predict several numbers."""
+        """Return, for each seat, True if its prediction was right. A card may predict several numbers."""
         assert isinstance(report, SixthSenseRound)
         return [taken in CARDS[card].values for card, taken in zip(report.predictions, report.taken, strict=True)]
 

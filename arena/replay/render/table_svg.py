@@ -23,8 +23,9 @@ INKS: Final = {
     "blue": "#1f4fb0",
     "purple": "#7b2a8f",
 }
-"""Colours that are dark enough on a white card: a contrast of at least 4.5 (WCAG 2.2 AA). Other colours become
-black."""
+"""Colours that are dark enough on a white card: a contrast of at least 4.5 (WCAG 2.2 AA). Other colours are replaced by
+black.
+"""
 SHAPES: Final = {
     "red": "M12 21.5C4 15.5 1.5 11.5 1.5 7.6a5.4 5.4 0 0 1 10.5-1.8 5.4 5.4 0 0 1 10.5 1.8c0 3.9-2.5 7.9-10.5 13.9z",
     "yellow": "M12 1l3.2 7 7.8.8-5.8 5.2 1.7 7.6-6.9-3.9-6.9 3.9 1.7-7.6L1 8.8 8.8 8z",
@@ -37,7 +38,7 @@ BLACK: Final = "#1a1a1a"
 
 
 def ink(colour: str) -> str:
-    """Return the colour in which a card of a suit is printed."""
+    """Return the colour for the cards of a suit."""
     return INKS.get(colour, BLACK)
 
 
@@ -48,7 +49,7 @@ def shapes(colours: Iterable[str]) -> str:
 
 
 def shape(colour: str, x: float, y: float, size: float) -> str:
-    """Draw a suit's shape around a point; empty for a suit without one."""
+    """Draw a suit's shape around a point. For a suit without a shape, return an empty text."""
     if colour not in SHAPES:
         return ""
     place = f"translate({x - size / 2:.1f} {y - size / 2:.1f}) scale({size / 24:.3f})"
@@ -68,21 +69,21 @@ CARD: Final = (54, 74)
 SMALL: Final = (34, 46)
 """Width and height of a played card, and of a card in a hand at the side."""
 LARGEST: Final = (64, 84)
-"""Width and height of a card in the hand at the bottom, if there is room for it."""
+"""Width and height of a card in the bottom hand, if the hand fits."""
 OVERLAP: Final = 24
-"""Visible width of a card at the side that the next card overlaps."""
+"""Visible width of a side card that the next card overlaps."""
 FEW: Final = 8
-"""Number of cards in the hand at the bottom that a style sheet may enlarge."""
+"""Number of cards in the bottom hand that a style sheet may enlarge."""
 READ: Final = 27.0
-"""Minimum height of the letters in the hand at the bottom, so that they can be read on a phone."""
+"""Minimum height of the letters in the bottom hand, so that they can be read on a phone."""
 NAME: Final = 20
-"""Maximum number of a name's letters, if they have the usual width."""
+"""Maximum number of letters of a name, for letters of the usual width."""
 MIDDLE: Final = (WIDTH / 2, 296.0)
 """The middle of the trick."""
 
 
 class SeatPlace(NamedTuple):
-    """The place of a seat: the middle of the upper edge, and the number of cards in a row."""
+    """The position of a seat: the middle of its upper edge, and the number of cards in a row."""
 
     x: float
     y: float
@@ -106,7 +107,7 @@ seats at the right (downwards).
 
 
 def table_svg(scene: TableScene, title: str) -> str:
-    """Draw a table; `title` is its text for screen readers."""
+    """Draw a table. `title` is its text for screen readers."""
     count = len(scene.seats)
     faces = [face for seat in scene.seats for face in (*(seat.hand or ()), seat.card) if face is not None]
     parts = [
@@ -131,7 +132,7 @@ def table_svg(scene: TableScene, title: str) -> str:
 
 
 def _places(count: int) -> Sequence[SeatPlace]:
-    """Return the places of the seats, clockwise from the bottom in the order of play."""
+    """Return the positions of the seats in the order of play, clockwise from the bottom."""
     left, top, right = _SIDES[count]
     return [
         _BELOW,
@@ -157,7 +158,7 @@ def _turned(card: CardFace | None) -> Iterator[str]:
 
 
 def _seat(number: int, place: int, seat: SeatScene, at: SeatPlace, called: str) -> Iterator[str]:
-    """Draw a seat's words and its hand. The hand at the bottom is a separate group, because it is wider."""
+    """Draw a seat's words and its hand. The bottom hand is a separate group, because it is wider."""
     words = _words(number, seat, called)
     if place:
         yield from _placed(f"seat at-{place}", at.x, at.y, [*words, *_small_hand(seat, at.row)])
@@ -180,7 +181,7 @@ def _words(number: int, seat: SeatScene, called: str) -> Iterator[str]:
 
 
 def _cards(seat: SeatScene) -> Sequence[CardFace | None]:
-    """Return the cards of a hand; None for each hidden card."""
+    """Return the cards of a hand, with None for each hidden card."""
     return (None,) * seat.held if seat.hand is None else seat.hand
 
 
@@ -207,9 +208,9 @@ def _card(
     card: CardFace | None, size: tuple[float, float], x: float = 0, y: float = 0, *, framed: bool = False,
     corner: bool = False, least: float = 0,
 ) -> Iterator[str]:  # fmt: skip
-    """Draw a card around its middle, or its back if it is hidden; a blocked one is crossed out.
+    """Draw a card around its middle, or its back if it is hidden. A blocked card is crossed out.
 
-    `corner`: whether only the card's left edge can be seen, because the next card lies on it.
+    With `corner`, only the card's left edge is visible, because the next card covers the rest.
     """
     width, height = size
     left, top = x - width / 2, y - height / 2
@@ -244,6 +245,6 @@ def _text(
 
 
 def _short(name: str) -> str:
-    """Return a name shortened to fit over a hand, since some characters are as wide as two usual letters."""
+    """Return a name shortened to fit above a hand. Some characters are as wide as two usual letters."""
     widths = [*accumulate(2 if letter in "MWmw" or letter > "ÿ" else 1 for letter in name)]
     return name if not widths or widths[-1] <= NAME else name[: bisect_right(widths, NAME - 1)] + "…"

@@ -1,6 +1,6 @@
 """Base of the renderers of trick-taking games: rounds, tricks and steps as tables.
 
-In tables, a card is shown as its colour's letter and its value. The other signs are explained below each table.
+In tables, a card is its colour's letter and its value. A legend below each table explains the other signs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Scene(Generic[PictureT, MarksT]):
     seen: PictureT
     made: MarksT
     seat: int | None
-    """The seat whose knowledge is shown; None shows all hands."""
+    """The seat whose knowledge is shown. None shows all hands."""
 
 
 class Fitted:
@@ -48,7 +48,7 @@ class Fitted:
 
 
 class TrickRenderer(ABC, Generic[PictureT, MarksT]):
-    """Renderer of a trick-taking game; implements `arena.replay.render.renderer.Renderer`."""
+    """Renderer of a trick-taking game, an implementation of `arena.replay.render.renderer.Renderer`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
     ) -> None:
         """Set up a renderer from a game's functions.
 
-        `picture` gives the round at a step for a seat, `dealt` a round as dealt for a seat, and `marks` the forced
+        `picture` returns the round at a step for a seat, `dealt` a round as dealt for a seat, and `marks` the forced
         choices of the round up to a step.
         """
         self._faces = faces
@@ -72,7 +72,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
     """The game's word for a seat's bid or prediction."""
 
     def stops(self, course: Course, number: int) -> list[int]:
-        """Return the steps at which tricks were completed; the end of the round for an unfinished trick."""
+        """Return the steps at which tricks were completed. For an unfinished trick, it is the end of the round."""
         seats, actions = len(course.replay.header.bots), course.replay.header.game.actions
         first, last = course.begins(number) + 1, course.ends(number)
         plays = [step for step, made in enumerate(course.choices(last), first) if actions[made.action].kind in PLAYS]
@@ -121,13 +121,13 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         return Group(*parts)
 
     def table(self, course: Course, index: int, seat: int | None) -> TableScene:
-        """Return the table at a step: the trick that began last."""
+        """Return the table at a step, with the trick that began last."""
         scene, made = self._scene(course, index, seat), course.steps[index].made
         chose = made.seat if made is not None and self._may_know(scene, made) else None
         return self._table(scene.seen, scene.header.bots, seat, chose)
 
     def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene:
-        """Return the table that one seat's view shows: the trick that began last."""
+        """Return the table that one seat's view shows, with the trick that began last."""
         return self._table(self._from_view(view), bots, view.seat, None)
 
     def _table(self, seen: PictureT, bots: Sequence[SeatedBot], below: int | None, chose: int | None) -> TableScene:
@@ -179,7 +179,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     @abstractmethod
     def _target(self, seen: PictureT, seat: int) -> tuple[int, ...]:
-        """Return the numbers of tricks that fulfil a seat's bid or prediction; empty if unknown."""
+        """Return the numbers of tricks that fulfil a seat's bid or prediction. Empty if unknown."""
 
     def _aside(self, seen: PictureT) -> int:
         """Return the number of cards that each seat has laid aside from its hand."""
@@ -187,14 +187,14 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     @abstractmethod
     def _face(self, seen: PictureT, number: int, place: int) -> CardFace:
-        """Return a play as it lies on the table."""
+        """Return a play as a card on the table."""
 
     @abstractmethod
     def _called(self, seen: PictureT, seat: int) -> str:
-        """Return a seat's bid or prediction; empty if unknown."""
+        """Return a seat's bid or prediction. Empty if unknown."""
 
     def _may_know(self, scene: Scene[PictureT, MarksT], made: Made) -> bool:
-        """Return whether the scene's seat may know which seat made the last choice."""
+        """Return True if the scene's seat may know which seat made the last choice."""
         return True
 
     @abstractmethod
@@ -211,7 +211,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     @abstractmethod
     def _taker_cell(self, seen: PictureT, number: int, taker: int) -> str:
-        """Return the cell with the taker of a trick and the signs for its special outcome."""
+        """Return the cell with the winner of a trick and the signs for its special outcome."""
 
     @abstractmethod
     def _card_name(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> Text:
@@ -219,7 +219,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     @abstractmethod
     def _notes(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> list[str]:
-        """Return remarks on a play, besides leading, taking the trick and being forced."""
+        """Return remarks on a play, besides leading, winning the trick and being forced."""
 
     @abstractmethod
     def _outcome(self, scene: Scene[PictureT, MarksT], number: int) -> list[Text]:
@@ -258,13 +258,14 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         return title if seat is None else title.append(f"\nAs {seat_in_words(header, seat)} sees it", "italic")
 
     def _tricks_table(self, scene: Scene[PictureT, MarksT], numbers: Sequence[int]) -> RenderableType:
-        """Draw a table with a row for each trick and a column for each seat; columns are narrower on a narrow
-        screen."""
+        """Draw a table with a row for each trick and a column for each seat. On a narrow screen the columns are
+        narrower.
+        """
         return Fitted(lambda columns: self._tricks(scene, numbers, columns))
 
     def _tricks(self, scene: Scene[PictureT, MarksT], numbers: Sequence[int], columns: int) -> Table:
         seen, table = scene.seen, plain_table()
-        # Some columns are for the other cells, and each seat needs two for spacing.
+        # The other cells need some columns, and each seat needs two for spacing.
         width = max(4, min(9, (min(columns, 80) - 6) // seen.seats - 2))
         table.add_column("#", justify="right")
         for seat in range(seen.seats):

@@ -1,4 +1,4 @@
-"""Navigation in a replay: the steps to which its controls lead, and the pace at which it plays."""
+"""Navigation in a replay: the steps to which its controls lead, and the speed of playback."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ class Ways:
         self._last = len(course.steps)
         self._parts = [stop + 1 for stop in stops(course)]
         self.rounds = [course.begins(each) + 1 for each in range(course.rounds)]
-        """The step with which each round begins."""
+        """The first step of each round."""
         self.forced = [place for place, each in enumerate(course.steps, 1) if each.made and each.made.forced]
         """The steps of choices that the server or a house bot made."""
 
     def at(self, index: int, costly: Sequence[int] = ()) -> dict[str, int | None]:
-        """Return for each control the step to which it leads from a given step; None for a control without effect
-        there.
+        """Return, for each control, the step to which it leads from a given step. None if it has no effect there.
 
-        `costly`: the steps of the costliest choices, in order.
+        `costly` are the steps of the costliest choices, in order.
         """
         return {
             "first": 1 if index > 1 else None,
@@ -57,15 +56,15 @@ STEP: Final = 900
 ROUND: Final = 34_000
 """Maximum number of milliseconds for a round, including pauses."""
 REST: Final = 2
-"""Rest at the end of a trick, in steps."""
+"""Pause at the end of a trick, in steps."""
 LONG_REST: Final = 4
-"""Rest at the end of a round, in steps."""
+"""Pause at the end of a round, in steps."""
 END: Final = 6_000
 """Milliseconds for which the result of the match is shown."""
 
 
 def pace(course: Course) -> Sequence[int]:
-    """Return the milliseconds for which each step is shown.
+    """Return the number of milliseconds for which each step is shown.
 
     Bids and predictions appear together: only the last one is shown for as long as a card.
     """

@@ -1,4 +1,4 @@
-// The replay of a notebook: all steps are in the document, packed.
+// The replay in a notebook: the document contains all steps, packed.
 
 import { Player } from "./player.js";
 

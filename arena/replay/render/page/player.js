@@ -1,11 +1,13 @@
-// Plays a replay that is drawn step by step, on a page of the arena, on the TV and in a notebook.
+// Plays a replay that is drawn step by step: on a page of the arena, on the TV page and in a
+// notebook.
 //
 // A source has the number of steps (`last`), `frame(step)`, which is undefined until the step is loaded, and `load(step)`,
-// which loads it. A frame has its HTML, the steps that the controls lead to (`ways`), and how long it is shown (`ms`).
+// which loads it. A frame has its HTML, the steps to which the controls lead (`ways`), and the time for which it is shown
+// (`ms`).
 
 import { replace } from "./replace.js";
 
-// Keys of one character can be switched off (WCAG 2.2, 2.1.4).
+// Users can switch off keys of one character (WCAG 2.2, 2.1.4).
 const LETTERS = {
   "]": "next part", "[": "previous part", r: "next round", R: "previous round", f: "next forced", c: "next costly",
 };
@@ -17,7 +19,7 @@ const CONTROLS = "a[href], a[role], button, input, select, textarea, summary, [t
 const SWIPE = 40; // pixels
 const NO_LETTERS = "arena-no-letter-keys";
 
-// A page in a frame without an origin of its own has no storage.
+// A page in a frame without its own origin has no storage.
 function remembered(name) {
   try { return localStorage.getItem(name) !== null; } catch { return false; }
 }
@@ -60,7 +62,7 @@ export class Player {
     this.say();
   }
 
-  // Stop for good, since another match takes the place of this one.
+  // Stop permanently, because another match replaces this one.
   end() {
     this.pause();
     this.ended.abort();
@@ -133,7 +135,7 @@ export class Player {
   async go(step) {
     this.wanted = step;
     if (step < 1 || step > this.source.last || this.show(step)) return;
-    // Wait for the running request, as a held key or the slider would otherwise start loading again and again.
+    // Wait for the running request. Otherwise a held key or the slider would start loading repeatedly.
     await this.source.load(step);
     if (step === this.wanted && step !== this.index && !this.show(step)) this.source.lost(step);
   }

@@ -1,4 +1,4 @@
-// Replaces a part of a page and keeps the reader's place: the focus, and how far each part is scrolled.
+// Replaces a part of a page. Preserves the focus and the scroll position of each part.
 
 const FOCUSABLE = "a[href], button, input, select, summary, [tabindex]";
 const SCROLLED = ".wide, .words";

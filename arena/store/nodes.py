@@ -34,6 +34,8 @@ LEASE: Final = 15.0
 """Length of a lease in seconds, by the database's clock."""
 RENEWED: Final = 5.0
 """Number of seconds after which a node renews its lease."""
+GRACE: Final = 2.0
+"""Number of seconds for which a node whose lease is over may still renew it."""
 HIGHEST: Final = 99
 """The highest number of a node."""
 REGISTERED: Final = "registered"
@@ -153,14 +155,25 @@ def list_nodes(connection: Connection) -> tuple[Node, ...]:
     return _nodes(connection, alive=False)
 
 
-def interrupt_lost(connection: Connection, at: int) -> Mapping[int, tuple[int, ...]]:
+def interrupt_lost(connection: Connection, at: int, grace: float = GRACE) -> Mapping[int, tuple[int, ...]]:
     """Interrupt the matches of all nodes whose leases are over; return the matches by node.
 
-    Nobody is charged, and the tables of events are played again. A match that is over does not change.
+    Nobody is charged, and the tables of events are played again. A match that is over does not change. The first call
+    only suspects a node. One that comes `grace` seconds later or more interrupts its matches, unless it has renewed its
+    lease meanwhile: after the whole store was blocked, nodes that live get their turn to write first.
     """
-    found = {}
-    over = (_NODES.state == REGISTERED) & (_NODES.lease_until <= DatabaseClock())
-    for number in connection.scalars(select(_NODES.number).where(over).order_by(_NODES.number)).all():
+    found, now, length = {}, database_now(connection), int(grace * 1_000_000)
+    over = (_NODES.state == REGISTERED) & (_NODES.lease_until <= now)
+    query = select(_NODES.number, _NODES.lease_until).where(over).order_by(_NODES.number)
+    for number, until in connection.execute(query).all():
+        name = f"lost:{number}"
+        suspected = connection.scalar(select(_LEASES.until).where(_LEASES.name == name))
+        if suspected is None or suspected - length < until:
+            connection.execute(delete(schema.leases).where(_LEASES.name == name))
+            connection.execute(insert(schema.leases).values(name=name, node=number, until=now + length))
+            continue
+        if suspected > now:
+            continue
         connection.execute(update(schema.nodes).where(_NODES.number == number).values(state=LOST))
         connection.execute(delete(schema.leases).where(_LEASES.node == number))
         running = matches.playing(connection, number)

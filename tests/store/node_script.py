@@ -149,7 +149,9 @@ async def obey(directory: Path, number: int, node: NodeStart, lock: int, chance:
                         lease = await store.write(partial(nodes.renew, lease=lease))
                         say(renewed=lease.until)
                     case "interrupt":
-                        found = await store.write(partial(nodes.interrupt_lost, at=jobs.NOW))
+                        interrupt = partial(nodes.interrupt_lost, at=jobs.NOW, grace=0)
+                        await store.write(interrupt)  # Only suspects it.
+                        found = await store.write(interrupt)
                         say(interrupted=found)
                     case "numbers":
                         blocks = [

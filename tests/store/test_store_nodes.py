@@ -36,6 +36,7 @@ from arena.store.base.errors import (
     StoreLocked,
 )
 from arena.store.base.rows import MatchState
+from arena.store.base.statements import database_now
 from arena.store.bots import bots, paces
 from arena.store.journal.journal import journal_numbers
 from arena.store.ladder import seasons
@@ -203,8 +204,9 @@ def test_matches_of_a_lost_node_are_interrupted_once_and_refuse_results(data: Pa
         jobs.finish(connection, own[0], [1, 2])
         over(connection, 1)
         assert nodes.acquire(connection, "event:1", 2)
-        assert nodes.interrupt_lost(connection, NOW) == {1: (2,)}
-        assert nodes.interrupt_lost(connection, NOW) == {}
+        assert nodes.interrupt_lost(connection, NOW, grace=0) == {}, "it is only suspected"
+        assert nodes.interrupt_lost(connection, NOW, grace=0) == {1: (2,)}
+        assert nodes.interrupt_lost(connection, NOW, grace=0) == {}
         row = matches.get_match(connection, 2)
         assert (row.state, row.interruption and row.interruption.name) == (MatchState.INTERRUPTED, "JOURNAL_LOST")
         assert row.reason == "node 1 did not renew its lease: it died and left no journal of the match"
@@ -218,6 +220,21 @@ def test_matches_of_a_lost_node_are_interrupted_once_and_refuse_results(data: Pa
         assert registered(connection, 1).number == 1, "it may come back, without matches"
     with open_readonly(data) as connection:
         assert audit(connection, replays=True).kinds == {"key": 1, "rated": 1, "interrupted": 1}
+
+
+def test_a_node_that_was_only_late_keeps_its_matches(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        late = registered(connection, 1)
+        match = jobs.begin(connection, players, node=1)
+        over(connection, 1)
+        assert [nodes.interrupt_lost(connection, NOW) for _ in range(3)] == [{}] * 3, "within the two seconds"
+        nodes.renew(connection, late)
+        over_again = database_now(connection) - 1
+        connection.execute(update(schema.nodes).values(lease_until=over_again))
+        connection.execute(update(schema.leases).values(until=over_again - 1))
+        assert nodes.interrupt_lost(connection, NOW) == {}, "an earlier suspicion does not count"
+        assert matches.playing(connection) == (match,)
 
 
 def test_one_node_has_the_lease_of_a_job(data: Path) -> None:

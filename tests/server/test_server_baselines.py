@@ -194,6 +194,16 @@ async def test_while_too_many_wait_the_newest_go_without(tmp_path: Path, monkeyp
                 while not failing.asked:
                     await trio.sleep(0.01)
         assert await store.read(replayed) == []
+        busy = Busy(fails=False)
+        waiting = Baselines(settings, store, busy, lambda _: None)
+        nursery.start_soon(waiting.of_event, number, waiting.house(NULLERN))
+        with trio.fail_after(PATIENCE):
+            while not busy.asked:
+                await trio.sleep(0.01)
+        waiting.finished(header)
+        nursery.start_soon(waiting.run)
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert len(busy.asked) == 1, "a rated match waits while one of an event is replayed"
         nursery.cancel_scope.cancel()
     assert {line["event"] for line in logs} == {"deals not replayed"}
 

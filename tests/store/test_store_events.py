@@ -187,6 +187,7 @@ async def test_baselines_count_from_two_hundred_of_the_same_house_bots(data: Pat
     assert found.baselines == tuple(sum(scores[seat] for _, scores in rows[1:]) for seat in range(2))
     assert (found.share, found.table) == (round(share * 1_000_000), round(table * 1_000_000))
     assert EarlierMatches.of(found.document) == found
+    assert (EarlierMatches.of([]), EarlierMatches.of([2, 9, 5])) == (EarlierMatches(), EarlierMatches(2, (9, 5)))
     frozen = found.frozen(2)
     assert frozen.means == tuple(total / found.matches for total in found.points)
     assert frozen.baselines == tuple(total / found.replayed for total in found.baselines)

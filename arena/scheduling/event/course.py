@@ -46,8 +46,11 @@ class EarlierMatches(NamedTuple):
     """δ of a score, in millionths."""
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> EarlierMatches:
-        """Return them from JSON. Raises TypeError: a field is missing or unknown."""
+    def of(cls, document: Mapping[str, Any] | Sequence[int]) -> EarlierMatches:
+        """Return them from JSON. The first events had a list: their number and points. Raises TypeError."""
+        if not isinstance(document, Mapping):
+            matches, *points = document or (0,)
+            return cls(matches, tuple(points))
         values: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in document.items()}
         return cls(**values)
 

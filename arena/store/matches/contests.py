@@ -422,9 +422,7 @@ def expected_leaves(connection: Connection) -> dict[tuple[str, str, int], dict[s
 def _read(connection: Connection, query: Select[Any]) -> Iterator[StoredEvent]:
     for row in connection.execute(query):
         plan = EventPlan(*(getattr(row, field) for field in EventPlan._fields))
-        yield StoredEvent(
-            row.id, plan, row.state, row.seed, EarlierMatches.of(dict(json.loads(row.earlier))), row.result
-        )
+        yield StoredEvent(row.id, plan, row.state, row.seed, EarlierMatches.of(json.loads(row.earlier)), row.result)
 
 
 def _played(connection: Connection, match_id: int, state: MatchState, scores: str) -> PlayedTable | None:

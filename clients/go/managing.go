@@ -20,6 +20,16 @@ func Unpark(ctx context.Context, bot Bot, address string, options Options) error
 	return err
 }
 
+// JoinLadder lets a bot enter a ladder with the code of an invitation; name the ladder in Options.Ladders afterwards. The
+// bot and the error are as for Unpark.
+func JoinLadder(ctx context.Context, bot Bot, address, ladder, invitation string, options Options) error {
+	_, err := manage(ctx, bot, address, options, func(ctx context.Context, bots arenav1.BotServiceClient, _ string) (string, error) {
+		_, err := bots.JoinLadder(ctx, &arenav1.JoinLadderRequest{Ladder: ladder, Invitation: invitation})
+		return "", err
+	})
+	return err
+}
+
 // RotateToken replaces a bot's token, stores the new one in the token file unless Options.Token has the old one, and returns it. The
 // server ends the bot's stream. The bot and the error are as for Unpark.
 func RotateToken(ctx context.Context, bot Bot, address string, options Options) (string, error) {

@@ -49,6 +49,15 @@ func (s *smallServer) RotateToken(ctx context.Context, request *arenav1.RotateTo
 	return &arenav1.RotateTokenResponse{Token: "new"}, nil
 }
 
+// JoinLadder accepts the code "code" for the ladder "slow".
+func (s *smallServer) JoinLadder(ctx context.Context, request *arenav1.JoinLadderRequest) (*arenav1.JoinLadderResponse, error) {
+	if request.Ladder != "slow" || request.Invitation != "code" {
+		return nil, status.Error(codes.PermissionDenied, "the invitation is not for this ladder")
+	}
+	_, err := s.RotateToken(ctx, &arenav1.RotateTokenRequest{Name: "mine"})
+	return &arenav1.JoinLadderResponse{}, err
+}
+
 func (s *smallServer) Play(stream arenav1.PlayService_PlayServer) error { return s.script(stream) }
 
 // serve listens until the test ends, and returns the address.
@@ -186,7 +195,7 @@ func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-// A bot un-parks itself and gets a new token, which replaces that in its file.
+// A bot un-parks itself, enters a ladder, and gets a new token, which replaces that in its file.
 func TestABotIsManagedWithItsToken(t *testing.T) {
 	quiet(t)
 	file := filepath.Join(t.TempDir(), "bot.token")
@@ -197,6 +206,12 @@ func TestABotIsManagedWithItsToken(t *testing.T) {
 	bot, options := Bot{Name: "mine"}, Options{TokenFile: file}
 	if err := Unpark(t.Context(), bot, address, options); err != nil {
 		t.Error(err)
+	}
+	if err := JoinLadder(t.Context(), bot, address, "slow", "code", options); err != nil {
+		t.Error(err)
+	}
+	if err := JoinLadder(t.Context(), bot, address, "slow", "other", options); err == nil || err.(*Error).Kind != Refused {
+		t.Errorf("with a wrong code it returns %v", err)
 	}
 	token, err := RotateToken(t.Context(), bot, address, options)
 	if kept, _ := readToken(file); err != nil || token != "new" || kept != "new" {

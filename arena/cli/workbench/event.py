@@ -235,7 +235,7 @@ def show(name: str, data: Path, as_json: bool) -> None:
     if result is None:
         click.echo(f"Entrants: {', '.join(each['bot'] for each in found['entrants']) or 'none yet'}")
     else:
-        _print_result(f"{name} · round {found['rounds']}", result)
+        _print_result(f"{name} · round {found['rounds']}", result, over=event.state == "finished")
 
 
 @command.command(epilog="Example: arena event result friday --data ./arena-data")
@@ -408,7 +408,7 @@ def _described(row: EventRow) -> str:
     return f"{row.name}: {row.state}, {begins}, {row.ladder} for {row.seats}, {budget}, {row.entrants} bots"
 
 
-def _print_result(title: str, found: dict[str, Any]) -> None:
+def _print_result(title: str, found: dict[str, Any], over: bool = True) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -424,18 +424,20 @@ def _print_result(title: str, found: dict[str, Any]) -> None:
         still_in = "in" if each["still_in"] else "out"
         table.add_row(str(each["place"]), Text(each["bot"]), str(each["matches"]), points, best, still_in)
     screen().print(table)
-    screen().print(_verdict(found), markup=False, soft_wrap=True)
+    screen().print(_verdict(found, over), markup=False, soft_wrap=True)
 
 
-def _verdict(found: dict[str, Any]) -> str:
+def _verdict(found: dict[str, Any], over: bool = True) -> str:
     """Return the winner and how sure it is, or the bots between which the event is undecided."""
     if not found["looks"]:
-        return "Nothing is decided: no look was taken."
+        return "Nothing is decided: no look was taken." if over else "No look was taken yet."
     look, standings = found["looks"][-1], found["standings"]
     risk = f"with P {look['risk']:.2f} another bot is better by more than {look['margin']:.2g} points"
     first = standings[0]["bot"]
     if found["decided"]:
         return f"{first} wins after {look['matches']} matches: {risk}."
+    if not over:
+        return f"{first} leads after {look['matches']} matches: {risk}."
     words = " and ".join(f"{each['bot']} (P {each['best']:.2f})" for each in perhaps_best(found))
     return f"Undecided after {look['matches']} matches: the best is perhaps {words}. {first} leads; {risk}."
 

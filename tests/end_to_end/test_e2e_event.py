@@ -29,7 +29,9 @@ def commands() -> list[list[str]]:
     page = (ROOT / "docs" / "events.md").read_text()
     found = re.search(rf"^## {SECTION}$(.*?)^## ", page, re.DOTALL | re.MULTILINE)
     assert found is not None
-    return [block.replace("\\\n", "").strip().splitlines() for block in re.findall(r"```sh\n(.*?)```", found[1], re.DOTALL)]
+    return [
+        block.replace("\\\n", "").strip().splitlines() for block in re.findall(r"```sh\n(.*?)```", found[1], re.DOTALL)
+    ]
 
 
 def entrants(data: Path) -> set[str]:

@@ -248,6 +248,19 @@ def test_time_is_a_budget_and_who_is_gone_keeps_a_place() -> None:
     assert race.standings()[-1] == (9, 8, False, 0, None, None, 0.0)
 
 
+def test_who_leaves_after_a_few_matches_keeps_nobody_from_a_decision() -> None:
+    race = Race(SEED, entered(5), 4, 100)
+    while race.matches[0] < 1 or race.matches[1] < 1:
+        for table in race.start_round():
+            race.record(table.number, EventResult(points(table, 0.2)))
+    race.remove(0)
+    race.remove(1)
+    play(race, 0.2)
+    assert race.decided
+    assert (race.looks[-1].best[0], race.looks[-1].best[1]) == (0, 0)
+    assert sum(race.looks[-1].best) == pytest.approx(1)
+
+
 def test_before_the_first_look_all_are_equal() -> None:
     assert {each.place for each in Race(SEED, entered(5), 4, 9).standings()} == {1}
 

@@ -160,6 +160,7 @@ class Race:
         self._frozen = no_adjustment(seats) if frozen is None else frozen
         self._results: dict[int, EventResult] = {}
         self._seated = [Counter[int]() for _ in self.entrants]
+        self._gone: set[int] = set()
         self._used = self._rounds = self._looked = 0
         self._next_look = (FIRST_LOOK, 1)
 
@@ -213,7 +214,11 @@ class Race:
         self._results[number] = result
 
     def remove(self, bot: int) -> None:
-        """Take a bot that is gone for good out of the event. It keeps its place among those that are out."""
+        """Take a bot that is gone for good out of the event. It keeps its place among those that are out.
+
+        It is no longer perhaps the best: who leaves after few matches could else keep everybody from a decision.
+        """
+        self._gone.add(bot)
         self.still_in = tuple(each for each in self.still_in if each != bot)
         self.over = self.over or not self.still_in
 
@@ -252,7 +257,7 @@ class Race:
         means = tuple(field.means.tolist())
         order = sorted(self.still_in, key=lambda bot: (-means[bot], bot))
         first, margin = order[0], MARGIN * sqrt(estimated.variance)
-        drawn = chances(look_key(self._seed, len(self.looks), self._digest), field, first, margin)
+        drawn = chances(look_key(self._seed, len(self.looks), self._digest), field, first, margin, self._gone)
         alone = len(order) == 1 or means[order[1]] < means[first]
         decisive = (self._spent or self._regular) and self._least >= DECIDED_FROM
         decided = decisive and alone and drawn.above <= RISK

@@ -7,7 +7,7 @@ the event, by least squares. All sums add doubles in a stated order, so every ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import sqrt
 from typing import Final, NamedTuple, TypeAlias
 
@@ -139,12 +139,16 @@ class Chances(NamedTuple):
     """Draws in which some bot is better than the first one by more than the margin."""
 
 
-def chances(key: bytes, field: StrengthPosterior, first: int, margin: float) -> Chances:
-    """Draw all strengths `DRAWS` times, and count the best ones and those above `first` by more than `margin`."""
+def chances(key: bytes, field: StrengthPosterior, first: int, margin: float, gone: Collection[int] = ()) -> Chances:
+    """Draw all strengths `DRAWS` times, and count the best ones and those above `first` by more than `margin`.
+
+    Bots that are `gone` count as neither.
+    """
     bots = len(field.means)
     best, above = np.zeros(bots, np.int64), 0
     for normal in normal_draws(key, bots):
         drawn = field.means + field.deviations * normal
+        drawn[:, [*gone]] = -np.inf
         best += np.bincount(drawn.argmax(axis=1), minlength=bots)
         above += int((drawn.max(axis=1) - drawn[:, first] > margin).sum())
     return Chances(tuple(best.tolist()), above)

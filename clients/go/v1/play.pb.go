@@ -1119,6 +1119,11 @@ type Welcome struct {
 	Build string `protobuf:"bytes,8,opt,name=build,proto3" json:"build,omitempty"`
 	// The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER.
 	Ladders []*LadderTerms `protobuf:"bytes,9,rep,name=ladders,proto3" json:"ladders,omitempty"`
+	// The nodes that bots can connect to, where several servers share one store: every one of them has matches of its own for the bot. Empty
+	// on a server alone.
+	Nodes []*Node `protobuf:"bytes,10,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// The number of the node that answers; 0 on a server alone.
+	Node uint32 `protobuf:"varint,11,opt,name=node,proto3" json:"node,omitempty"`
 	// The names of Hello.events, in the same order: all of them, or the server ends the stream with BAD_MESSAGE.
 	Events        []string `protobuf:"bytes,12,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1218,11 +1223,80 @@ func (x *Welcome) GetLadders() []*LadderTerms {
 	return nil
 }
 
+func (x *Welcome) GetNodes() []*Node {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *Welcome) GetNode() uint32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
 func (x *Welcome) GetEvents() []string {
 	if x != nil {
 		return x.Events
 	}
 	return nil
+}
+
+// One of several servers that share a store.
+type Node struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node's number, from 1.
+	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// Its address as HOST:PORT; :PORT for the host at which the bot reached this node.
+	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Node) Reset() {
+	*x = Node{}
+	mi := &file_arena_v1_play_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Node) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Node) ProtoMessage() {}
+
+func (x *Node) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_play_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Node.ProtoReflect.Descriptor instead.
+func (*Node) Descriptor() ([]byte, []int) {
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Node) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Node) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
 }
 
 // A ladder on which the bot plays.
@@ -1244,7 +1318,7 @@ type LadderTerms struct {
 
 func (x *LadderTerms) Reset() {
 	*x = LadderTerms{}
-	mi := &file_arena_v1_play_proto_msgTypes[8]
+	mi := &file_arena_v1_play_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1330,7 @@ func (x *LadderTerms) String() string {
 func (*LadderTerms) ProtoMessage() {}
 
 func (x *LadderTerms) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[8]
+	mi := &file_arena_v1_play_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1343,7 @@ func (x *LadderTerms) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LadderTerms.ProtoReflect.Descriptor instead.
 func (*LadderTerms) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{8}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LadderTerms) GetName() string {
@@ -1326,7 +1400,7 @@ type StreamLimits struct {
 
 func (x *StreamLimits) Reset() {
 	*x = StreamLimits{}
-	mi := &file_arena_v1_play_proto_msgTypes[9]
+	mi := &file_arena_v1_play_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1412,7 @@ func (x *StreamLimits) String() string {
 func (*StreamLimits) ProtoMessage() {}
 
 func (x *StreamLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[9]
+	mi := &file_arena_v1_play_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1425,7 @@ func (x *StreamLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLimits.ProtoReflect.Descriptor instead.
 func (*StreamLimits) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{9}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StreamLimits) GetCapacity() uint32 {
@@ -1429,7 +1503,7 @@ type Conduct struct {
 
 func (x *Conduct) Reset() {
 	*x = Conduct{}
-	mi := &file_arena_v1_play_proto_msgTypes[10]
+	mi := &file_arena_v1_play_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1515,7 @@ func (x *Conduct) String() string {
 func (*Conduct) ProtoMessage() {}
 
 func (x *Conduct) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[10]
+	mi := &file_arena_v1_play_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1528,7 @@ func (x *Conduct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conduct.ProtoReflect.Descriptor instead.
 func (*Conduct) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{10}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Conduct) GetSoftLimitMs() uint32 {
@@ -1586,7 +1660,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_arena_v1_play_proto_msgTypes[11]
+	mi := &file_arena_v1_play_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1672,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[11]
+	mi := &file_arena_v1_play_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1685,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{11}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Invitation) GetInvitationId() uint64 {
@@ -1692,7 +1766,7 @@ type MatchStart struct {
 
 func (x *MatchStart) Reset() {
 	*x = MatchStart{}
-	mi := &file_arena_v1_play_proto_msgTypes[12]
+	mi := &file_arena_v1_play_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1778,7 @@ func (x *MatchStart) String() string {
 func (*MatchStart) ProtoMessage() {}
 
 func (x *MatchStart) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[12]
+	mi := &file_arena_v1_play_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1791,7 @@ func (x *MatchStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchStart.ProtoReflect.Descriptor instead.
 func (*MatchStart) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{12}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MatchStart) GetMatchId() uint64 {
@@ -1818,7 +1892,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_arena_v1_play_proto_msgTypes[13]
+	mi := &file_arena_v1_play_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +1904,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[13]
+	mi := &file_arena_v1_play_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +1917,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{13}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Decision) GetMatchId() uint64 {
@@ -1969,7 +2043,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_arena_v1_play_proto_msgTypes[14]
+	mi := &file_arena_v1_play_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2055,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[14]
+	mi := &file_arena_v1_play_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2068,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{14}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Notice) GetMatchId() uint64 {
@@ -2121,7 +2195,7 @@ type RoundReport struct {
 
 func (x *RoundReport) Reset() {
 	*x = RoundReport{}
-	mi := &file_arena_v1_play_proto_msgTypes[15]
+	mi := &file_arena_v1_play_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2133,7 +2207,7 @@ func (x *RoundReport) String() string {
 func (*RoundReport) ProtoMessage() {}
 
 func (x *RoundReport) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[15]
+	mi := &file_arena_v1_play_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2146,7 +2220,7 @@ func (x *RoundReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReport.ProtoReflect.Descriptor instead.
 func (*RoundReport) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{15}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RoundReport) GetMatchId() uint64 {
@@ -2260,7 +2334,7 @@ type MatchReport struct {
 
 func (x *MatchReport) Reset() {
 	*x = MatchReport{}
-	mi := &file_arena_v1_play_proto_msgTypes[16]
+	mi := &file_arena_v1_play_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2346,7 @@ func (x *MatchReport) String() string {
 func (*MatchReport) ProtoMessage() {}
 
 func (x *MatchReport) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[16]
+	mi := &file_arena_v1_play_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2359,7 @@ func (x *MatchReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchReport.ProtoReflect.Descriptor instead.
 func (*MatchReport) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{16}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MatchReport) GetMatchId() uint64 {
@@ -2378,7 +2452,7 @@ type RatingChange struct {
 
 func (x *RatingChange) Reset() {
 	*x = RatingChange{}
-	mi := &file_arena_v1_play_proto_msgTypes[17]
+	mi := &file_arena_v1_play_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2390,7 +2464,7 @@ func (x *RatingChange) String() string {
 func (*RatingChange) ProtoMessage() {}
 
 func (x *RatingChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[17]
+	mi := &file_arena_v1_play_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2403,7 +2477,7 @@ func (x *RatingChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RatingChange.ProtoReflect.Descriptor instead.
 func (*RatingChange) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{17}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RatingChange) GetBefore() float64 {
@@ -2479,7 +2553,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x0eClosedDecision\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
-	"decisionId\"\xde\x02\n" +
+	"decisionId\"\x98\x03\n" +
 	"\aWelcome\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12+\n" +
@@ -2489,8 +2563,14 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x03log\x18\x06 \x01(\v2\x12.arena.v1.LogStateR\x03log\x12\x1a\n" +
 	"\bfeatures\x18\a \x03(\tR\bfeatures\x12\x14\n" +
 	"\x05build\x18\b \x01(\tR\x05build\x12/\n" +
-	"\aladders\x18\t \x03(\v2\x15.arena.v1.LadderTermsR\aladders\x12\x16\n" +
-	"\x06events\x18\f \x03(\tR\x06events\"\xf2\x01\n" +
+	"\aladders\x18\t \x03(\v2\x15.arena.v1.LadderTermsR\aladders\x12$\n" +
+	"\x05nodes\x18\n" +
+	" \x03(\v2\x0e.arena.v1.NodeR\x05nodes\x12\x12\n" +
+	"\x04node\x18\v \x01(\rR\x04node\x12\x16\n" +
+	"\x06events\x18\f \x03(\tR\x06events\"8\n" +
+	"\x04Node\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\"\xf2\x01\n" +
 	"\vLadderTerms\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12\x14\n" +
@@ -2734,7 +2814,7 @@ func file_arena_v1_play_proto_rawDescGZIP() []byte {
 }
 
 var file_arena_v1_play_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_arena_v1_play_proto_goTypes = []any{
 	(Reason)(0),             // 0: arena.v1.Reason
 	(MatchKind)(0),          // 1: arena.v1.MatchKind
@@ -2748,27 +2828,28 @@ var file_arena_v1_play_proto_goTypes = []any{
 	(*PlayResponse)(nil),    // 9: arena.v1.PlayResponse
 	(*ClosedDecision)(nil),  // 10: arena.v1.ClosedDecision
 	(*Welcome)(nil),         // 11: arena.v1.Welcome
-	(*LadderTerms)(nil),     // 12: arena.v1.LadderTerms
-	(*StreamLimits)(nil),    // 13: arena.v1.StreamLimits
-	(*Conduct)(nil),         // 14: arena.v1.Conduct
-	(*Invitation)(nil),      // 15: arena.v1.Invitation
-	(*MatchStart)(nil),      // 16: arena.v1.MatchStart
-	(*Decision)(nil),        // 17: arena.v1.Decision
-	(*Notice)(nil),          // 18: arena.v1.Notice
-	(*RoundReport)(nil),     // 19: arena.v1.RoundReport
-	(*MatchReport)(nil),     // 20: arena.v1.MatchReport
-	(*RatingChange)(nil),    // 21: arena.v1.RatingChange
-	nil,                     // 22: arena.v1.LadderTerms.OptionsEntry
-	nil,                     // 23: arena.v1.Invitation.OptionsEntry
-	nil,                     // 24: arena.v1.MatchStart.OptionsEntry
-	(*GameCatalog)(nil),     // 25: arena.v1.GameCatalog
-	(*LogState)(nil),        // 26: arena.v1.LogState
-	(*SixthSenseView)(nil),  // 27: arena.v1.SixthSenseView
-	(*NullernView)(nil),     // 28: arena.v1.NullernView
-	(*anypb.Any)(nil),       // 29: google.protobuf.Any
-	(*SixthSenseRound)(nil), // 30: arena.v1.SixthSenseRound
-	(*NullernRound)(nil),    // 31: arena.v1.NullernRound
-	(*LogEntry)(nil),        // 32: arena.v1.LogEntry
+	(*Node)(nil),            // 12: arena.v1.Node
+	(*LadderTerms)(nil),     // 13: arena.v1.LadderTerms
+	(*StreamLimits)(nil),    // 14: arena.v1.StreamLimits
+	(*Conduct)(nil),         // 15: arena.v1.Conduct
+	(*Invitation)(nil),      // 16: arena.v1.Invitation
+	(*MatchStart)(nil),      // 17: arena.v1.MatchStart
+	(*Decision)(nil),        // 18: arena.v1.Decision
+	(*Notice)(nil),          // 19: arena.v1.Notice
+	(*RoundReport)(nil),     // 20: arena.v1.RoundReport
+	(*MatchReport)(nil),     // 21: arena.v1.MatchReport
+	(*RatingChange)(nil),    // 22: arena.v1.RatingChange
+	nil,                     // 23: arena.v1.LadderTerms.OptionsEntry
+	nil,                     // 24: arena.v1.Invitation.OptionsEntry
+	nil,                     // 25: arena.v1.MatchStart.OptionsEntry
+	(*GameCatalog)(nil),     // 26: arena.v1.GameCatalog
+	(*LogState)(nil),        // 27: arena.v1.LogState
+	(*SixthSenseView)(nil),  // 28: arena.v1.SixthSenseView
+	(*NullernView)(nil),     // 29: arena.v1.NullernView
+	(*anypb.Any)(nil),       // 30: google.protobuf.Any
+	(*SixthSenseRound)(nil), // 31: arena.v1.SixthSenseRound
+	(*NullernRound)(nil),    // 32: arena.v1.NullernRound
+	(*LogEntry)(nil),        // 33: arena.v1.LogEntry
 }
 var file_arena_v1_play_proto_depIdxs = []int32{
 	5,  // 0: arena.v1.PlayRequest.hello:type_name -> arena.v1.Hello
@@ -2776,42 +2857,43 @@ var file_arena_v1_play_proto_depIdxs = []int32{
 	8,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
 	6,  // 3: arena.v1.Hello.events:type_name -> arena.v1.EventEntry
 	11, // 4: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
-	15, // 5: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
-	17, // 6: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
-	18, // 7: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
-	19, // 8: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
-	20, // 9: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
-	16, // 10: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
+	16, // 5: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
+	18, // 6: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
+	19, // 7: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
+	20, // 8: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
+	21, // 9: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
+	17, // 10: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
 	10, // 11: arena.v1.PlayResponse.closed:type_name -> arena.v1.ClosedDecision
-	25, // 12: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
-	14, // 13: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
-	13, // 14: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
-	26, // 15: arena.v1.Welcome.log:type_name -> arena.v1.LogState
-	12, // 16: arena.v1.Welcome.ladders:type_name -> arena.v1.LadderTerms
-	22, // 17: arena.v1.LadderTerms.options:type_name -> arena.v1.LadderTerms.OptionsEntry
-	14, // 18: arena.v1.LadderTerms.conduct:type_name -> arena.v1.Conduct
-	1,  // 19: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
-	23, // 20: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
-	1,  // 21: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
-	24, // 22: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
-	27, // 23: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
-	28, // 24: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
-	29, // 25: arena.v1.Decision.other:type_name -> google.protobuf.Any
-	2,  // 26: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
-	30, // 27: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
-	31, // 28: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
-	29, // 29: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
-	21, // 30: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
-	1,  // 31: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
-	32, // 32: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
-	3,  // 33: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
-	4,  // 34: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
-	9,  // 35: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
-	35, // [35:36] is the sub-list for method output_type
-	34, // [34:35] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	26, // 12: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
+	15, // 13: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
+	14, // 14: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
+	27, // 15: arena.v1.Welcome.log:type_name -> arena.v1.LogState
+	13, // 16: arena.v1.Welcome.ladders:type_name -> arena.v1.LadderTerms
+	12, // 17: arena.v1.Welcome.nodes:type_name -> arena.v1.Node
+	23, // 18: arena.v1.LadderTerms.options:type_name -> arena.v1.LadderTerms.OptionsEntry
+	15, // 19: arena.v1.LadderTerms.conduct:type_name -> arena.v1.Conduct
+	1,  // 20: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
+	24, // 21: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
+	1,  // 22: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
+	25, // 23: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
+	28, // 24: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
+	29, // 25: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
+	30, // 26: arena.v1.Decision.other:type_name -> google.protobuf.Any
+	2,  // 27: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
+	31, // 28: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
+	32, // 29: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
+	30, // 30: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
+	22, // 31: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
+	1,  // 32: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
+	33, // 33: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
+	3,  // 34: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
+	4,  // 35: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
+	9,  // 36: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
+	36, // [36:37] is the sub-list for method output_type
+	35, // [35:36] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_play_proto_init() }
@@ -2826,12 +2908,12 @@ func file_arena_v1_play_proto_init() {
 	file_arena_v1_play_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arena_v1_play_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arena_v1_play_proto_msgTypes[5].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[13].OneofWrappers = []any{
+	file_arena_v1_play_proto_msgTypes[14].OneofWrappers = []any{
 		(*Decision_SixthSense)(nil),
 		(*Decision_Nullern)(nil),
 	}
-	file_arena_v1_play_proto_msgTypes[14].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[15].OneofWrappers = []any{
+	file_arena_v1_play_proto_msgTypes[15].OneofWrappers = []any{}
+	file_arena_v1_play_proto_msgTypes[16].OneofWrappers = []any{
 		(*RoundReport_SixthSense)(nil),
 		(*RoundReport_Nullern)(nil),
 	}
@@ -2841,7 +2923,7 @@ func file_arena_v1_play_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_play_proto_rawDesc), len(file_arena_v1_play_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

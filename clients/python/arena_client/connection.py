@@ -38,7 +38,7 @@ from arena_client.network import Calls
 from arena_client.options import DEFAULT_ADDRESS, Options, chosen_events, chosen_ladders, set_in_environment
 from arena_client.probe import obstacle
 from arena_client.receipts import Receipts
-from arena_client.session import Progress, Session, concerns_bot
+from arena_client.session import Goal, Progress, Session, concerns_bot
 from arena_client.tokens import NewToken, default_token_file, read_token, write_token
 from arena_client.v1.bots_pb2 import JoinLadderRequest, RegisterBotRequest, RotateTokenRequest, UnparkBotRequest
 from arena_client.v1.bots_pb2_grpc import BotServiceStub
@@ -76,6 +76,10 @@ LEAVE_TIME = 2.0
 """Time limit of the server to end the stream of a bot that leaves in the middle of matches, in seconds."""
 PROBES = 3
 """Maximum number of failures to diagnose before the first connection."""
+PLACE_LOOK = 0.25
+"""Time in seconds between two looks at whether a place should move to another node, if a bot has too few for all."""
+PLACE_WAIT = 2.0
+"""Time in seconds after which a place without a match moves to another node."""
 STEADY = 1.0
 """Time in seconds after which a connection counts as good, so that waiting times start again from the shortest."""
 
@@ -108,8 +112,25 @@ class _Call(TypedDict):
     timeout: float
 
 
+class _Node:
+    """One server, with the bot's stream to it. A server alone is the only node."""
+
+    def __init__(self, address: str, goal: Goal) -> None:
+        self.address = address
+        self.number = 0
+        """The number of the node; 0 on a server alone, or before its first welcome."""
+        self.progress = Progress(goal=goal)
+        self.task: asyncio.Task[None] | None = None
+        self.session: Session | None = None
+        self.stream: _Stream | None = None
+        self.holds_since: float | None = None
+        """The time since which one of too few places is here, in seconds of `time.monotonic`; None without one."""
+        self.finished = 0
+        """Number of the bot's finished matches at that time."""
+
+
 class Connection:
-    """A bot's connection, with the arguments of `play` and `run`. It has at most one stream at a time."""
+    """A bot's connection, with the arguments of `play` and `run`. It has at most one stream at a time to each node."""
 
     def __init__(self, bot: Bot, address: str | None, **told: Unpack[Options]) -> None:
         """Read omitted arguments from the environment.
@@ -150,7 +171,7 @@ class Connection:
         self._owner = told.get("owner") or bot.owner or set_in_environment("ARENA_OWNER") or ""
         self._tls = tls
         self._give_up_after = told.get("give_up_after")
-        self._progress = Progress(matches)
+        self._goal = Goal(matches)
         self._casual = told.get("casual", False)
         self._ladders = chosen_ladders(told.get("ladders"))
         self._events = chosen_events(told.get("events"))
@@ -161,8 +182,10 @@ class Connection:
         kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
         self._receipts = Receipts(kept) if receipts else None
         self._log_checker = None if self._receipts is None else LogChecker(self._receipts)
-        self._session: Session | None = None
-        self._stream: _Stream | None = None
+        self._nodes = [_Node(self._address, self._goal)]
+        """The nodes, of which the first is the one at the given address."""
+        self._tasks: asyncio.TaskGroup
+        self._moving: asyncio.Task[None] | None = None
         self._leaving = False
         self._reached = False
         """True once there has been a connection."""
@@ -179,19 +202,18 @@ class Connection:
 
     def drain(self, seconds: float, hurry: Callable[[], object]) -> None:
         """Begin no more matches and finish the current ones; after `seconds`, leave the rest and call `hurry`."""
-        progress = self._progress
-        progress.ending = True
-        if not (progress.playing or progress.accepted):
+        goal = self._goal
+        goal.ending = True
+        if not goal.under_way:
             self.end()
             return
         _log.info(
             "finishing %s within %.0f s, and beginning no more; once more, and it leaves at once: house bots play them "
             "on, and each counts as a last place",
-            _matches(len(progress.playing) + len(progress.accepted)),
+            _matches(goal.under_way),
             seconds,
         )
-        if self._stream is not None:
-            self._stream.send(PlayRequest(capacity=0))
+        self._send_all(PlayRequest(capacity=0))
 
         def over() -> None:
             self.leave()
@@ -201,16 +223,28 @@ class Connection:
 
     def leave(self) -> None:
         """Send `leave` if the bot plays or is about to play. The server then ends the stream."""
-        if self._stream is None or not (self._progress.playing or self._progress.accepted):
+        if not (self._goal.under_way and any(node.stream for node in self._nodes)):
             self.end()
         elif not self._leaving:
             self._leaving = True
             _log.info(
                 "leaving %s in order: house bots play them on, and each counts as a last place",
-                _matches(len(self._progress.playing) + len(self._progress.accepted)),
+                _matches(self._goal.under_way),
             )
-            self._stream.send(PlayRequest(leave=True))
+            self._send_all(PlayRequest(leave=True))
+            self._forget_absent()
             asyncio.get_running_loop().call_later(LEAVE_TIME, self.end)
+
+    def _send_all(self, request: PlayRequest) -> None:
+        for node in self._nodes:
+            if node.stream is not None:
+                node.stream.send(request)
+
+    def _forget_absent(self) -> None:
+        """Try no more to reach nodes to which there is no stream."""
+        for node in self._nodes:
+            if node.stream is None and node.task is not None and node.task is not asyncio.current_task():
+                node.task.cancel()
 
     def end(self) -> None:
         """Cut the connection without notice."""
@@ -227,37 +261,52 @@ class Connection:
         self._task.add_done_callback(lambda task: inbox.end(None if task.cancelled() else task.exception()))
 
     async def stay(self) -> None:
-        """Stay connected until the requested matches are played or the server has ended the stream.
+        """Stay connected to every node until the requested matches are played or the server has ended the streams.
 
-        Raises `ArenaError`.
+        Raises `ArenaError`, also if it comes from one node only.
         """
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                self._dial(self._nodes[0])
+        except BaseExceptionGroup as group:
+            raise _first(group) from None
+        if self._goal.parked:
+            raise ParkedError(self._parked())
+
+    def _dial(self, node: _Node) -> None:
+        node.task = self._tasks.create_task(self._stay_at(node))
+
+    async def _stay_at(self, node: _Node) -> None:
+        """Stay connected to a node. Raises `ArenaError`."""
         good = seen = time.monotonic()
         probes = 0
         while True:
             begun = time.monotonic()
             try:
-                await self._connect()
-                if self._progress.parked:
-                    raise ParkedError(self._parked())
+                await self._connect(node)
                 return
             except DroppedError as dropped:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     raise asyncio.CancelledError from None  # If both happen at once, gRPC reports only one.
-                if self._leaving or (self._progress.ending and not self._progress.playing):
+                done = self._leaving or node.progress.done or node not in self._nodes
+                if done or (self._goal.ending and not node.progress.playing):
                     return
                 if not self._reached and probes < PROBES:
                     probes += 1
-                    if why := await obstacle(self._address, self._tls):
+                    if why := await obstacle(node.address, self._tls):
                         raise UnreachableError(why) from None
                 now = time.monotonic()
-                if self._session is not None:
+                if node.session is not None:
                     # The server can be reached, even if the stream ended at once and may do so again.
                     good, seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
-                    self._session = None
+                    node.session = None
+                    self._share_out()
+                elsewhere = any(other.session is not None for other in self._nodes)
+                seen = now if elsewhere else seen
                 wait = waiting_time(now - good) + dropped.pause
                 if self._give_up_after is not None and now + wait - seen > self._give_up_after:
-                    raise UnreachableError(f"no connection to {self._address}: {dropped}") from None
-                _log.warning("no connection to %s: %s; next try in %.1f s", self._address, dropped, wait)
+                    raise UnreachableError(f"no connection to {node.address}: {dropped}") from None
+                _log.warning("no connection to %s: %s; next try in %.1f s", node.address, dropped, wait)
                 await asyncio.sleep(wait)
 
     async def unpark(self) -> None:
@@ -309,7 +358,7 @@ class Connection:
 
     def _parked(self) -> str:
         """Describe why the bot gets no seats, and which command resumes it."""
-        why = self._progress.parked.partition("; mend it")[0]
+        why = self._goal.parked.partition("; mend it")[0]
         file = f"{self._token_file}" if self._token is None else "FILE"
         words = ["arena-bot", "unpark", self._name, "--server", self._address, "--token-file", file]
         if self._tls:
@@ -317,35 +366,36 @@ class Connection:
         beside = "" if self._token is None else ", with its token in FILE"
         return f"{why}. Mend it, then un-park it: {shlex.join(words)}{beside}"
 
-    async def _connect(self) -> None:
+    async def _connect(self, node: _Node) -> None:
         with _files():
             token = self._token or read_token(self._token_file)
-            opened = open_channel(self._address, self._tls)
+            opened = open_channel(node.address, self._tls)
         async with opened as channel:
             token = token or await self._register(channel)
             stub = cast("PlayServiceAsyncStub", PlayServiceStub(channel))
             stream = _Stream(stub.Play(metadata=(("authorization", f"Bearer {token}"),)))
             try:
-                message = await self._greet(stream)
+                message = await self._greet(node, stream)
                 self._reached = True
                 self._name = message.welcome.bot
-                self._progress.reconnect()
+                node.progress.reconnect()
                 calls = self._calls
                 assert calls is not None, "it has begun"
                 session = Session(
                     self._bot,
                     message.welcome,
-                    self._progress,
+                    node.progress,
                     lambda request: calls.soon(lambda: stream.send(request)),
                     self._receipts,
                     self._challengers,
                     self._ladders,
                     self._events,
                 )
-                self._session, self._stream = session, stream
+                node.session, node.stream = session, stream
+                self._follow(node, message.welcome)
                 checking = asyncio.create_task(self._check_log(channel, message.welcome))
                 try:
-                    await self._converse(stream, session, message)
+                    await self._converse(node, stream, session, message)
                 finally:
                     checking.cancel()
             except TokenRefusedError as refused:
@@ -356,11 +406,11 @@ class Connection:
                     )
                 raise
             finally:
-                if self._session is not None:
-                    self._session.over = True
+                if node.session is not None:
+                    node.session.over = True
                     if self._inbox.wants_all:
-                        self._inbox.put(Delivery(self._session, PlayResponse(), time.monotonic()))
-                self._stream = None
+                        self._inbox.put(Delivery(node.session, PlayResponse(), time.monotonic()))
+                node.stream = None
                 stream.close()
 
     async def _check_log(self, channel: grpc.aio.Channel, welcome: Welcome) -> None:
@@ -402,11 +452,85 @@ class Connection:
         _log.info("registered %s at %s; its token is in %s", response.name, self._address, self._token_file)
         return response.token
 
-    async def _greet(self, stream: _Stream) -> PlayResponse:
-        capacity = self._progress.room(self._bot.capacity)
+    def _follow(self, node: _Node, welcome: Welcome) -> None:
+        """Connect to the nodes that a welcome lists, and leave those that are gone from the list."""
+        node.number = welcome.node
+        host = node.address.rpartition(":")[0]
+        listed = {
+            each.number: f"{host}{each.address}" if each.address.startswith(":") else each.address
+            for each in welcome.nodes
+        }
+        for each in [*self._nodes]:
+            if each is not node and each.session is None and each.number not in listed:
+                self._nodes.remove(each)
+                self._goal.nodes.remove(each.progress)
+        known = {each.number for each in self._nodes}
+        for number, address in () if self._goal.ending else listed.items():
+            if number not in known:
+                other = _Node(address, self._goal)
+                other.number, other.progress.share = number, 0
+                other.progress.reports_after = node.progress.reports_after
+                self._nodes.append(other)
+                self._dial(other)
+        if len(self._nodes) > 1 and self._moving is None:
+            self._moving = self._tasks.create_task(self._move_places())
+        self._share_out()
+
+    def _share_out(self) -> None:
+        """Divide the bot's capacity among the connected nodes.
+
+        Of fewer places than nodes, each is at one node, and moves on after a match or a short wait.
+        """
+        connected = [node for node in self._nodes if node.session is not None]
+        capacity, count = self._bot.capacity, len(connected)
+        for node in self._nodes:
+            if node not in connected:
+                self._place(node, has=False)
+        if len(self._nodes) == 1:
+            self._nodes[0].progress.share = None
+        elif capacity >= count:
+            for index, node in enumerate(connected):
+                node.progress.share, node.holds_since = capacity // count + (index < capacity % count), None
+        else:
+            holders = [node for node in connected if node.holds_since is not None][:capacity]
+            holders += [node for node in connected if node not in holders][: capacity - len(holders)]
+            for node in connected:
+                self._place(node, node in holders)
+        self._resize()
+
+    def _place(self, node: _Node, has: bool) -> None:
+        """Give a node one of too few places, or take it away."""
+        if has is (node.holds_since is None):
+            node.holds_since, node.finished = time.monotonic() if has else None, self._goal.finished
+        node.progress.share = int(has)
+
+    def _resize(self) -> None:
+        """Send each node the room that the bot has there."""
+        for node in self._nodes:
+            if node.session is not None and node.stream is not None and (request := node.session.resize()):
+                node.stream.send(request)
+
+    async def _move_places(self) -> None:
+        """Move each of too few places to the next node after a match or a short wait, until all streams are over."""
+        while not all(node.task is None or node.task.done() for node in self._nodes):
+            await asyncio.sleep(PLACE_LOOK)
+            connected = [node for node in self._nodes if node.session is not None]
+            for index, node in enumerate(connected):
+                if node.holds_since is None or not node.progress.idle:
+                    continue
+                if self._goal.finished == node.finished and time.monotonic() - node.holds_since < PLACE_WAIT:
+                    continue
+                following = connected[index + 1 :] + connected[:index]
+                if (other := next((each for each in following if each.holds_since is None), None)) is not None:
+                    self._place(node, has=False)
+                    self._place(other, has=True)
+            self._resize()
+
+    async def _greet(self, node: _Node, stream: _Stream) -> PlayResponse:
+        capacity = node.progress.room(self._bot.capacity)
         if self._version is None:
             self._version = self._bot.digest()
-        progress = self._progress
+        progress = node.progress
         if progress.reports_after is None and self._receipts is not None:
             self._receipts.read()
             progress.reports_after = self._receipts.reports_after
@@ -428,14 +552,18 @@ class Connection:
                 message = await stream.read()
         except TimeoutError:
             raise DroppedError(f"no welcome within {ANSWER_TIME:.0f} s") from None
-        _log.info("%s is connected to %s (Arena %s)", message.welcome.bot, self._address, message.welcome.server)
+        _log.info("%s is connected to %s (Arena %s)", message.welcome.bot, node.address, message.welcome.server)
         return message
 
-    async def _converse(self, stream: _Stream, session: Session, message: PlayResponse) -> None:
+    async def _converse(self, node: _Node, stream: _Stream, session: Session, message: PlayResponse) -> None:
         self._hear(stream, session, message)
         del message
-        while not self._progress.done:
+        while not node.progress.done:
             self._hear(stream, session, await stream.read())
+        for other in self._nodes:
+            if other.stream is not None:
+                other.stream.half_close()
+        self._forget_absent()
         with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Ignores all errors after the goodbye.
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()
@@ -447,6 +575,14 @@ class Connection:
             stream.send(reply)
         if concerns_bot(message) or (message.closed and self._inbox.wants_all):
             self._inbox.put(Delivery(session, message, received))
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first error of a group."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _matches(count: int) -> str:
@@ -494,10 +630,14 @@ class _Stream:
 
         Then wait until the server ends it, which raises the stream's error.
         """
-        self._finished = True
-        self._more.set()
+        self.half_close()
         while True:
             await self.read()
+
+    def half_close(self) -> None:
+        """Send the waiting messages, and then no more."""
+        self._finished = True
+        self._more.set()
 
     def close(self) -> None:
         """End the call."""

@@ -11,7 +11,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 from arena_client.bot import Bot
 from arena_client.decision import Catalog
@@ -37,53 +37,90 @@ _NO_MATCH = (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_TAKEN)
 
 
 @dataclass(slots=True)
-class Progress:
-    """The state that outlives a stream: the number of matches to play, and the matches in progress."""
+class Goal:
+    """The number of matches to play, and what else the bot's streams to all nodes have in common."""
 
     wanted: int | None = None
-    """Number of matches still to play; None for no limit."""
+    """Number of matches to play; None for no limit."""
     finished: int = 0
+    ending: bool = False
+    """True if no more matches may begin, regardless of `wanted`."""
+    parked: str = ""
+    """The server's reason for parking the bot; empty if the bot is not parked."""
+    past: int | None = None
+    """The size of the log at the first welcome. Matches with leaves up to it were over before this run began."""
+    seats: dict[int, Seat] = field(default_factory=dict)
+    """The known facts about the matches that have begun."""
+    reported: deque[int] = field(default_factory=lambda: deque(maxlen=MOST_ENDED))
+    """The latest matches whose reports came. A node repeats the reports that another one has sent."""
+    nodes: list[Progress] = field(default_factory=list)
+    """The progress at every node."""
+
+    @property
+    def under_way(self) -> int:
+        """Number of matches that the bot plays or is about to play."""
+        return sum(len(each.playing) + len(each.accepted) for each in self.nodes)
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state at one node that outlives a stream: mainly the matches in progress there."""
+
+    wanted: InitVar[int | None] = None
+    """Number of matches to play, if there is no `goal` yet; None for no limit."""
+    goal: Goal = field(default_factory=Goal)
+    share: int | None = None
+    """The part of the bot's capacity for this node; None for all of it."""
     playing: set[int] = field(default_factory=set)
     """Matches that have begun."""
     accepted: dict[int, bytes] = field(default_factory=dict)
     """Commitments of the accepted invitations whose matches have not begun."""
     nonces: dict[int, bytes] = field(default_factory=dict)
     """The bot's random bytes for the deal, by invitation."""
-    seats: dict[int, Seat] = field(default_factory=dict)
-    """The known facts about the matches that have begun."""
-    ending: bool = False
-    """True if no more matches may begin, regardless of `wanted`."""
-    parked: str = ""
-    """The server's reason for parking the bot; empty if the bot is not parked."""
     reports_after: int | None = None
-    """The number of the leaf of the server's last report; None if the server has no log or is not known yet."""
-    past: int | None = None
-    """The size of the log at the first welcome. Matches with leaves up to it were over before this run began."""
+    """The number of the leaf of the node's last report; None if the server has no log or is not known yet."""
+
+    def __post_init__(self, wanted: int | None) -> None:
+        if wanted is not None:
+            self.goal.wanted = wanted
+        self.goal.nodes.append(self)
 
     @property
     def more(self) -> bool:
-        """Return true if another match may begin."""
-        if self.ending:
+        """Return true if another match may begin here."""
+        goal = self.goal
+        if goal.ending or (self.share is not None and len(self.playing) + len(self.accepted) >= self.share):
             return False
-        return self.wanted is None or self.finished + len(self.playing) + len(self.accepted) < self.wanted
+        return goal.wanted is None or goal.finished + goal.under_way < goal.wanted
 
     def room(self, capacity: int) -> int:
-        """Return the number of matches that may be played at once with this capacity."""
-        if self.ending:
+        """Return the number of matches that may be played at once here, with this capacity of the bot."""
+        goal = self.goal
+        if goal.ending:
             return 0
-        return capacity if self.wanted is None else min(capacity, self.wanted - self.finished)
+        capacity = capacity if self.share is None else self.share
+        if goal.wanted is None:
+            return capacity
+        elsewhere = goal.under_way - len(self.playing) - len(self.accepted)
+        return min(capacity, max(0, goal.wanted - goal.finished - elsewhere))
 
     @property
     def done(self) -> bool:
-        """True if no more matches are to be played."""
-        return not (self.more or self.playing or self.accepted)
+        """True if no more matches are to be played, at any node."""
+        goal = self.goal
+        return not goal.under_way and (goal.ending or (goal.wanted is not None and goal.finished >= goal.wanted))
+
+    @property
+    def idle(self) -> bool:
+        """True if no match is in progress here."""
+        return not (self.playing or self.accepted)
 
     def reconnect(self) -> None:
         """Forget the state that the server sends again on a new connection: invitations and running matches.
 
         While the last matches are being finished, they stay: each gets its report or begins again.
         """
-        if not self.ending:
+        if not self.goal.ending:
             self.playing.clear()
         self.accepted.clear()
         self.nonces.clear()
@@ -91,7 +128,7 @@ class Progress:
     def welcomed(self, size: int) -> None:
         """Record the size of the server's log. Numbers beyond it belong to another log."""
         self.reports_after = size if self.reports_after is None else min(self.reports_after, size)
-        self.past = size if self.past is None else min(self.past, size)
+        self.goal.past = size if self.goal.past is None else min(self.goal.past, size)
 
 
 class Session:
@@ -169,6 +206,14 @@ class Session:
             self._room = reply.capacity = room
         return reply
 
+    def resize(self) -> PlayRequest | None:
+        """Return the message with which the node learns of the bot's room there; None if it has not changed."""
+        room = self._progress.room(self._capacity)
+        if room == self._room:
+            return None
+        self._room = room
+        return PlayRequest(capacity=room)
+
     def _news(self, message: PlayResponse) -> PlayRequest | None:
         reply = PlayRequest()
         if message.HasField("heartbeat"):
@@ -188,6 +233,8 @@ class Session:
             self._start(start)
         for closed in message.closed:
             self._close(closed.match_id, [closed.decision_id])
+        if message.reports:
+            self._drop_repeated(message)
         for report in message.reports:
             self._ended.append(report.match_id)
             self._close(report.match_id, [decision for match, decision in self.open if match == report.match_id])
@@ -197,7 +244,7 @@ class Session:
                 self._progress.accepted.pop(notice.invitation_id, None)
                 self._progress.nonces.pop(notice.invitation_id, None)
             elif notice.kind == NoticeKind.NOTICE_KIND_PARKED:
-                self._progress.parked, self._progress.ending = notice.text, True
+                self._progress.goal.parked, self._progress.goal.ending = notice.text, True
         return reply if reply.ListFields() else None
 
     def _close(self, match_id: int, decision_ids: Sequence[int]) -> None:
@@ -218,22 +265,34 @@ class Session:
                 start.match_id,
             )
         self._progress.playing.add(start.match_id)
-        known = self._progress.seats.get(start.match_id)
+        known = self._progress.goal.seats.get(start.match_id)
         if known is None or known.commitment != start.commitment:
             nonce = self._progress.nonces.pop(start.invitation_id, b"")
-            self._progress.seats[start.match_id] = Seat(start.seat, nonce, start.salt, start.commitment)
+            self._progress.goal.seats[start.match_id] = Seat(start.seat, nonce, start.salt, start.commitment)
+
+    def _drop_repeated(self, message: PlayResponse) -> None:
+        """Remove the reports that another node has sent before; the matches are over here, too."""
+        reported = self._progress.goal.reported
+        for report in [each for each in message.reports if each.match_id in reported]:
+            self._ended.append(report.match_id)
+            self._progress.playing.discard(report.match_id)
+            if report.HasField("entry"):
+                self._progress.reports_after = report.entry.number
+            message.reports.remove(report)
+        reported.extend(report.match_id for report in message.reports)
 
     def _end(self, report: MatchReport) -> None:
-        self._progress.playing.discard(report.match_id)
-        seat = self._progress.seats.pop(report.match_id, None)
-        progress, earlier = self._progress, False
+        progress, goal, earlier = self._progress, self._progress.goal, False
+        for each in goal.nodes:
+            each.playing.discard(report.match_id)
+        seat = goal.seats.pop(report.match_id, None)
         if report.HasField("entry"):
             if self._receipts is not None:
                 self._receipts.take(report, seat)
             progress.reports_after = report.entry.number
-            earlier = progress.past is not None and report.entry.number <= progress.past
+            earlier = goal.past is not None and report.entry.number <= goal.past
         if not (report.interrupted or earlier):
-            progress.finished += 1
+            goal.finished += 1
 
 
 def _opens(start: MatchStart, promised: bytes) -> bool:

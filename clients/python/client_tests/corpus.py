@@ -344,7 +344,8 @@ class _Play:
     def _arrive(self) -> None:
         """Deliver the messages for a thinking bot. In a real program, the network thread does this."""
         arriving, self._meanwhile[:] = self._meanwhile[:], []
-        stream, session = self._connection._stream, self._connection._session
+        [node] = self._connection._nodes
+        stream, session = node.stream, node.session
         for message in arriving:
             assert stream is not None, "a stream is open"
             assert session is not None, "it has had its welcome"

@@ -71,7 +71,7 @@ def test_the_default_token_file_is_below_the_home(
 
 
 async def _stopped_while_the_stream_breaks(monkeypatch: pytest.MonkeyPatch, token_file: Path) -> None:
-    async def stream(self: connection.Connection) -> None:
+    async def stream(self: connection.Connection, node: object) -> None:
         try:
             await asyncio.sleep(PATIENCE)
         except asyncio.CancelledError:
@@ -240,10 +240,10 @@ def test_a_bot_prolongs_none_of_seventy_outages_by_more_than_its_length_or_five_
     period = up + down
 
     class Outages(connection.Connection):
-        async def _connect(self) -> None:
+        async def _connect(self, node: connection._Node) -> None:
             nonlocal now
             if now % period < up:
-                self._session = session
+                node.session = session
                 back.append(now)
                 now = now - now % period + up
             if len(back) <= 70:

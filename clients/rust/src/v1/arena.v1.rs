@@ -864,9 +864,26 @@ pub struct Welcome {
     /// The ladders of Hello.ladders, in the same order: all of them, or the server ends the stream with NO_SUCH_LADDER.
     #[prost(message, repeated, tag = "9")]
     pub ladders: ::prost::alloc::vec::Vec<LadderTerms>,
+    /// The nodes that bots can connect to, where several servers share one store: every one of them has matches of its own for the bot. Empty
+    /// on a server alone.
+    #[prost(message, repeated, tag = "10")]
+    pub nodes: ::prost::alloc::vec::Vec<Node>,
+    /// The number of the node that answers; 0 on a server alone.
+    #[prost(uint32, tag = "11")]
+    pub node: u32,
     /// The names of Hello.events, in the same order: all of them, or the server ends the stream with BAD_MESSAGE.
     #[prost(string, repeated, tag = "12")]
     pub events: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// One of several servers that share a store.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Node {
+    /// The node's number, from 1.
+    #[prost(uint32, tag = "1")]
+    pub number: u32,
+    /// Its address as HOST:PORT; :PORT for the host at which the bot reached this node.
+    #[prost(string, tag = "2")]
+    pub address: ::prost::alloc::string::String,
 }
 /// A ladder on which the bot plays.
 #[derive(Clone, PartialEq, ::prost::Message)]

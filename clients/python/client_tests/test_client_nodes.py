@@ -1,0 +1,180 @@
+"""A bot at several nodes of one store: it connects to all, and divides its capacity among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Barrier, Event
+
+import grpc
+import pytest
+from arena_client import TakenOverError
+from arena_client.v1 import play_pb2
+from client_tests.peer import PATIENCE, First, Peer, Playing, Script, Talk, asks, invites, reports, starts, welcome
+
+pytestmark = pytest.mark.process
+
+
+class Nodes:
+    """Peers that share their tokens, and list each other in their welcomes."""
+
+    def __init__(self, *scripts: list[Script]) -> None:
+        tokens: dict[str, str] = {}
+        self.peers = [Peer(each, tokens=tokens) for each in scripts]
+
+    def __enter__(self) -> Nodes:
+        self._stack = ExitStack()
+        for peer in self.peers:
+            self._stack.enter_context(peer)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def greet(self, number: int) -> play_pb2.PlayResponse:
+        greeting = welcome()
+        greeting.welcome.node = number
+        for other, peer in enumerate(self.peers, 1):
+            greeting.welcome.nodes.add(number=other, address=f":{peer.port}" if other == 1 else peer.address)
+        return greeting
+
+
+class Counts(First):
+    """A bot that records its results."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity=capacity)
+        self.results: list[int] = []
+
+    def on_match_end(self, report: play_pb2.MatchReport) -> None:
+        self.results.append(report.match_id)
+
+
+def told_capacity(talk: Talk, capacity: int) -> None:
+    """Wait until the bot has this capacity for the node."""
+    while talk.next().capacity != capacity:
+        pass
+
+
+def plays(talk: Talk, match: int) -> Iterator[play_pb2.PlayResponse]:
+    """Play a match with one decision, up to its report."""
+    yield invites(match)
+    while not (said := talk.next()).ready:
+        pass
+    assert [each.invitation_id for each in said.ready] == [match]
+    yield starts(match)
+    yield asks((match, 1))
+    while not (said := talk.next()).answers:
+        pass
+    assert [(each.match_id, each.action) for each in said.answers] == [(match, 0)]
+
+
+def ends(talk: Talk) -> None:
+    """Wait until the bot has closed its side, or has ended."""
+    for said in talk.requests:
+        assert not said.leave
+
+
+def takes_over(talk: Talk) -> None:
+    talk.fail(grpc.StatusCode.FAILED_PRECONDITION, "another connection of bot took over", "TAKEN_OVER")
+
+
+def test_a_bot_plays_at_every_node_with_its_part_of_the_capacity(tmp_path: Path) -> None:
+    both = Barrier(2)
+
+    def script(number: int, share: int) -> Script:
+        def serve(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+            assert talk.next().hello.capacity == (7 if number == 1 else 0)
+            yield nodes.greet(number)
+            told_capacity(talk, share)
+            yield from plays(talk, number)
+            yield reports(number)
+            both.wait(PATIENCE)
+            if number == 2:
+                ends(talk)
+            takes_over(talk)
+
+        return serve
+
+    nodes = Nodes([script(1, 4)], [script(2, 3)])
+    with nodes, pytest.raises(TakenOverError):
+        Playing(First(capacity=7), nodes.peers[0].address, tmp_path / "token").result()
+    assert [peer.streams for peer in nodes.peers] == [1, 1]
+    assert [len(peer.registrations) for peer in nodes.peers] == [1, 0]
+
+
+def test_a_node_that_vanishes_costs_its_own_matches_and_is_dialled_again(tmp_path: Path) -> None:
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(1)
+        told_capacity(talk, 4)
+        told_capacity(talk, 8)  # the other node is gone
+        told_capacity(talk, 4)  # and back
+        yield from plays(talk, 1)
+        yield reports(1)
+        takes_over(talk)
+
+    def vanishing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(2)
+        told_capacity(talk, 4)
+        yield from plays(talk, 2)
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "gone")
+
+    def again(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert talk.next().hello.capacity == 0
+        yield nodes.greet(2)
+        ends(talk)
+
+    nodes = Nodes([first], [vanishing, again])
+    with nodes, pytest.raises(TakenOverError):
+        Playing(First(capacity=8), nodes.peers[0].address, tmp_path / "token").result()
+    assert nodes.peers[1].streams == 2
+
+
+def test_one_place_moves_to_the_next_node_after_a_match(tmp_path: Path) -> None:
+    def script(number: int) -> Script:
+        def serve(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+            assert talk.next().hello.capacity == (number == 1)
+            yield nodes.greet(number)
+            if number == 2:
+                told_capacity(talk, 1)
+            yield from plays(talk, number)
+            yield reports(number)
+            ends(talk)
+
+        return serve
+
+    nodes = Nodes([script(1)], [script(2)])
+    bot = Counts(1)
+    with nodes:
+        Playing(bot, nodes.peers[0].address, tmp_path / "token", matches=2).result()
+    assert bot.results == [1, 2]
+
+
+def test_a_report_that_two_nodes_send_arrives_once(tmp_path: Path) -> None:
+    sent = Event()
+
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(1)
+        assert sent.wait(PATIENCE)
+        yield reports(5)
+        yield from plays(talk, 1)
+        yield reports(1)
+        ends(talk)
+
+    def second(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(2)
+        yield reports(5)
+        yield reports(5)
+        sent.set()
+        ends(talk)
+
+    nodes = Nodes([first], [second])
+    bot = Counts(8)
+    with nodes:
+        Playing(bot, nodes.peers[0].address, tmp_path / "token", matches=2).result()
+    assert sorted(bot.results) == [1, 5]

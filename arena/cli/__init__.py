@@ -2,5 +2,5 @@
 
 import os
 
-# gRPC logs what peers send unescaped: switch its log off. grpc reads the variable when it is imported.
+# gRPC's log contains unescaped data from peers, so switch it off. grpc reads the variable when it is imported.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")

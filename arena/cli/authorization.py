@@ -1,4 +1,4 @@
-"""Authorization for verbs that change a bot: the operator uses the data directory, the author the bot's token."""
+"""Authorization for verbs that change a bot: the operator uses the data directory, the author uses the bot's token."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class AuthorizedChange:
     def change(self, here: Callable[[Connection], T], there: Callable[[Client, str], T]) -> T:
         """Make the change and return its result.
 
-        `here` changes the data directory and is called if no server uses it. Otherwise `there` is called, with a token,
-        and asks that server to make the change.
+        `here` changes the data directory, if no server uses it. Otherwise `there` asks that server, with a token, to
+        make the change.
 
         Raises:
             click.ClickException: The change failed.

@@ -41,7 +41,7 @@ class DataPlace:
 
     @property
     def typed(self) -> str:
-        """The options that select this place on a command line; empty for the default."""
+        """The options that select this place on a command line. Empty for the default."""
         if self.data is not None:
             return f" --data {quote(str(self.data))}"
         words = "" if self.server == DEFAULT_SERVER else f" --server {quote(self.server)}"
@@ -49,7 +49,7 @@ class DataPlace:
 
     @contextmanager
     def open(self) -> Iterator[DataSource]:
-        """Open the data source. Its errors become ClickExceptions that give the remedy."""
+        """Open the data source. Its errors become ClickExceptions that state the remedy."""
         with self.read_directory() if self.data is not None else self.reached_server() as source:
             yield source
 
@@ -67,7 +67,7 @@ class DataPlace:
     def operated_server(self) -> Iterator[tuple[Client, str]]:
         """Connect to the server that has locked the data directory, through its Unix socket; yield client and token.
 
-        The token cannot reach any other server this way.
+        In this way the token cannot reach any other server.
 
         Raises:
             click.ClickException: No server uses the directory, or that server cannot be reached.
@@ -168,7 +168,7 @@ def chosen_matches(source: DataSource, game: str, ladder: str | None, season: in
 
 
 def typed_choice(game: str | None, ladder: str | None, season: int | None) -> str:
-    """Return the options --game, --ladder and --season as on a command line."""
+    """Return the options --game, --ladder and --season in command-line form."""
     words = [f" --game {quote(game)}" if game else "", f" --ladder {quote(ladder)}" if ladder else ""]
     return "".join(words) + (f" --season {season}" if season else "")
 
@@ -197,7 +197,7 @@ def _alike_named(source: DataSource) -> Iterator[None]:
 
 
 def suggested(word: str, known: Iterable[str]) -> str:
-    """Return ", did you mean …?" with the similar known words; an empty string if there are none."""
+    """Return ", did you mean …?" with the similar known words, or an empty text if there are none."""
     by_case = {each.lower(): each for each in known}
     found = [by_case[each] for each in get_close_matches(word.lower(), by_case)]
     return f"; did you mean {' or '.join(found)}?" if found else ""
@@ -321,14 +321,14 @@ def server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable
 def with_options(
     command: Callable[..., None], *options: Callable[[Callable[..., None]], Callable[..., None]]
 ) -> Callable[..., None]:
-    """Add options to a command; its help lists them in this order."""
+    """Add options to a command. Its help lists them in this order."""
     for option in reversed(options):
         command = option(command)
     return command
 
 
 def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | None]:
-    """Drop one of the two if both are given: an option overrides an environment variable.
+    """Ignore one of the two if both are given: an option overrides an environment variable.
 
     Raises:
         click.UsageError: Both are options, or both are variables.

@@ -10,7 +10,7 @@ from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError
 
 SEATS: Final = 4
-"""Default number of seats at a table; a game without tables of this size uses the nearest size that it has."""
+"""Default number of seats at a table. A game without tables of this size uses its nearest size."""
 
 
 def parse_ladders(
@@ -20,7 +20,10 @@ def parse_ladders(
 
     `seats` are words such as "4" or "nullern:7", `options` such as "novice=true" or "sixth_sense:target=50". A word
     with a game's name applies to that game. A word without a game's name applies to every game that has such a table or
-    option. OptionError if a word fits no game, or a game rejects its options at one of its tables.
+    option.
+
+    Raises:
+        OptionError: a word fits no game, or a game rejects its options at one of its tables.
     """
     served = {name: games[name] for name in dict.fromkeys(chosen or games)}
     tables = _tables(served, seats)
@@ -37,7 +40,11 @@ def parse_ladders(
 
 
 def check_ladder(ladder: LadderTable) -> None:
-    """Check that the game of a ladder allows its table sizes and options. Raises: OptionError."""
+    """Check that the game of a ladder allows its table sizes and options.
+
+    Raises:
+        OptionError: the game does not allow one of them.
+    """
     for size in ladder.seats:
         if size not in ladder.game.seats:
             raise _no_table(ladder.game, [str(size)])

@@ -1,4 +1,4 @@
-"""`arena games`: list the games with their seats, options and sizes. `arena rules`: show the rules of one, or a ruling,
+"""`arena games` lists the games with their seats, options and sizes. `arena rules` shows a game's rules or one ruling
 in three languages.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arena.queries.game_rows import GameRow
 
 WIDEST: Final = 100
-"""Maximum width of a line of rules in a terminal, since longer lines are hard to read."""
+"""Maximum width of a line of rules in a terminal. Longer lines are hard to read."""
 
 
 @click.command(epilog="Example: arena games --json")
@@ -100,7 +100,7 @@ def rules_command(game: str, ruling: str | None, language: str | None) -> None:
 def language_of(environment: Mapping[str, str]) -> str:
     """Return the locale's language, or English if there are no rules in it.
 
-    The first locale variable that is set counts.
+    The first locale variable that is set determines the language.
     """
     locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
     language = re.split(r"[_.@-]", locale.lower())[0]
@@ -108,7 +108,7 @@ def language_of(environment: Mapping[str, str]) -> str:
 
 
 def _show(text: str) -> None:
-    """Print the text formatted, in a pager if it is longer than the screen."""
+    """Print the formatted text. Use a pager if it is longer than the screen."""
     from rich.markdown import Markdown
 
     console = screen()

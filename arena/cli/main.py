@@ -1,4 +1,4 @@
-"""The `arena` command. A verb's module is imported only when the verb is used, which keeps `arena --help` fast."""
+"""The `arena` command. A verb's module is imported only when the verb is used, so that `arena --help` is fast."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ GROUPS: Final = {
         "cert": ("arena.cli.operate.cert", "Make a certificate for development."),
     },
 }
-"""Verbs grouped by the people who use them, each with its module and its line in the help. `:` precedes the name of the
-function unless it is `command`.
+"""Verbs grouped by their users, each with its module and its line in the help. After a `:` comes the name of the
+function, unless it is `command`.
 """
 VERBS: Final = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
@@ -55,7 +55,7 @@ OTHERWISE: Final = {"--port": "--address HOST:PORT", "--host": "--address HOST:P
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are used."""
+    """A group whose commands are imported at their first use."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the verbs, in the order of the help."""
@@ -73,7 +73,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, context: click.Context, words: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb, and suggest similar ones for a verb that does not exist."""
+        """Find the verb. If it does not exist, suggest similar verbs."""
         try:
             return super().resolve_command(context, words)
         except click.UsageError as error:
@@ -110,7 +110,7 @@ class LazyGroup(click.Group):
             raise click.ClickException(str(PackageMissing(package))) from error
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs with their help texts, group by group, without importing them."""
+        """Write the verbs with their help texts, group by group, without importing their modules."""
         width = max(map(len, VERBS))
         for title, verbs in GROUPS.items():
             with formatter.section(title):
@@ -143,7 +143,7 @@ def main() -> None:
 
 
 def _print_with_text(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a traceback in Python's format, including the source lines of compiled modules."""
+    """Print a traceback in Python's format, including source lines of compiled modules."""
     import traceback
 
     from arena.stderr import read_lines

@@ -1,4 +1,4 @@
 """Computation of ratings from results: live Elo, the Bradley–Terry fit, errors and standings.
 
-No I/O, no clock, no randomness.
+This package uses no I/O, no clock and no randomness.
 """

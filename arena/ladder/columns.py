@@ -35,19 +35,19 @@ MAX_SEATS: Final = SEATS.stop - 1
 SHARE: Final = 1 << 16
 """Integer that represents the full weight of a pair of seats."""
 NO_NODE: Final = -1
-"""Value in the columns beyond the last seat of a match."""
+"""Value of the columns beyond the last seat of a match."""
 CHUNK_ROWS: Final = 1 << 16
-"""Rows processed at a time: few enough for the processor's cache."""
+"""Number of rows processed at once: few enough for the processor's cache."""
 
 
 def pair_number(one: int, other: int) -> int:
-    """Return the number, 0 to 20, of two seats."""
+    """Return the number, 0 to 20, of a pair of seats."""
     low, high = min(one, other), max(one, other)
     return low * (2 * MAX_SEATS - low - 1) // 2 + high - low - 1
 
 
 class EventValidator:
-    """Validator of a list of events. It checks their numbers, repeated results, and voids without a result."""
+    """Validator of a list of events. It checks their numbers, repeated results, and annulments without a result."""
 
     def __init__(self) -> None:
         self.through = 0
@@ -56,9 +56,13 @@ class EventValidator:
         self._voided: set[int] = set()
 
     def accept(self, event: Event) -> None:
-        """Check the next event and accept it as part of the list.
+        """Check the next event and accept it as part of the list. Ignore an event with an error.
 
-        Raises EventsMissing, EventRepeated, MatchRepeated or NothingToVoid; the event is then ignored.
+        Raises:
+            EventsMissing: the numbers have a gap.
+            EventRepeated: the number is not greater than those before it.
+            MatchRepeated: the match has a result already.
+            NothingToVoid: there is no result to annul.
         """
         expected = self.through + 1
         if event.number != expected:
@@ -101,7 +105,7 @@ class Block(NamedTuple):
         return bool(self.counts.all()) and not self.spoilt.any() and self.later_shares is None
 
     def moves(self, own: int, other: int) -> Flags:
-        """Return for each match whether the pair of seats counts for the node in the seat `own`."""
+        """Return, for each match, True if the pair of seats counts for the node in the seat `own`."""
         moves: Flags = self.counts[own] & ~self.spoilt[other]
         return moves
 
@@ -113,17 +117,17 @@ class Columns:
     match_id: Ints
     """Numbers of the matches [M], all different."""
     seats: Places
-    """[M], 2–7."""
+    """Numbers of seats [M], 2–7."""
     nodes: Ints
-    """Node in each seat [M, 7]; −1 beyond the last seat."""
+    """Node in each seat [M, 7]. Columns beyond the last seat contain −1."""
     places: Places
-    """Place of each seat [M, 7]: 1 is the best, ties share a place; 0 beyond the last seat."""
+    """Place of each seat [M, 7]. 1 is the best, ties share a place, and columns beyond the last seat contain 0."""
     counts: Flags
-    """For each seat [M, 7], whether the result counts for its node. All seats of one node in a match have the same
+    """For each seat [M, 7], True if the result counts for its node. All seats of one node in a match have the same
     value.
     """
     spoilt: Flags
-    """For each seat [M, 7], true if its result does not change its opponents' ratings. All seats of one node have the
+    """For each seat [M, 7], True if its result does not change its opponents' ratings. All seats of one node have the
     same value.
     """
     through: int
@@ -136,13 +140,16 @@ class Columns:
     them from all results.
     """
     later_shares: Shares | None = None
-    """The share that counts for the second seat of the pair; None if it equals `shares`."""
+    """The share that counts for the second seat of the pair. None if it equals `shares`."""
 
     @classmethod
     def of(cls, events: Iterable[Event], validator: EventValidator | None = None) -> Columns:
         """Collect the results that are not annulled, from a list of events that begins with event 1.
 
-        A new `validator` can then check later events. Raises LadderError if the list contradicts itself.
+        A new `validator` can then check later events.
+
+        Raises:
+            LadderError: the list contradicts itself.
         """
         validator, voided, parts = validator or EventValidator(), [], [cls.of_results(())]
         left = iter(events)
@@ -157,7 +164,8 @@ class Columns:
     def of_results(cls, results: Sequence[MatchResult]) -> Columns:
         """Collect results whose event numbers need not be consecutive.
 
-        Raises WrongSeats, UnknownNode or NoRanking for a malformed result.
+        Raises:
+            WrongSeats, UnknownNode, NoRanking: a result is malformed.
         """
         for _, match, nodes, places, counts, spoilt, _ in results:
             if len(nodes) not in SEATS or not len(nodes) == len(places) == len(counts) == len(spoilt or nodes):
@@ -229,7 +237,7 @@ class Columns:
         return len(self.match_id)
 
     def joined(self, more: Columns) -> Columns:
-        """Concatenate with other columns. The caller must rule out that both have the same match."""
+        """Append other columns. The caller must ensure that no match is in both."""
         return self._concatenated((self, more))
 
     def without(self, matches: Iterable[int]) -> Columns:

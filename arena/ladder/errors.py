@@ -11,7 +11,7 @@ class LadderError(ValueError):
 
 
 class EventsMissing(LadderError):
-    """The numbers of the events have a gap."""
+    """Event numbers with a gap."""
 
     def __init__(self, number: int, expected: int) -> None:
         super().__init__(f"event {number} follows where event {expected} should: the list is not whole")
@@ -20,7 +20,7 @@ class EventsMissing(LadderError):
 
 
 class EventRepeated(LadderError):
-    """The number of an event is not greater than those before it."""
+    """An event number that is not greater than those before it."""
 
     def __init__(self, number: int, expected: int) -> None:
         super().__init__(f"event {number} comes where event {expected} should: it is a repetition or out of order")
@@ -29,7 +29,7 @@ class EventRepeated(LadderError):
 
 
 class MatchRepeated(LadderError):
-    """A match has a second result. That is an error even if the first was annulled."""
+    """A second result of a match. It is an error even if the first result was annulled."""
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} has more than one result: a match is rated once, and a void is final")
@@ -37,7 +37,7 @@ class MatchRepeated(LadderError):
 
 
 class NothingToVoid(LadderError):
-    """A match cannot be annulled, because it has no result or was annulled before."""
+    """A match that cannot be annulled, because it has no result or was annulled before."""
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} cannot be voided: no result of it stands")
@@ -45,7 +45,7 @@ class NothingToVoid(LadderError):
 
 
 class WrongSeats(LadderError):
-    """A match does not have 2 to 7 seats, each with one node, place and count flag."""
+    """A match without 2 to 7 seats, each with one node, place and count flag."""
 
     def __init__(self, match_id: int, nodes: int, places: int, counts: int) -> None:
         super().__init__(
@@ -56,7 +56,7 @@ class WrongSeats(LadderError):
 
 
 class NoRanking(LadderError):
-    """The places of a match do not form a ranking."""
+    """Places of a match that do not form a ranking."""
 
     def __init__(self, match_id: int, places: tuple[int, ...]) -> None:
         super().__init__(
@@ -67,7 +67,7 @@ class NoRanking(LadderError):
 
 
 class UnknownNode(LadderError):
-    """A seat of a match belongs to a node that is not an entrant."""
+    """A seat whose node is not an entrant."""
 
     def __init__(self, match_id: int, node: int) -> None:
         super().__init__(f"node {node} has a seat in match {match_id} but is no entrant")
@@ -76,7 +76,7 @@ class UnknownNode(LadderError):
 
 
 class NodeRepeated(LadderError):
-    """A node is among the entrants more than once."""
+    """A node that is among the entrants more than once."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(f"node {node} is among the entrants more than once")
@@ -84,7 +84,7 @@ class NodeRepeated(LadderError):
 
 
 class UnknownParent(LadderError):
-    """The parent of an entrant is not an entrant."""
+    """A parent of an entrant that is not an entrant."""
 
     def __init__(self, node: Node, parent: Node) -> None:
         super().__init__(f"node {node} is a version after node {parent}, which is no entrant")
@@ -93,7 +93,7 @@ class UnknownParent(LadderError):
 
 
 class CyclicParents(LadderError):
-    """An entrant is its own ancestor."""
+    """An entrant that is its own ancestor."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(f"node {node} comes after itself: its parents lead back to it")
@@ -101,7 +101,7 @@ class CyclicParents(LadderError):
 
 
 class NotConverged(LadderError):
-    """Newton's method did not converge."""
+    """Newton's method without convergence."""
 
     def __init__(self, steps: int, step: float) -> None:
         super().__init__(f"no fit after {steps} steps, the last of which was {step:.3g} (in log odds)")

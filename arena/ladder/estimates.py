@@ -1,9 +1,9 @@
 """Estimates of a bot's rating from the results of all its versions, for the scheduler but not for the ladder.
 
-The ladder rates versions separately, but matchmaking must not depend on the version that a bot reports. So the results
-of all versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), because the fit of each version includes
-the prior. The measured error of a version with few results is mostly chance. Such a version counts by its number of
-matches, each with the median information of a match of well-known versions.
+The ladder rates versions separately, but matchmaking must not depend on the version that a bot reports. Therefore the
+results of all versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), because the fit of each version
+includes the prior. The measured error of a version with few results is mostly chance. Such a version counts by its
+number of matches, each with the median information of a match of well-known versions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from arena.ladder.shrinkage import MIN_ERROR
 BotT = TypeVar("BotT")
 
 WELL_KNOWN: Final = 40.0
-"""Largest error of a well-known version, which is used unchanged, in Elo."""
+"""Largest error of a well-known version in Elo. Such an error is used unchanged."""
 PRIOR: Final = PRIOR_DEVIATION**-2
 
 

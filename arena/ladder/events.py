@@ -1,4 +1,4 @@
-"""Events, the only input of a ladder: an append-only list of results, and of voids that annul earlier results.
+"""Events, the only input of a ladder: an append-only list of results and of annulments of earlier results.
 
 Events are never changed or removed. A ladder is a pure function of a prefix of this list and of the entrants.
 """
@@ -20,7 +20,7 @@ Node = NewType("Node", int)
 OFF_SCALE: Final = frozenset({"house-random", "house-search"})
 """Names of the house bots that are not anchors, because they play too badly or too seldom to fix the ladder's scale.
 
-The names are repeated here, because reading a ladder must not import the house bots, which import every game.
+This module repeats the names, because reading a ladder must not import the house bots, which import every game.
 """
 
 
@@ -55,9 +55,9 @@ class MatchResult(NamedTuple):
     places: tuple[int, ...]
     """Places by seat: 1 is the best, and ties share a place."""
     counts: tuple[bool, ...]
-    """By seat, whether the result counts for its node."""
+    """By seat, True if the result counts for its node."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots made too many of its decisions: its result then changes no opponent's rating. A pair
+    """By seat, True if house bots made too many of its decisions. Its result then changes no opponent's rating. A pair
     of seats counts for a node if the result counts for the node and the other seat is not spoilt. Empty if no seat is
     spoilt.
     """
@@ -69,7 +69,7 @@ class Void(NamedTuple):
     """Annulment of the result of a match."""
 
     number: int
-    """Number of the event. Results and voids share one sequence of numbers."""
+    """Number of the event. Results and annulments share one sequence of numbers."""
     match_id: int
     reason: str
 
@@ -78,11 +78,11 @@ Event: TypeAlias = MatchResult | Void
 
 
 def day_of(at: int) -> int:
-    """Return the UTC day of the time `at`, in days since 1970. `at`: in microseconds since 1970."""
+    """Return the UTC day of a time `at`, in days since 1970. `at` is in microseconds since 1970."""
     return at // DAY
 
 
 def week_of(day: int) -> range:
-    """Return the seven days, from Monday on, of the week that contains a day."""
+    """Return the seven days, beginning with Monday, of the week that contains a day."""
     monday = day - (day - FIRST_MONDAY) % WEEK_DAYS
     return range(monday, monday + WEEK_DAYS)

@@ -124,7 +124,7 @@ class _Met(NamedTuple):
         return variances
 
     def of(self, chosen: Flags) -> _Met:
-        """Select the pairs whose node `own` is chosen. `chosen` [n]: true for each chosen node."""
+        """Select the pairs whose node `own` is chosen. `chosen` [n] is True for each chosen node."""
         kept = chosen[self.own]
         return _Met(self.own[kept], self.other[kept], self.won[kept], self.lost[kept])
 
@@ -193,7 +193,7 @@ def _root(score: Callable[[Floats], Floats], step: Callable[[Floats, Floats], Fl
 def _information(met: _Met, variances: Floats, pattern: csr_array, known: Floats | float = 0.0) -> Symmetric:
     """Build the matrix of the equations: the negative derivatives of the scores by the strengths.
 
-    `variances` [p]: those of the pairs, stored as in `pattern`. `known` [n] is added to the diagonal.
+    `variances` [p] are those of the pairs, stored as in `pattern`. `known` [n] is added to the diagonal.
     """
     size = pattern.shape[0]
     diagonal = _by(met.own, variances, size) + _by(met.other, variances, size) + known + PRIOR_PRECISION

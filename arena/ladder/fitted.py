@@ -38,7 +38,11 @@ class FittedLadder:
     """A ladder that is fitted again as events arrive. New events update its counts."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        """Start with the events from number 1 on. Raises LadderError as `Columns.of` does."""
+        """Start with the events from number 1 on.
+
+        Raises:
+            LadderError: as in `Columns.of`.
+        """
         self._validator = EventValidator()
         self._columns = Columns.of(events, self._validator)
         self._new: dict[int, MatchResult] = {}
@@ -52,7 +56,11 @@ class FittedLadder:
         return self._validator.through
 
     def take(self, event: Event) -> None:
-        """Apply the next event. Raises LadderError if the event is malformed or out of sequence; it is then ignored."""
+        """Apply the next event. Ignore an event with an error.
+
+        Raises:
+            LadderError: the event is malformed or out of sequence.
+        """
         if isinstance(event, MatchResult):
             Columns.of_results((event,))
         self._validator.accept(event)
@@ -128,7 +136,7 @@ def _ladder(rated: Entrants, columns: Columns, pairs: Pairs, quota: PairQuota | 
 
 
 def _anchors(rated: Entrants, opponents: NDArray[np.int64]) -> Floats:
-    """Compute the weights [n] of the mean of the anchors that have played; 0 if none has."""
+    """Compute the weights [n] of the mean of the anchors that have played. They are 0 if no anchor has played."""
     anchors = (opponents > 0) & np.array([entrant.anchor for entrant in rated.entrants], np.bool_)
     return np.where(anchors, 1 / max(1.0, float(anchors.sum())), 0.0)
 
@@ -179,7 +187,7 @@ def _on_grid(values: Floats, grid: float) -> Floats:
 def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: FieldFigures, rule: Quota) -> str:
     digest = hashlib.sha256(struct.pack("<ddd", *common))
     if rule.bounds:
-        digest.update(struct.pack("<q", rule.day))  # the form of ladders that are older than weekly quotas
+        digest.update(struct.pack("<q", rule.day))  # the format of ladders from before weekly quotas
     if rule.week or rule.young_days:
         digest.update(struct.pack("<q", rule.week))
     if rule.young_days:

@@ -55,7 +55,7 @@ GRID: Final = 2.0**-10
 
 
 class _Meetings(NamedTuple):
-    """Sums over the matches of pairs; arrays of one length."""
+    """Sums over the matches of pairs, as arrays of one length."""
 
     first: Ints
     second: Ints
@@ -83,7 +83,7 @@ class _Meetings(NamedTuple):
 
 
 class _Seats(NamedTuple):
-    """Every seat of a guest; arrays of one length."""
+    """Every seat of a guest, as arrays of one length."""
 
     position: Ints
     match_id: Ints
@@ -110,7 +110,7 @@ class _Field:
 def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tuple[Flag, ...]:
     """Find the flags of the results from which a ladder was fitted, the most certain first.
 
-    `guests`: the bot of each version, except for house bots, which are never flagged.
+    `guests` is the bot of each version, except for house bots, which are never flagged.
     """
     field = _Field(ladder, guests)
     if not len(columns) or not field.shown:
@@ -177,7 +177,7 @@ def _pairs(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
 
 
 def _owners(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
-    """Flag owners for the sum over several pairs of bots. The flag names the pair with the largest surplus."""
+    """Flag owners by the sum over several pairs of bots. The flag names the pair with the largest surplus."""
     first, second = field.owners[meetings.first], field.owners[meetings.second]
     together = meetings.summed(first, second)
     for pair in _apart(together):
@@ -208,7 +208,7 @@ def _opponents(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
     often = meetings.matches >= OPPONENTS_MATCHES
     if not often.any():
         return
-    from scipy.special import chdtrc, ndtri  # loading it takes a fifth of the time in which a fitting process starts
+    from scipy.special import chdtrc, ndtri  # loading it takes a fifth of a fitting process's start time
 
     own, squares, gains = meetings.first[often], meetings.errors[often] ** 2, meetings.surplus[often] > 0
     size = len(field.shown)

@@ -21,15 +21,15 @@ number is the minimum.
 
 
 class Quota(NamedTuple):
-    """The maximum number of matches between two guests that count; 0 for no limit."""
+    """The maximum number of matches between two guests that count. 0 means no limit."""
 
     day: int = 0
     """The limit per day, in UTC."""
     week: int = 0
     """The limit per week, from Monday on in UTC, applied to the sum over its days."""
     young_days: int = 0
-    """Number of days after its first result for which a bot counts as young; 0 if no bot does. For an older bot that
-    mostly meets older bots, all young bots together count as one bot.
+    """Number of days after its first result for which a bot counts as young. 0 if no bot counts as young. For an older
+    bot that mostly meets older bots, all young bots together count as one bot.
     """
 
     @property
@@ -42,15 +42,15 @@ NO_QUOTA: Final = Quota()
 
 
 def established(error: float) -> bool:
-    """Return true if a bot with this standard error (in Elo) is known well enough to count as an opponent."""
+    """Return True if a bot with this standard error (in Elo) is known well enough to count as an opponent."""
     return error <= ESTABLISHED_MAX_ERROR
 
 
 def provisional(error: float, opponents: int, others: int) -> bool:
-    """Return true if too little is known of a bot to rely on its rating.
+    """Return True if too little is known about a bot to rely on its rating.
 
-    `error`: the standard error of its fitted rating. `opponents`: the number of bots that it has met. `others`: the
-    number of established bots that it could have met; newcomers do not count, so that they make nobody provisional
+    `error` is the standard error of its fitted rating. `opponents` is the number of bots that it has met. `others` is
+    the number of established bots that it could have met. Newcomers do not count, so they make no bot provisional
     again.
     """
     return not established(error) or opponents < min(ESTABLISHED_MIN_OPPONENTS, others)
@@ -61,10 +61,10 @@ class Figure(NamedTuple):
 
     node: Node
     rating: float
-    """Elo."""
+    """The rating in Elo."""
     error: float
-    """Standard error in Elo, without the scale's: the empirical error, but at least the model's error if that exceeds
-    40.
+    """Standard error in Elo, without the scale's error. It is the empirical error, but at least the model's error if
+    that exceeds 40.
 
     For an older version, the opponents' strengths are assumed to be known.
     """
@@ -117,17 +117,17 @@ class Flag(NamedTuple):
 
     kind: FlagKind
     node: Node
-    """The version of the gaining bot on the ladder. For owners: of the owner's bot that gains most."""
+    """The version of the gaining bot on the ladder. For owners, it belongs to the owner's bot that gains most."""
     other: Node | None
-    """The version from which the bot gains, or one of the other owner's bots; None for many
-    opponents and for a change.
+    """The version from which the bot gains, or one of the other owner's bots. None for many opponents and for a
+    change.
     """
     matches: int
     """Number of compared results."""
     size: float
     """For a pair, owners or opponents: the mean score minus the expected score. Otherwise a difference in Elo."""
     errors: float
-    """`size` in standard errors. For many opponents: the number of standard errors at which a normally distributed
+    """`size` in standard errors. For many opponents, the number of standard errors at which a normally distributed
     value is equally improbable.
     """
 
@@ -154,14 +154,14 @@ class Ladder:
     through: int
     """Number of the last event included."""
     digest: str
-    """SHA-256 of `lines`, `figures` and `field`, in hex. `through` is not part of it, so that a voided match has no
+    """SHA-256 of `lines`, `figures` and `field`, in hex. It does not include `through`, so an annulled match has no
     effect.
     """
     field: FieldFigures
     luck: tuple[LuckFigures, ...] = ()
-    """The luck column, by node. It is not part of the digest and affects no rating."""
+    """The luck columns by node. They are not part of the digest and affect no rating."""
     replayed: int = 0
-    """Number of the last baseline included in the luck column."""
+    """Number of the last baseline included in the luck columns."""
     flags: tuple[Flag, ...] = ()
     """The flags, the most certain first. They are not part of the digest and affect no rating."""
     quota: Quota = NO_QUOTA

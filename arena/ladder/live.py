@@ -21,7 +21,7 @@ from arena.ladder.ladder import Ladder
 SCALE: Final = 400 / log(10)
 """The scale c: Elo per unit of log odds."""
 SeatPair: TypeAlias = tuple[int, int]
-"""Two seats of a match, the lower first."""
+"""Two seats of a match, the lower number first."""
 SEATS: Final = range(2, 8)
 """Numbers of seats that a rated match may have."""
 
@@ -51,13 +51,13 @@ class RatingChange:
     week.
     """
     counts_again: tuple[tuple[int, int], ...] = ()
-    """Other seats whose bots have spent their quota of matches with this bot, each with the first day on which such
+    """Other seats whose bots have used up their quota of matches with this bot, each with the first day on which such
     matches count again.
     """
 
     @property
     def change(self) -> float:
-        """Elo gained; negative if lost."""
+        """Elo gained. Negative if lost."""
         return self.after.value - self.before.value
 
 

@@ -84,7 +84,7 @@ class Luck:
     def _adjusted(self, own: Sequence[Exact], house: Sequence[Exact]) -> tuple[float, ...]:
         if self._using == NO_ADJUSTMENT:
             return tuple(map(float, own))
-        surplus = self._means[0].surplus(house)  # multiplied by that mean's number of matches
+        surplus = self._means[0].surplus(house)  # multiplied by the number of matches in that mean
         table = sum(surplus)
         (p, q), (u, v) = (each.as_integer_ratio() for each in self._using)
         parts = q * v * self.seats * self._means[0].matches

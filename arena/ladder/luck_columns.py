@@ -1,4 +1,4 @@
-"""The luck column of a ladder: mean scores of versions, plain and adjusted for luck. It never affects a rating.
+"""The luck columns of a ladder: mean scores of versions, plain and adjusted for luck. They never affect a rating.
 
 Matches count in the order in which their deals were replayed. Matches without a baseline do not count. Figures of
 earlier matches do not depend on later ones. Sums are exact, so the same matches in the same order give the same figures
@@ -45,18 +45,20 @@ class ReplayedMatch(NamedTuple):
 
 
 class LuckFigures(NamedTuple):
-    """A version's mean score over its replayed matches. If it has several seats in a match, their mean counts once."""
+    """A version's mean score over its replayed matches. If it has several seats in a match, the mean of these counts
+    once.
+    """
 
     node: Node
     matches: int
     plain: float
     """Mean score in points."""
     plain_error: float | None
-    """Standard error of `plain`; None after one match."""
+    """Standard error of `plain`. None after one match."""
     adjusted: float
     """Mean luck-adjusted score in points."""
     adjusted_error: float | None
-    """Standard error of `adjusted`; None after one match."""
+    """Standard error of `adjusted`. None after one match."""
 
 
 class LuckColumns:
@@ -70,9 +72,10 @@ class LuckColumns:
         self._adjusted: defaultdict[Node, _Sample] = defaultdict(_Sample)
 
     def take(self, match: ReplayedMatch, void: bool) -> None:
-        """Apply the next match. An annulled match counts for nobody, but its fair deals improve the adjustment.
+        """Apply the next match. An annulled match counts for no version, but its fair deals improve the adjustment.
 
-        Raises ValueError for fewer than two seats, or unless there is one score and one baseline per seat.
+        Raises:
+            ValueError: the match has fewer than two seats, or not one score and one baseline per seat.
         """
         luck = self._luck.setdefault(match.kind, Luck(match.kind.seats))
         adjusted = luck.take(match.scores, match.baselines)

@@ -1,4 +1,4 @@
-"""The quota of a pair: a limit on how many matches between two guests count, per day and per week.
+"""The quota of a pair: a limit on the number of matches between two guests that count, per day and per week.
 
 The k matches of a pair on a day count together as min(k, the day's quota), and all days of a week together as at most
 the week's quota. All matches of a pair on a day have the same weight, a multiple of 1/`SHARE`. The weights depend on
@@ -9,7 +9,7 @@ count as one bot. House bots have no quota, because they do not lose on purpose.
 A bot is young for some days after its first result. For an older bot, all young bots together have one quota. Otherwise
 every new name, which costs nothing, would add another quota. Matches beyond this quota count only for the young bot.
 The rule applies only in weeks in which the older bot meets more older bots and house bots than young bots. Otherwise a
-new server could rate nobody.
+new server could not rate any bot.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOUSE = -1
 
 
 class PairQuota(NamedTuple):
-    """A quota, and the bots to which it applies."""
+    """A quota and the bots to which it applies."""
 
     rule: Quota
     guests: Mapping[Node, Guest]
@@ -51,7 +51,7 @@ class _Met(NamedTuple):
 
 
 def under_quota(columns: Columns, quota: PairQuota | None) -> Columns:
-    """Return the results with pairs of seats weighted according to a quota, if there is one."""
+    """Return the results with the pairs of seats weighted by a quota, if there is one."""
     if quota is None or not quota.rule.bounds or not len(columns):
         return columns
     sitting, size = _sitting(columns, quota.guests)
@@ -90,7 +90,9 @@ def _met(sitting: Ints) -> _Met:
 
 
 def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
-    """Return the weight of each meeting, in units of 1/`SHARE`. `days`, `pairs`: the day and the number of the pair."""
+    """Return the weight of each meeting in units of 1/`SHARE`. `days` and `pairs` are the day and the number of the
+    pair.
+    """
     size = int(pairs.max(initial=0)) + 1
     first_day = int(days.min(initial=0))
     of_days, which, counts = np.unique((days - first_day) * size + pairs, return_inverse=True, return_counts=True)
@@ -106,7 +108,7 @@ def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
 
 
 def _of_young(rule: Quota, days: Ints, sitting: Ints, met: _Met, size: int) -> tuple[Ints, Ints]:
-    """Return for each meeting the weights for the bots in its two seats, under the rule for young bots."""
+    """Return, for each meeting, the weights for the bots in its two seats, under the rule for young bots."""
     whole = np.full(len(met.row), SHARE)
     if not rule.young_days:
         return whole, whole

@@ -2,8 +2,8 @@
 
 Every pair of seats in a match of n seats has the weight w_n = 3/(n+1). In units of 1/1680, both the weight and the
 score of a pair (a win 1, a tie ½) are integers for every n from 2 to 7. A unit is divided further by `SHARE`, so that a
-pair may count in part. So matches can be added and subtracted exactly. Only pairs that have met are stored, so memory
-and time grow with their number and not with the square of the number of versions.
+pair may count in part. Therefore matches can be added and subtracted exactly. Only pairs that have met are stored, so
+memory and time grow with their number and not with the square of the number of versions.
 
 Entrants are in the order of their nodes: an entrant's position is its index in every array of a fit.
 """
@@ -33,7 +33,11 @@ WEIGHTS: Final = {seats: WHOLE * 3 // (seats + 1) for seats in SEATS}
 
 
 class Entrants:
-    """Entrants by position. Raises NodeRepeated, UnknownParent or CyclicParents for contradictory entrants."""
+    """Entrants by position.
+
+    Raises:
+        NodeRepeated, UnknownParent, CyclicParents: the entrants contradict each other.
+    """
 
     def __init__(self, entrants: Iterable[Entrant]) -> None:
         self.entrants: Final = tuple(sorted(entrants, key=lambda entrant: entrant.node))
@@ -59,7 +63,7 @@ class Entrants:
         return self._position[node]
 
     def positions(self, nodes: Ints) -> Ints:
-        """Look up the positions of an array of nodes: −1 for nodes that are not entrants."""
+        """Look up the positions of an array of nodes. Nodes that are not entrants get −1."""
         if self._table is not None and not (nodes.size and nodes.max() >= TABLE_SIZE):
             return self._table.take(nodes)
         if not self.nodes:
@@ -217,7 +221,7 @@ def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints, sha
 
 
 def _counted_nodes(block: Block, positions: Ints, size: int) -> Ints:
-    """List the positions for which each match counts, without repetition. The other seats contain `size`."""
+    """List the positions for which each match counts, without repetition. The other columns contain `size`."""
     nodes = np.where(block.counts, positions, size)
     for seat in range(1, len(positions)):
         nodes[seat, (positions[:seat] == positions[seat]).any(axis=0)] = size

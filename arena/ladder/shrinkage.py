@@ -56,8 +56,8 @@ class Posterior(NamedTuple):
 def shrunk(ratings: Floats, errors: Floats, older: Sequence[tuple[Floats, Floats]] = ()) -> Posterior:
     """Compute the posterior of the strengths [n] from ratings and their independent standard errors [n], in Elo.
 
-    `older`: the ratings and errors of each bot's other versions, in the order of `ratings`; by default there are none.
-    The rating of a single bot with one version does not change, because there is no field.
+    `older` contains the ratings and errors of each bot's other versions, in the order of `ratings`. By default there
+    are none. The rating of a single bot with one version does not change, because there is no field.
     """
     versions = [*older] or [_NO_VERSIONS] * len(ratings)
     if len(ratings) < 2 and not any(len(rated) for rated, _ in versions):

@@ -42,8 +42,8 @@ TAIL_ERRORS: Final = 6.0
 def clustered(columns: Columns, entrants: Entrants, strengths: Floats) -> Symmetric:
     """Sum the outer products of the matches' scores [n, n], in squared scores of a pair of weight 1.
 
-    `strengths` [n]: in log odds. The scores of a node's seats in one match are added before they are multiplied. Pairs
-    that do not count for a node add nothing to its score.
+    `strengths` [n] are in log odds. The scores of a node's seats in one match are added before they are multiplied.
+    Pairs that do not count for a node add nothing to its score.
     """
     size = len(entrants)
     squares, cross = np.zeros(size, np.int64), csr_array((size, size), dtype=np.int64)
@@ -132,8 +132,8 @@ class StandardErrors(NamedTuple):
 
 
 def field_shares(information: Symmetric) -> Floats:
-    """Compute the weights [n] of the field's mean from the information of each node's results; 0 if
-    no node has played.
+    """Compute the weights [n] of the field's mean from the information of each node's results. They are 0 if no node
+    has played.
     """
     own = information.diagonal - PRIOR_PRECISION
     total = float(own.sum())
@@ -145,7 +145,7 @@ def standard_errors(
 ) -> StandardErrors:
     """Compute the errors from the covariance of the scores, according to the model and as measured.
 
-    `newest` [k]: positions. `scale` [n]: the weights of the strengths in the scale's mean.
+    `newest` [k] are positions. `scale` [n] are the weights of the strengths in the scale's mean.
     """
     scores = scores.plus(PRIOR_PRECISION)
     combined = np.zeros((len(scale), len(newest) + 1))  # each column is a linear combination of strengths
@@ -165,9 +165,9 @@ def standard_errors(
 
 
 def _joined(model: Floats, measured: Floats, uncertain: NDArray[np.bool_] | None = None) -> Floats:
-    """Choose between two estimates of variances: the measured one, or the larger of the two where `uncertain` is true.
+    """Choose between two estimates of variances: the measured one, or the larger of the two where `uncertain` is True.
 
-    The model's variances are too large with ties; measured ones are too small with few matches.
+    The model's variances are too large with ties. Measured ones are too small with few matches.
     """
     return np.where(_uncertain(model) if uncertain is None else uncertain, np.maximum(model, measured), measured)
 

@@ -1,5 +1,5 @@
-"""Histograms of think times with geometric buckets, each 10 % wider than the last, so that percentiles are accurate to
-5 %.
+"""Histograms of thinking times with geometric buckets, each 10 % wider than the previous one, so that percentiles are
+accurate to 5 %.
 
 Histograms are merged by adding their counts. Times are whole microseconds.
 """
@@ -22,7 +22,7 @@ def histogram(times: Iterable[int]) -> Counter[int]:
 
 
 def percentile(counts: Mapping[int, int], percent: int) -> int | None:
-    """Return the time that `percent` of the times do not exceed; None for an empty histogram."""
+    """Return the time that `percent` of the times do not exceed, or None for an empty histogram."""
     rank = ceil(sum(counts.values()) * percent / 100)
     for bucket in sorted(counts):
         rank -= counts[bucket]

@@ -1,4 +1,4 @@
-"""The application: the page for each address, and the answers to requests that no page serves."""
+"""The application: the page for each address, and the responses to requests that no page handles."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def application(
 ) -> Starlette:
     """Return the pages for a data source.
 
-    `open_server`: opens the server whose running matches are shown; if None, none are shown. `play_socket`: handles the
-    WebSockets of bots that play.
+    `open_server` opens the server whose running matches are shown. If it is None, no matches are shown. `play_socket`
+    handles the WebSockets of bots that play.
     """
     counts = RequestCounts()
     reader = Reader(open_source)
@@ -140,7 +140,7 @@ def application(
             HTTPException: _refused,
         },
     )
-    made.router.redirect_slashes = False  # a redirect would lack the root
+    made.router.redirect_slashes = False  # a redirect would omit the root path
     made.state.reader = reader
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
@@ -197,7 +197,7 @@ def _failed(connection: HTTPConnection) -> Response:
 def _error(request: Request, status: int, title: str, why: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return the error as a page, or as a problem in JSON.
 
-    JSON is for addresses of the interface, and for clients that accept only JSON.
+    JSON is for the interface's addresses and for clients that accept only JSON.
     """
     accepted = request.headers.get("accept", "")
     if f"{request.scope['path']}/".startswith(f"{PATH}/") or ("json" in accepted and "html" not in accepted):

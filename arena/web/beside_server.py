@@ -15,7 +15,7 @@ from arena.processes.parent import connected
 from trio_grpc.http2.sockets import bind, bound
 
 UNUSED: Final = 60.0
-"""Maximum number of seconds without a request until the code of the pages is loaded, which takes a second or two."""
+"""Maximum number of seconds without a request before the code of the pages is loaded, which takes a second or two."""
 
 
 def main(
@@ -63,7 +63,7 @@ def main(
         from trio_grpc.http2.proxy_protocol import networks
         from trio_grpc.http2.sockets import host_and_port
 
-        # goes to the server's log, because standard output is not read
+        # standard output is not read, so write this to the server's log
         log_to_stderr(log_json=True, level=logging.WARNING)
         addresses = Addresses(public_url, public_address, BotAddress(server, bool(tls)))
         sites = Sites(host_and_port(listen)[0], web_origin, addresses.origin)

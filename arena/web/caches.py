@@ -19,7 +19,7 @@ Default = TypeVar("Default")
 
 
 class LruCache(Generic[Key, Value]):
-    """A cache of at most `most` entries, which drops the least recently used one first."""
+    """A cache of at most `most` entries. It drops the least recently used entry first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -49,7 +49,7 @@ class LruCache(Generic[Key, Value]):
 class TtlCache:
     """A cache of results by key.
 
-    A result is returned until it is too old. Requests wait for a result that is being computed.
+    A result is returned until it is too old. Requests wait while it is being computed.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,9 @@ class TtlCache:
         self._turns: LruCache[Hashable, anyio.Lock] = LruCache(MOST)
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[Value]], seconds: float) -> Value:
-        """Return the cached result for a key; `make` it if missing or older than `seconds`. Errors are not cached."""
+        """Return the cached result for a key. Compute it with `make` if it is missing or older than `seconds`. Errors
+        are not cached.
+        """
         turn = self._turns.get(key, None)
         if turn is None:
             self._turns[key] = turn = anyio.Lock()

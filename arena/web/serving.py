@@ -23,9 +23,9 @@ from arena.web.requests.each_request import USUAL, RequestRules
 GRACE: Final = 3.0
 """Maximum number of seconds for running requests to end after a signal."""
 UNREAD_LIMIT: Final = 20.0
-"""Seconds after which a client that reads nothing is dropped, if the system can detect it (Linux)."""
+"""Seconds after which a client that reads nothing is disconnected, if the system can detect it (Linux)."""
 UNREAD_BYTES: Final = 1 << 18
-"""Approximate number of an answer's bytes that the system buffers for a reader."""
+"""Approximate number of a response's bytes that the system buffers for a reader."""
 
 
 def run(
@@ -36,23 +36,23 @@ def run(
     open_server: OpenServer | None = None,
     play_socket: PlaySocket | None = None,
 ) -> None:
-    """Serve the pages at listening sockets until SIGINT or SIGTERM; call `ready` when they answer.
+    """Serve the pages at listening sockets until SIGINT or SIGTERM. Call `ready` when they respond.
 
-    `open_server`: opens the server whose running matches are shown; if None, none are shown. `play_socket`: handles the
-    WebSockets of bots that play.
+    `open_server` opens the server whose running matches are shown. If it is None, no matches are shown. `play_socket`
+    handles the WebSockets of bots that play.
     """
     raise_file_limit()
     serve_by(Connections(rules.proxies))
     config = configured(sockets)
     pages = application(open_source, rules, open_server, play_socket)
     gc.collect()
-    gc.freeze()  # otherwise collecting the initial objects delays a page by 70 ms now and then
+    gc.freeze()  # otherwise garbage collection of the initial objects sometimes delays a page by 70 ms
     gc.set_threshold(20_000, 20, 50)
     trio.run(_serve, pages, config, ready)
 
 
 def configured(sockets: Iterable[socket.socket]) -> Config:
-    """Take over the listening sockets and return the configuration for serving on them."""
+    """Take over the listening sockets. Return the configuration for serving on them."""
     for each in sockets:  # accepted connections inherit these options
         each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -62,7 +62,8 @@ def configured(sockets: Iterable[socket.socket]) -> Config:
     config.include_server_header = False
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
-    config.h2_max_concurrent_streams = 1  # otherwise a client that reads nothing holds a hundred answers
+    # otherwise a client that reads nothing occupies memory for a hundred responses
+    config.h2_max_concurrent_streams = 1
     config.websocket_max_message_size = LARGEST_FRAME
     config.websocket_permessage_deflate = False  # small messages could unpack to huge ones
     return config

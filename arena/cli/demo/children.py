@@ -16,22 +16,24 @@ from arena.processes.launch import OWN_GROUP, command, environment
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE: Final = 15.0
-"""Maximum number of seconds for a program to end after SIGINT, before it is killed."""
+"""Maximum number of seconds from SIGINT until a program is killed."""
 TICK: Final = 0.05
-"""Number of seconds between two checks whether a program has ended."""
+"""Number of seconds between two checks of whether a program has ended."""
 TAIL: Final = 12
 """Number of lines from the end of a log that an error shows."""
 
 
 class Signals:
-    """A counter of the stop signals received so far, with methods that wait for the next one."""
+    """A counter of the stop signals received so far. Its methods wait for the next signal."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
         self.count = 0
 
     def wait(self, seconds: float, readable: int | None = None) -> bool:
-        """Wait for a signal, or for the descriptor `readable` to be readable. Return False if `seconds` pass first."""
+        """Wait for a signal, or until the file descriptor `readable` is readable. Return False if `seconds` pass
+        first.
+        """
         watched = [self._pipe] if readable is None else [self._pipe, readable]
         ready, _, _ = select.select(watched, [], [], max(0.0, seconds))
         if self._pipe in ready:
@@ -63,14 +65,14 @@ def caught_signals() -> Iterator[Signals]:
 
 
 class ChildFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """A child program ended unexpectedly or did not start. The message contains the end of its log."""
+    """Error of a child program that ended unexpectedly or did not start. The message contains the end of its log."""
 
 
 class Child:
     """A running Python module."""
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path, *, piped: bool = False) -> None:
-        """Start the module. Its output is written to the file `log`; if `piped` is true, `lines` returns it instead."""
+        """Start the module. Its output goes to the file `log`. With `piped`, `lines` returns it instead."""
         self.name = name
         self.log = log
         with log.open("wb") as output:
@@ -93,10 +95,10 @@ class Child:
             raise ChildFailed(f"the {self.name} ended with status {status}; the end of {self.log}:\n{told}")
 
     def lines(self, signals: Signals, seconds: float, number: int) -> list[str] | None:
-        """Return the first `number` lines of the program's output; None if a signal comes first.
+        """Return the first `number` lines of the program's output, or None if a signal comes first.
 
         Raises:
-            ChildFailed: They did not come in time.
+            ChildFailed: they did not come in time.
         """
         assert self.process.stdout is not None
         pipe = self.process.stdout.fileno()
@@ -118,7 +120,7 @@ class Child:
 
 
 class Children:
-    """Running child programs. A further signal while they are being stopped kills them."""
+    """Running child programs. A further signal while they stop kills them."""
 
     def __init__(self, signals: Signals) -> None:
         self._signals = signals
@@ -136,7 +138,7 @@ class Children:
             child.check()
 
     def stop(self) -> None:
-        """Stop the program started first (bots end cleanly when their server does), then the others."""
+        """Stop the program that was started first (bots end cleanly when their server does), then the others."""
         limit = self._signals.count + 1
         for children in (self._children[:1], self._children[1:]):
             for child in children:
@@ -160,7 +162,7 @@ class Children:
 
 @contextmanager
 def children(signals: Signals) -> Iterator[Children]:
-    """Yield an empty group of child programs; leaving the block stops all that were started."""
+    """Yield an empty group of child programs. The end of the block stops all that were started."""
     started = Children(signals)
     try:
         yield started

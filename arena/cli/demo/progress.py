@@ -1,7 +1,7 @@
 """The progress of a running demo and the summary after it.
 
-In a terminal, progress is a count of matches, a bar and the ladder; in a pipe, a few lines. The summary has the ladder,
-the last trick, the verification of a replay, and commands to try next.
+In a terminal, the progress is a count of matches, a bar and the ladder. In a pipe, it is a few lines. The summary has
+the ladder, the last trick, the verification of a replay, and commands to try next.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class DemoProgress:
             self._live.stop()
 
     def show(self, passed: float, matches: int, ladder: LadderRows) -> None:
-        """Show the state after `passed` seconds. `matches`: the number of finished matches."""
+        """Show the state after `passed` seconds. `matches` is the number of finished matches."""
         rate = f"{matches / passed:.1f} matches/s" if passed >= 1 else ""
         if self._live is not None:
             self._live.update(self._picture(passed, matches, rate, ladder), refresh=True)
@@ -89,13 +89,13 @@ class MatchCounter:
     """Counter of matches. Each update reads only matches that were not over at the last update."""
 
     def __init__(self, source: DataSource, after: int) -> None:
-        """Count matches with numbers above `after`."""
+        """Count the matches with numbers above `after`."""
         self.begun = 0
         """Number of matches seen so far, finished or not."""
         self.finished = 0
         self._source = source
         self._settled = after
-        """Matches up to this number are over and counted, and are not read again."""
+        """Number up to which all matches are over, counted, and not read again."""
         self._begun = self._finished = 0
 
     def count(self) -> None:
@@ -111,12 +111,12 @@ class MatchCounter:
             self._finished += _finished(over)
 
     def _unsettled(self) -> list[MatchRow]:
-        """Return the matches that are not settled, newest first."""
+        """Return the matches that may still change, newest first."""
         return [*takewhile(lambda row: row.match_id > self._settled, self._source.all_matches())]
 
 
 def newest(source: DataSource) -> int:
-    """Return the number of the newest match; 0 before the first."""
+    """Return the number of the newest match, or 0 before the first match."""
     return max((row.match_id for row in source.matches(limit=1)), default=0)
 
 
@@ -127,7 +127,11 @@ def _finished(rows: list[MatchRow]) -> int:
 def look_back(console: Console, data: Path, game: str, before: int) -> None:
     """Show the matches after number `before` in a data directory that no server uses any more.
 
-    Fits the ladder first, because the server may not have had time to do so. Raises: StoreError, ReplayError.
+    Fit the ladder first, because the server may not have had time to do so.
+
+    Raises:
+        StoreError: the directory cannot be read.
+        ReplayError: a replay is damaged.
     """
     with open_to_amend(data) as connection:
         rebuild(connection, game, time.time_ns() // 1000)
@@ -174,6 +178,6 @@ def _program() -> str:
 
 
 def _shown(path: str | Path) -> str:
-    """Return a path as typed in the current directory."""
+    """Return a path as a user in the current directory types it."""
     path = Path(path)
     return quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))

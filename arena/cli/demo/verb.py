@@ -28,9 +28,9 @@ CAPACITY: Final = 6
 STARTING: Final = 60.0
 """Maximum number of seconds until the first match begins."""
 SERVER_END: Final = 5.0
-"""Number of seconds to wait for an unresponsive server to end, so that its log can show the cause."""
+"""Seconds to wait until an unresponsive server has ended, so that its log can show the cause."""
 IDLE: Final = 3600.0
-"""Number of seconds to wait for the first request after the end. Until then, the code of the pages is not loaded."""
+"""Seconds to wait for the first request after the end. Until then, the code of the pages is not loaded."""
 POLL: Final = 0.25
 """Seconds between two queries of the server."""
 
@@ -84,7 +84,7 @@ def command(data: Path, game: str, seconds: float) -> None:
 def _play(
     console: Console, signals: Signals, programs: Children, data: Path, game: str, seconds: float
 ) -> tuple[int, str] | None:
-    """Start everything and let it play.
+    """Start all programs and let the bots play.
 
     Return the number of the newest match before the demo, and the address of the pages. Return None if a signal came
     before the server was ready.
@@ -127,13 +127,13 @@ def _start_bots(programs: Children, address: str, data: Path, game: str) -> None
 
 
 def _serving(data: Path, game: str) -> tuple[str, ...]:
-    quick = ("--drain", "5", "--house-search", "0")  # searching 1 match in 300 would take a tenth of the time
+    quick = ("--drain", "5", "--house-search", "0")  # to search in one of 300 matches would take a tenth of the time
     where = ("--address", "127.0.0.1:0", "--web", "127.0.0.1:0")
     return (*where, "--data", str(data), "--game", game, *quick, "--log-json")
 
 
 def _stay(console: Console, data: Path, pages: str) -> None:
-    """Serve the pages of the data directory until a signal, at the address at which the server served them."""
+    """Serve the pages of the data directory until a signal, at the same address as the server did."""
     from arena.cli.demo.children import caught_signals
     from trio_grpc.http2.sockets import bind
 
@@ -154,7 +154,7 @@ def _stay(console: Console, data: Path, pages: str) -> None:
 def _watch(
     console: Console, signals: Signals, programs: Children, client: Client, game: str, before: int, seconds: float
 ) -> None:
-    """Show the progress from the first match on, for the given number of seconds or until a signal."""
+    """Show the progress, from the first match on, for the given number of seconds or until a signal."""
     from arena.cli.demo.children import ChildFailed
     from arena.cli.demo.progress import DemoProgress, MatchCounter
 

@@ -1,4 +1,6 @@
-"""Drawings of a bot's history: its live rating over its matches, and its versions compared with their predecessors."""
+"""Drawings of a bot's history: its live rating over its matches, and comparisons of its versions with their
+predecessors.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from arena.queries.figures import CONFIDENCE
 from arena.store.base.rows import RatedRow, VersionRow
 
 CHANGES: Final = 10
-"""Number of matches listed in the table."""
+"""Number of matches in the table."""
 AROUND: Final = CHANGES + 12
-"""Number of screen rows taken by everything except the plot."""
+"""Number of screen rows that are not part of the plot."""
 LOWEST: Final = 10
 HIGHEST: Final = 24
 """Minimum and maximum number of rows of the plot."""

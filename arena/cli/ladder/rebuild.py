@@ -1,4 +1,4 @@
-"""`arena ladder rebuild`: recompute the ladder from the list of events, to publish or to compare it."""
+"""`arena ladder rebuild`: compute the ladder again from the list of events, to publish it or to compare it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tables that fit the width of the screen: a current ladder, a ladder published in the past, and a ladder's flags.
+"""Tables that fit the width of the screen: a current ladder, a past ladder, and a ladder's flags.
 
-On a narrow screen the least important columns are omitted first. Rank, rank interval, bot and rating always stay. If
-there is room, the rating intervals are drawn on one scale, which shows which intervals overlap.
+On a narrow screen the least important columns are omitted first. Rank, rank interval, bot and rating are never omitted.
+If the screen is wide enough, the rating intervals are drawn on one scale, so that overlaps are visible.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ class LadderColumn:
     name: str
     cell: Callable[[LadderRow, _Ladder], Text]
     importance: float = inf
-    """If the table is too wide, the column of least importance is omitted first."""
+    """Importance of the column. If the table is too wide, the least important column is omitted first."""
     shown: Callable[[LadderRows], bool] = lambda _: True
-    """Returns false for a ladder that does not have this column."""
+    """Function that returns False for a ladder without this column."""
     justify: Literal["left", "right"] = "right"
     folds: bool = False
 
 
 def _of_all_sizes(ladder: LadderRows) -> bool:
-    """Return true if the ladder covers tables of all sizes, so that its rows can show a bot's totals."""
+    """Return True if the ladder covers tables of all sizes, so that its rows can show a bot's totals."""
     return not ladder.seats
 
 
@@ -203,7 +203,7 @@ def share(share: float) -> Text:
 
 
 def _points(mean: float | None, error: float | None) -> Text:
-    """Format a mean score with its 95 % interval, if that is known."""
+    """Format a mean score. Add its 95 % interval if it is known."""
     if mean is None:
         return UNKNOWN
     return Text.assemble(f"{mean:.1f}", ("" if error is None else f" ± {CONFIDENCE * error:.1f}", "dim"))
@@ -229,7 +229,7 @@ def _duration(microseconds: int | None) -> Text:
 
 
 def moment(at: datetime | None) -> Text:
-    """Format an instant in local time."""
+    """Format a time in local time."""
     return UNKNOWN if at is None else Text(f"{at.astimezone():%d %b %Y %H:%M}")
 
 
@@ -272,11 +272,11 @@ COLUMNS: Final = (
 """All columns except the drawn intervals, which come after the rating."""
 IMPORTANCE: Final = {INTERVALS: 90.0} | {each.name: each.importance for each in COLUMNS if each.importance < inf}
 LEFT_OUT_FIRST: Final = sorted(IMPORTANCE, key=lambda name: IMPORTANCE[name])
-"""Columns in the order in which they are omitted on a narrow screen."""
+"""Columns in the order in which a narrow screen omits them."""
 
 
 def past_ladder_table(ladder: PastLadder) -> RenderableType:
-    """Draw a ladder as it was published."""
+    """Draw a ladder as it was published in the past."""
     assert ladder.published is not None, "there is a ladder"
     rows, first = ladder.standings, leaders(ladder.standings)
     ranks = [f"{row.rank_low}–{row.rank_high}" if row.rank_low < row.rank_high else f"{row.rank_low}" for row in rows]

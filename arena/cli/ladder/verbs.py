@@ -1,6 +1,6 @@
-"""`arena ladder`: show the ladder or a bot's rating history, make results void, rebuild the ladder.
+"""`arena ladder` shows the ladder or a bot's rating history, annuls matches, and rebuilds the ladder.
 
-`arena matches`: list matches.
+`arena matches` lists matches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
-    """Parse a date or time in ISO 8601 and return it in UTC. Without a zone, it is in local time."""
+    """Parse a date or time in ISO 8601 and return it in UTC. Without a zone, it is local time."""
     if text is None:
         return None
     try:
@@ -55,7 +55,7 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
 
 
 def _past_instant(context: click.Context, parameter: click.Parameter, text: str | None) -> datetime | None:
-    """Parse a date or time like `_instant`, but refuse a future one."""
+    """Parse a date or time as `_instant` does, but refuse a future one."""
     at, now = _instant(context, parameter, text), datetime.now(UTC)
     if at is not None and at > now:
         raise click.BadParameter(f"{text!r} is in the future: here it is {now:%Y-%m-%dT%H:%M:%SZ}")

@@ -1,4 +1,4 @@
-"""`arena replay ask`: give a bot decisions of the past, and compare its answers with the old ones."""
+"""`arena replay ask`: ask a bot past decisions again, and compare its answers with the old ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report on a bot that was asked past decisions again, drawn and as JSON."""
+"""The report on a bot that answered past decisions again, as a drawing and as JSON."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def asked_document(found: Sequence[PastSeat], cost: AskingCost) -> dict[str, Any
 def ask_report(
     bot: str, version: str, times: int, found: Sequence[PastSeat], cost: AskingCost, most: int
 ) -> RenderableType:
-    """Draw the answers of a bot, with at most `most` differences."""
+    """Draw the answers of a bot with at most `most` differences."""
     decisions, different = sum(len(each.free) for each in found), list(_different(found))
     parts: list[RenderableType] = [
         Text.assemble((bot, "bold"), (f" · {version}", "dim")),
@@ -153,7 +153,7 @@ def _different(found: Sequence[PastSeat]) -> Iterator[_Different]:
 
 
 def _rounds(found: Sequence[PastSeat]) -> tuple[list[float], list[float]]:
-    """Return the points above the others, of rounds with a differing decision and of the other rounds."""
+    """Return the points above the others, in rounds with a different decision and in the other rounds."""
     split: tuple[list[float], list[float]] = [], []
     for each in found:
         differ = {each.decisions[at].round for at in each.free if each.differs(at)}

@@ -79,9 +79,9 @@ def _replays(
     place: DataPlace,
     progress: Callable[[int, int], None],
 ) -> Iterator[Replay]:
-    """Yield the replays one by one. Replays named as SOURCE are also filtered by ladder, bot and day.
+    """Yield the replays one by one. Also filter the replays named as SOURCE by ladder, bot and day.
 
-    `ladder`: the values of --game, --ladder and --season.
+    `ladder` contains the values of --game, --ladder and --season.
     """
     from arena.cli.replay.source import named_replays, on_ladder
     from arena.replay.read import read
@@ -106,7 +106,7 @@ def _replays(
 def _finished(
     source: DataSource, bot: str, ladder: tuple[str, str | None, int | None], since: datetime | None
 ) -> Iterator[Any]:
-    """Page through the finished matches that have a replay, newest first."""
+    """Read all pages of the list of finished matches with a replay, newest first."""
     game, name, number = chosen_matches(source, *ladder)
     for row in source.all_matches(game, bot, ladder=name, season=number):
         if since is not None and row.started < since:

@@ -137,13 +137,13 @@ def _apart(one: Replay, other: Replay, each: RoundTwice) -> Any:
 
 
 def _named(replay: Replay, made: Made) -> str:
-    """Describe a choice, with the player who made it if it was not the bot."""
+    """Describe a choice. If another player than the bot made it, name that player."""
     by = "" if made.forced is None else f" (forced: {made.forced.value})"
     return replay.header.game.actions[made.action].name + by
 
 
 def _worth(replay: Replay, report: RoundReport | None) -> Sequence[int] | None:
-    """Return the points of a round by seat; None if it did not end."""
+    """Return the points of a round by seat, or None if it did not end."""
     from arena.replay.render.show import renderer_of
 
     return None if report is None else renderer_of(replay.header.game).worth(report)

@@ -1,4 +1,4 @@
-"""Access to replays for verbs: from files, by match number from a server or data directory, and a bot's newest."""
+"""Replays for verbs: from files, by match number from a server or data directory, and the newest of a bot."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def finished(
 def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
     """Read the replays of match numbers, files and folders, one after the other.
 
-    Raises: ClickException, ReplayError.
+    Raises:
+        ClickException: a replay cannot be found.
+        ReplayError: a replay is damaged.
     """
     from arena.replay.read import read
 
@@ -70,7 +72,11 @@ def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
 
 
 def read_replay(source: str, place: DataPlace) -> Replay:
-    """Return the replay of a match or in a file. Raises: ClickException."""
+    """Return the replay of a match or in a file.
+
+    Raises:
+        ClickException: it cannot be found or read.
+    """
     from arena.replay.read import read
     from arena.replay.replay import ReplayError
 
@@ -82,7 +88,11 @@ def read_replay(source: str, place: DataPlace) -> Replay:
 
 
 def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
-    """Return the content and the name of a replay. Raises: ClickException."""
+    """Return the content and the name of a replay.
+
+    Raises:
+        ClickException: it cannot be found or read.
+    """
     if is_match(source):
         match = min(int(source), LARGEST_MATCH)
         with place.open() as opened:
@@ -99,9 +109,10 @@ def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
 
 
 def on_ladder(replay: Replay, game: str, ladder: str | None, season: int | None) -> bool:
-    """Return whether a replay is of the game and ladder that --game, --ladder and --season name, as far as they do.
+    """Return True if a replay belongs to the game and ladder of --game, --ladder and --season, as far as these are
+    given.
 
-    A replay does not tell the current season, so without --season those of all seasons are.
+    A replay does not contain the current season, so without --season the replays of all seasons match.
     """
     name, _, number = replay.header.ladder_id.partition("/")
     wanted = ladder or (game if season else "")
@@ -109,5 +120,5 @@ def on_ladder(replay: Replay, game: str, ladder: str | None, season: int | None)
 
 
 def is_match(source: str) -> bool:
-    """Return whether a source is the number of a match, not a file."""
+    """Return True if a source is a match number and not a file."""
     return source.isascii() and source.isdecimal()

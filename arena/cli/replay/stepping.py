@@ -33,11 +33,11 @@ KEYS: Final = {
 """The command for each sequence that a terminal sends for a key."""
 HELP: Final = "→ ← choice  ↓ ↑ {part}  r R round  g G first, last  s seat  q quit"
 _KEY: Final = re.compile(r"\x1b\[\d*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
-"""Pattern of one key; several keys may arrive in one read."""
+"""Pattern of one key. Several keys may arrive in one read."""
 
 
 class Walk:
-    """The page that is shown, and the seat whose view it shows. Each page is a step; the last one is the result."""
+    """The shown page, and the seat whose view it shows. Each page is a step, and the last page is the result."""
 
     def __init__(self, course: Course, seat: int | None) -> None:
         self.page = 0
@@ -74,7 +74,7 @@ class Walk:
                 self.quit = True
 
     def drawn(self) -> RenderableType:
-        """Draw the current page."""
+        """Draw the shown page."""
         header = self._course.replay.header
         if self.page == self._result:
             where, content = "result", show_match(self._course)
@@ -103,7 +103,7 @@ def step_through(console: Console, course: Course, seat: int | None) -> None:
 
 @contextmanager
 def _keys() -> Iterator[Callable[[], str]]:
-    """Put the terminal in cbreak mode for this block; yield a function that waits for keys and returns them."""
+    """Put the terminal in cbreak mode for this block. Yield a function that waits for keys and returns them."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal, termios.TCSADRAIN)

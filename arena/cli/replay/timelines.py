@@ -1,4 +1,4 @@
-"""Drawing of the timelines that `arena.analysis.timeline` computes, as Rich tables and sentences."""
+"""Drawing of the timelines of `arena.analysis.timeline` as Rich tables and sentences."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> RenderableType
 
 
 def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> RenderableType:
-    """Draw the timeline of a seat in order, or only its slowest decisions, slowest first."""
+    """Draw the timeline of a seat in order, or only its slowest decisions, the slowest first."""
     rows: list[tuple[int, Sequence[Text | str]]] = []
     decisions = seat.decisions if slowest is None else seat.slowest(slowest)
     rows += [(each.due if each.made is None else each.made, _decision(header, each)) for each in decisions]
@@ -76,7 +76,7 @@ def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Ren
 
 
 def in_trouble(seats: Sequence[SeatTimeline]) -> SeatTimeline:
-    """Return the seat with the most troubles; in a tie, the first seat that is not a house bot's."""
+    """Return the seat with the most troubles. In a tie, return the first seat that has no house bot."""
     return max(seats, key=lambda seat: (seat.troubles.total(), not seat.bot.house))
 
 
@@ -132,7 +132,7 @@ def _event(header: Header, event: Event) -> Sequence[Text | str]:
 
 
 def _whose(seat: SeatTimeline) -> Text:
-    """Count the troubles by the party to blame, largest count first."""
+    """Count the troubles by the party responsible, the largest count first."""
     parts = [Text(f"{blame.value} {count}", style=COLOURS[blame]) for blame, count in seat.troubles.most_common()]
     return Text(", ").join(parts)
 

@@ -222,7 +222,7 @@ command.add_command(diff)
 
 
 def drawn_verdict(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> Text:
-    """Draw the checks that were made and those that were not, or the first line that differs."""
+    """Draw the checks that were made and those that were omitted, or the first line that differs."""
     from rich.text import Text
 
     from arena.analysis.verdict import checked, unchecked

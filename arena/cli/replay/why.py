@@ -90,7 +90,11 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
 
 
 def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:
-    """Show the review of a match. Raises: ClickException."""
+    """Show the review of a match.
+
+    Raises:
+        ClickException: the match cannot be reviewed.
+    """
     if slowest is not None:
         raise click.UsageError("--slowest is about time; leave it out with --game")
     from dataclasses import replace
@@ -130,7 +134,11 @@ def _check_seat(seat: int, seats: int) -> None:
 
 
 def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:
-    """Return the header of a match and its inputs so far. Raises: ClickException."""
+    """Return the header of a match and its inputs so far.
+
+    Raises:
+        ClickException: the match cannot be read.
+    """
     from arena.cli.replay.source import read_replay
     from arena.replay.read import read_unfinished
 
@@ -194,7 +202,7 @@ def _more(points: int) -> Text:
 
 @contextmanager
 def shown_progress(console: Console, what: str) -> Iterator[Any]:
-    """Show progress in a terminal; yield the function that reports it."""
+    """Show progress in a terminal. Yield the function that reports it."""
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda part: progress.update(task, completed=part)

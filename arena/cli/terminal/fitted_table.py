@@ -1,6 +1,6 @@
 """A table that fits the screen. On a narrow screen the least important columns are omitted, and a line names them.
 
-Headings and figures are never cut; long texts and names continue on the next line.
+Headings and figures are never cut. Long texts and names continue on the next line.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class FittedTable:
         stacked: FittedTable | None = None,
         caption: str = "",
     ) -> None:
-        """`stacked`: the table drawn instead if not all columns fit. `caption`: the text below the table."""
+        """`stacked` is the table that is drawn if not all columns fit. `caption` is the text below the table."""
         self._title = title
         self._columns = columns
         self._left_out_first = left_out_first
@@ -102,7 +102,7 @@ class FittedTable:
         self._caption = caption
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw it."""
+        """Draw the table."""
         fits = _width(self._columns) <= options.max_width
         yield self._table(options.max_width) if fits or self._stacked is None else self._stacked
 
@@ -142,5 +142,5 @@ class FittedTable:
 
 
 def _width(columns: Sequence[TableColumn | DrawnColumn]) -> int:
-    """Return the least width of a `framed` table: two borders, and a space on both sides of each column."""
+    """Return the minimum width of a `framed` table: two borders, and a space on both sides of each column."""
     return 2 + sum(column.narrowest + 2 for column in columns)

@@ -19,21 +19,21 @@ SPACING: Final = 4
 
 
 class Point(NamedTuple):
-    """A value with its error margin to either side."""
+    """A value and its error margin to either side."""
 
     value: float
     margin: float
 
 
 class _Scale(NamedTuple):
-    """The vertical scale: the number of dot rows, and the values at the lowest and at the highest row."""
+    """The vertical scale: the number of dot rows, and the values at the lowest and the highest row."""
 
     low: float
     high: float
     dots: int
 
     def dot(self, value: float) -> int:
-        """Return the dot row of a value, counted from the top; it may lie outside the plot."""
+        """Return the dot row of a value, counted from the top. It may be outside the plot."""
         return round((self.high - value) / (self.high - self.low) * (self.dots - 1))
 
 
@@ -95,7 +95,7 @@ def _at(points: Sequence[Point], place: float) -> Point:
 
 
 def _inside(points: Sequence[Point], scale: _Scale, row: int, column: int, columns: int) -> bool:
-    """Return true if the middle of a cell is in the band."""
+    """Return True if the middle of a cell is in the band."""
     here = _at(points, (column + 0.5) / columns)
     top, bottom = scale.dot(here.value + here.margin), scale.dot(here.value - here.margin)
     return top <= row * DOWN + DOWN // 2 <= bottom

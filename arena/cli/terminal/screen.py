@@ -1,4 +1,6 @@
-"""Output of verbs: a Rich console for people, one JSON document for programs, progress of a copy on standard error."""
+"""Output of verbs: a Rich console for people, one JSON document for programs, and the progress of a copy on standard
+error.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def json_rows(*rows: type) -> Callable[[Verb], Verb]:
 
 
 def screen(stderr: bool = False) -> Console:
-    """Return a console for stdout or stderr. Without a terminal it has no colours and is COLUMNS or 120 wide."""
+    """Return a console for stdout or stderr. Without a terminal it has no colours and a width of COLUMNS or 120."""
     from rich.console import Console
 
     console = Console(stderr=stderr, highlight=False)
@@ -72,7 +74,7 @@ def _shape(row: type) -> str:
 
 @contextmanager
 def copy_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows the progress of a copy. In a pipe it shows nothing for the first second."""
+    """Yield a function that shows the progress of a copy. In a pipe it shows nothing in the first second."""
     console, shown = screen(stderr=True), time.monotonic()
     if console.is_terminal:
         from rich.progress import Progress

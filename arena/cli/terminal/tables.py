@@ -1,4 +1,4 @@
-"""Rich tables of matches and bots. They only draw rows."""
+"""Rich tables of matches and bots. This module only draws rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
     """Draw matches, with seats in the order of their places, and columns for game and ladder if there are several.
 
-    If there is no room for a column per place, the seats of a match are listed one below the other.
+    If there is no space for a column per place, list the seats of a match one below the other.
     """
     seated = [[_seat(seat, row.seats) for seat in sorted(row.seats, key=lambda seat: seat.place or 0)] for row in rows]
     before = [TableColumn("Match", [Text(str(row.match_id)) for row in rows], style="bold")]
@@ -63,7 +63,9 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
 
 
 def ladders_table(title: str, rows: Sequence[LadderEntryRow]) -> RenderableType:
-    """Draw ladders, with the field and the results of the current season, and with their terms if a server has them."""
+    """Draw ladders with the field and the results of the current season. If a server knows their settings, draw these,
+    too.
+    """
     seasons = [row.seasons[-1] for row in rows]
     columns = [
         TableColumn("Ladder", [Text(row.name, "bold") for row in rows], "left", folds=True),
@@ -86,8 +88,7 @@ def ladders_table(title: str, rows: Sequence[LadderEntryRow]) -> RenderableType:
 def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> RenderableType:
     """Draw bots.
 
-    Columns with data that only a running server has are omitted without a server. `now`: the time from which ages are
-    computed.
+    Without a server, omit the columns that only a running server knows. `now` is the time from which ages are computed.
     """
     columns = [
         TableColumn("Bot", [bot_name(row.name, row.house) for row in rows], "left", folds=True),
@@ -123,7 +124,7 @@ def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> RenderableType:
 
 
 def invitations_table(title: str, rows: Sequence[InvitationRow], now: datetime) -> RenderableType:
-    """Draw invitations. `now`: the time at which an invitation counts as expired or not."""
+    """Draw invitations. `now` is the time that determines which invitations have expired."""
     columns = [
         TableColumn("No", [Text(str(row.number)) for row in rows], style="bold"),
         TableColumn("Owner", [Text(row.owner) for row in rows], "left", folds=True),
@@ -143,12 +144,12 @@ def bot_name(name: str, house: bool) -> Text:
 
 
 def unlisted(row: SeatRow | LadderRow) -> str:
-    """Return the text after the name of a bot that is no longer listed; empty for any other bot."""
+    """Return the text after the name of a bot that is no longer listed. Empty for any other bot."""
     return " (deleted)" if row.deleted else " (hidden)" if row.hidden else ""
 
 
 def owner_name(owner: str, bot: str, house: bool) -> str:
-    """Return a bot's owner; empty for house bots and bots that are their own owner."""
+    """Return a bot's owner. Empty for house bots and for bots that are their own owner."""
     return "" if house or owner == bot else owner
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "bold red", "skip": "dim"}
 INTERRUPTED: Final = 130
 NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
-"""Placeholders that a boxed command cannot use, because a box has no network, and its files end with the program."""
+"""Placeholders that a sandboxed command cannot use, because a sandbox has no network, and its files end with the
+program.
+"""
 
 
 @click.command(
@@ -110,7 +112,11 @@ def command(
 
 
 def _read(folder: Path) -> list[Check]:
-    """Read the conversations in a folder. Raises UsageError if they are unreadable."""
+    """Read the conversations in a folder.
+
+    Raises:
+        UsageError: they cannot be read.
+    """
     from arena.local.check.conversations import ConversationsUnreadable, read_conversations
 
     try:
@@ -137,7 +143,7 @@ def _list(chosen: Sequence[Check], as_json: bool) -> None:
 def _run(
     command: Sequence[str], chosen: Sequence[Check], sandbox: str | None, ladders: Sequence[str], as_json: bool
 ) -> tuple[CheckedBot, list[CheckResult]]:
-    """Run the checks and show each result when it is known; exit if interrupted."""
+    """Run the checks, and show each result when it is known. Exit if interrupted."""
     import logging
     import tempfile
 
@@ -187,7 +193,9 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> str:
 
 
 def _shown(result: CheckResult) -> RenderableType:
-    """Return the lines about a check: verdict, name and question, and if it did not pass, the reason and the remedy."""
+    """Return the lines about a check: verdict, name and question. If it did not pass, also return the reason and the
+    remedy.
+    """
     from rich.text import Text
 
     name = result.verdict.value

@@ -1,4 +1,4 @@
-"""The result of a match of more than two bots: every pair, and a table of every bot against every other."""
+"""The result of a match between more than two bots: every pair, and a table of every bot against every other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNDECIDED: Final = "?"
 NOT_BETTER: Final = "≤"
 MIRRORED: Final = {BETTER: WORSE, WORSE: BETTER, NOT_BETTER: "≥"}
 DOUBT: Final = 0.05
-"""The largest p-value at which a difference counts."""
+"""The largest p-value at which a difference counts as significant."""
 
 
 class Pair(NamedTuple):
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 
 
 def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: OrderedPairs) -> RenderableType:
-    """Draw a match of more than two bots in which every pair has at least one set."""
+    """Draw a match between more than two bots in which every pair has at least one set."""
     title = f"{TITLES[subject.pairing]} of {subject.compared}"
     rows = [*map(Pair, ordered.pairs, comparisons, adjusted_chances(comparisons))]
     told = f"Tested are {quantity(subject)}. Verdicts are as sure together as that of one pair alone (Holm)."
@@ -56,7 +56,7 @@ def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: O
 
 
 def verdict(pair: Pair) -> str:
-    """Return the verdict on the first bot of a pair: better, worse, or not told apart from the other.
+    """Return the verdict on the first bot of a pair: better, worse, or not distinguished from the other.
 
     If the match has a test, the test decides. "Not better" becomes "worse" only if the difference is also significant.
     """

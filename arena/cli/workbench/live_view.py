@@ -1,4 +1,4 @@
-"""Display of a game that is being played, as a picture in a terminal or as lines, and a seat at the keyboard."""
+"""Display of a running game, as a picture in a terminal or as lines, and a seat at the keyboard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ View: TypeAlias = "Callable[[Course], None]"
 
 @contextmanager
 def pictures(console: Console, seat: int | None, delay: float) -> Iterator[View]:
-    """Draw each position over the last, in a terminal. Each stays for `delay` seconds."""
+    """Draw each position over the previous one in a terminal. Each is shown for `delay` seconds."""
     with console.screen() as page:
 
         def draw(course: Course) -> None:
@@ -70,7 +70,7 @@ class KeyboardSeat:
     version = ""
 
     def __init__(self, console: Console, course: Callable[[], Course]) -> None:
-        """`course` gives the positions so far."""
+        """`course` contains the positions so far."""
         self._console = console
         self._course = course
         self._seat = 0

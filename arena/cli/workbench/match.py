@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 SETS: Final = 200
 """Default number of sets."""
 SETS_OF_TEST: Final = 10_000
-"""Default maximum number of sets with a test, which usually ends the match earlier."""
+"""Default maximum number of sets with a test. The test usually ends the match earlier."""
 STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
-"""Exit statuses with --sprt, by its outcome."""
+"""Exit statuses with --sprt by its outcome."""
 INTERRUPTED: Final = 130
 
 
@@ -230,7 +230,7 @@ def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: boo
 
 
 def _status(states: list[SequentialState | None]) -> int:
-    """Return the exit status for the outcome of the tests, if there are any."""
+    """Return the exit status for the outcome of the tests, if there are tests."""
     outcomes = [STATUSES[state.outcome.value] for state in states if state is not None]
     if len(outcomes) <= 1:
         return outcomes[0] if outcomes else 0
@@ -248,7 +248,7 @@ def _play(
     out: Path | None,
     replays: Path | None,
 ) -> bool:
-    """Play the missing sets; return true if Ctrl-C ended it."""
+    """Play the missing sets. Return True if Ctrl-C ended the match."""
     from arena.cli.workbench.match_report import MatchProgress
     from arena.local.match.replays import write_replays
     from arena.local.match.runner import default_concurrency, play_sets

@@ -1,4 +1,4 @@
-"""The drawing of a local match: its progress; then the verdict in words, the figures, both bots, and a plot."""
+"""The drawing of a local match: first its progress, then the verdict in words, the figures, both bots, and a plot."""
 
 from __future__ import annotations
 
@@ -61,11 +61,15 @@ QUANTITIES: Final = {
 WIDTH: Final = 100
 HEIGHT: Final = 18
 EVERY: Final = 10.0
-"""Seconds between two lines in a pipe."""
+"""Seconds between two progress lines in a pipe."""
 
 
 def draw_svg(file: Path, title: str, picture: RenderableType, width: int) -> None:
-    """Draw a picture of a terminal with this number of columns. Raises: OSError."""
+    """Draw a picture of a terminal with this number of columns.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     console = Console(record=True, width=width, file=StringIO(), force_terminal=True)
     console.print(picture)
     svg = console.export_svg(title=title, theme=THEME)
@@ -166,7 +170,7 @@ def errors_in_words(test: SequentialTest) -> str:
 
 
 def measured(measure: Measure, digits: int, sets: int, sign: str = "+") -> str:
-    """Format a figure, computed from `sets` sets, with the half width of its 95 % interval."""
+    """Format a figure from `sets` sets with the half width of its 95 % interval."""
     error = "" if measure.error is None else f" ± {half_width(sets) * measure.error:.{digits}f}"
     return f"{measure.value:{sign}.{digits}f}{error}"
 
@@ -209,7 +213,11 @@ def _by_seat(points: Sequence[float | None]) -> str:
 
 
 def plot_match(file: Path, subject: Subject, ordered: OrderedPairs) -> None:
-    """Draw each pair with enough sets. Raises: OSError."""
+    """Draw each pair with enough sets.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
     parts: list[RenderableType] = []
     for each in ordered.pairs:
         one, other = each.names
@@ -223,7 +231,9 @@ def plot_match(file: Path, subject: Subject, ordered: OrderedPairs) -> None:
 
 
 def running(scores: Sequence[float]) -> list[Point]:
-    """Return the mean after each set with the half width of its interval, from the first set with an interval on."""
+    """Return the mean after each set with the half width of its interval, beginning with the first set that has an
+    interval.
+    """
     points, total, squares = [], 0.0, 0.0
     for count, score in enumerate(scores, start=1):
         total += score
@@ -276,7 +286,7 @@ class MatchProgress:
             self._console.print(f"{sets} of {of} sets  {self._said()}", soft_wrap=True)
 
     def name_slow(self, slow: SlowBot) -> None:
-        """Report that a bot has been thinking for long."""
+        """Report a bot that has been thinking for a long time."""
         self._console.print(f"{slow}", style="yellow", markup=False, soft_wrap=True)
 
     def _said(self) -> str:

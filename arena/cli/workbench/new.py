@@ -12,7 +12,7 @@ from arena.cli.terminal.screen import json_option, print_json
 from engine.registry import GAMES
 
 LANGUAGES: Final = ("python", "typescript", "go", "cpp", "rust", "java", "bash", "awk", "ruby", "lua", "csharp")
-"""Languages of new bots; `arena.local.project.sdk_project` knows how each is built."""
+"""Languages of new bots. `arena.local.project.sdk_project` knows how to build a bot in each."""
 
 
 @click.command(epilog="Example: arena new my-bot --game nullern")

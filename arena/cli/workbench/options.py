@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BOUND: Final = re.compile(r"(elo|points|t)([01])=(.+)")
 LARGEST: Final = {"elo": 2000.0, "points": 1e6, "t": 100.0}
-"""The largest bound of each unit, so that arithmetic stays finite."""
+"""The largest bound of each unit, so that arithmetic remains finite."""
 DEFAULTS: Final = {"t": {"0": 0.0, "1": 0.1}}
 """The default bounds, by unit."""
 SANDBOX: Final = "--sandbox"
@@ -111,7 +111,7 @@ def sequential_test(_: click.Context, __: click.Parameter, text: str | None) -> 
 
 
 def refuse_apart(test: SequentialTest, design: Design) -> None:
-    """Refuse a test of Elo by places if the two never sit at one table.
+    """Refuse a test of Elo by places if the two bots never play at one table.
 
     Raises:
         click.UsageError: this design cannot answer the question. The message names a design that can.
@@ -127,7 +127,7 @@ def refuse_apart(test: SequentialTest, design: Design) -> None:
 
 
 def sandbox_option(function: Function) -> Function:
-    """Add `--sandbox[=weak]` to a `SandboxCommand`; its parameter `sandbox` is None, "whole" or "weak"."""
+    """Add `--sandbox[=weak]` to a `SandboxCommand`. Its parameter `sandbox` is None, "whole" or "weak"."""
     option = click.option(
         SANDBOX,
         metavar="[=weak]",
@@ -162,10 +162,10 @@ class SandboxCommand(click.Command):
 
 
 def refuse_without_commands(bots: tuple[str, ...]) -> None:
-    """Refuse bots that are loaded into this process and would run outside a box.
+    """Refuse bots that would run in this process and therefore outside a sandbox.
 
     Raises:
-        click.UsageError: A bot is neither a command nor a house bot, or no bot is a command.
+        click.UsageError: a bot is neither a command nor a house bot, or no bot is a command.
     """
     from arena.local.commands.spec import is_command
     from arena.local.play.players import HOUSE
@@ -180,7 +180,11 @@ def refuse_without_commands(bots: tuple[str, ...]) -> None:
 
 
 def probed_sandbox(wanted: str) -> Sandbox:
-    """Return the box for commands; report a box that is missing protection. Raises: SandboxRefused."""
+    """Return the sandbox for commands. Report a sandbox with missing protection.
+
+    Raises:
+        SandboxRefused: the system cannot create a sandbox.
+    """
     from arena.local.sandbox.sandbox import probed
 
     found = probed(weak=wanted == "weak")

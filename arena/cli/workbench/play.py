@@ -1,4 +1,4 @@
-"""`arena play`: play one game on this machine, and draw it at the same time."""
+"""`arena play`: play one game on this machine and draw it at the same time."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def command(
 
 
 def _written(logs: Sequence[Path | None]) -> list[Path | None]:
-    """Return the logs that are not empty, by seat, and remove the others."""
+    """Return the logs that are not empty, by seat. Remove the others."""
     kept: list[Path | None] = []
     for log in logs:
         if log is not None and log.exists() and not log.stat().st_size:
@@ -117,7 +117,7 @@ def _written(logs: Sequence[Path | None]) -> list[Path | None]:
 
 
 def _is_ours(spec: str) -> bool:
-    """Return true if a player runs in this process."""
+    """Return True if a player runs in this process."""
     from arena.local.play.players import HOUSE
 
     return spec == HUMAN or spec.startswith(HOUSE)
@@ -126,7 +126,11 @@ def _is_ours(spec: str) -> bool:
 def _table(
     players: tuple[str, ...], game: str, seats: int | None, options: tuple[str, ...], seat: int | None
 ) -> tuple[tuple[str, ...], Mapping[str, Option]]:
-    """Return the players of all seats, and the game's options. Raises: UsageError."""
+    """Return the players of all seats and the game's options.
+
+    Raises:
+        UsageError: the words do not describe players of the game.
+    """
     from arena.cli.game_options import parse_ladders
     from arena.local.play.players import strongest_house
     from engine.game import OptionError
@@ -158,7 +162,12 @@ def _play(
     delay: float | None,
     as_json: bool,
 ) -> tuple[LiveGame, PlayedGame]:
-    """Play and draw the game. Raises: LocalMatchError, OSError."""
+    """Play and draw the game.
+
+    Raises:
+        LocalMatchError: a player failed.
+        OSError: a file cannot be written.
+    """
     from arena.cli.workbench.live_view import KeyboardSeat, lines, pictures
     from arena.local.play.player_process import PlayerProcess
     from arena.local.play.players import load

@@ -1,7 +1,7 @@
 """The addresses that a page prints: its own, and the one at which bots connect.
 
 They come from the operator's settings, or else from the socket at which the request arrived. The header Host is never
-used: a client writes it, and a copy of the page may be shown to others.
+used: the client chooses it, and other users may get a cached copy of the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{
 URL: Final = re.compile(rf"({ORIGIN.pattern})((?:/[A-Za-z0-9._~-]+)*)/?", re.IGNORECASE)
 """Pattern of an origin with a path."""
 WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
-"""Hosts that mean every address of the machine when a server listens at them."""
+"""Host names that stand for every address of the machine if a server listens at them."""
 SERVER: Final = re.compile(r"(https://)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})", re.ASCII | re.IGNORECASE)
 """Pattern of a host and a port, with an optional scheme for TLS."""
 
@@ -39,7 +39,7 @@ class BotAddress:
 
     @property
     def options(self) -> str:
-        """The options of a bot's command line, and of `arena`, that name this server."""
+        """The options with which a bot's command line, or `arena`, names this server."""
         return f"--server {self.server}" + (" --tls" if self.tls else "")
 
 
@@ -48,20 +48,24 @@ class OwnAddresses:
     """The addresses that a page may print for one request."""
 
     origin: str | None
-    """Scheme, host and port of the pages, to be followed by the path of a page; None if unknown."""
+    """Scheme, host and port of the pages, before the path of a page. None if unknown."""
     root: str
-    """The path of the first page, without a slash at its end."""
+    """The path of the first page without a final slash."""
     bots: BotAddress | None
-    """The address of the bots' server; None if no address is known that the reader can reach."""
+    """The address of the bots' server. None if no known address is reachable for the reader."""
 
     @property
     def pages(self) -> str | None:
-        """The address of the first page, without a slash at its end; None if unknown."""
+        """The address of the first page without a final slash. None if unknown."""
         return None if self.origin is None else self.origin + self.root
 
 
 def pages_address(public_url: str) -> tuple[str, str]:
-    """Parse the setting `public_url`; return origin and path, without a slash at its end. Raises: ValueError."""
+    """Parse the setting `public_url`. Return origin and path without a final slash.
+
+    Raises:
+        ValueError: the setting is invalid.
+    """
     found = URL.fullmatch(public_url)
     if found is None:
         raise ValueError(
@@ -71,7 +75,11 @@ def pages_address(public_url: str) -> tuple[str, str]:
 
 
 def bot_address(public_address: str, tls: bool = False) -> BotAddress:
-    """Parse the setting `public_address`. `tls`: the server itself uses TLS. Raises: ValueError."""
+    """Parse the setting `public_address`. `tls` is true if the server itself uses TLS.
+
+    Raises:
+        ValueError: the setting is invalid.
+    """
     found = SERVER.fullmatch(public_address)
     if found is None or not 0 < int(found[3]) < 65536:
         raise ValueError(
@@ -87,7 +95,8 @@ class Addresses:
     def __init__(
         self, public_url: str = "", public_address: str = "", listens: BotAddress | None = None, root: str = ""
     ) -> None:
-        """`listens`: where the bots' server listens, if these pages have one. `root`: the path without `public_url`.
+        """`listens` is the address of the bots' server, if these pages have one. `root` is the path without
+        `public_url`.
 
         Raises: ValueError.
         """
@@ -110,7 +119,7 @@ class Addresses:
         return OwnAddresses(origin, self.root, bots)
 
     def _reachable(self, local: str) -> BotAddress | None:
-        """Return the address of the bots' server for a reader who reached this machine at the address `local`."""
+        """Return the address of the bots' server for a reader whose request arrived at the local address `local`."""
         if self._listens is None:
             return None
         host, port = host_and_port(self._listens.server)
@@ -122,13 +131,13 @@ class Addresses:
 
 
 def own_addresses(request: Request) -> OwnAddresses:
-    """Return the addresses that the answer to a request may print."""
+    """Return the addresses that the response to a request may contain."""
     addresses: Addresses = request.scope["addresses"]
     return addresses.of(request.scope)
 
 
 def _local(server: Any) -> tuple[str, int] | None:
-    """Return the socket's own address; None for a Unix socket."""
+    """Return the socket's own address, or None for a Unix socket."""
     if not isinstance(server, tuple | list) or not isinstance(server[1], int):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Answers: pages from templates with their headers, downloads, 304 for cached content, and problems.
+"""Responses: pages from templates with their headers, downloads, 304 for cached content, and problems.
 
 Conditional requests follow RFC 9110 (section 13), and problems follow RFC 9457.
 """
@@ -50,15 +50,15 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-cache",
 }
-"""Headers of every answer: nothing is loaded from other sites, only our scripts run, and no page can be framed."""
+"""Headers of every response: the page loads nothing from other sites, runs only our scripts, and cannot be framed."""
 REPLAY_TYPE: Final = "application/octet-stream"
 OF_ALL: Final = {"access-control-allow-origin": "*"}
-"""Header of files that a frame without an origin may load: scripts, and the drawn steps."""
+"""Header of files that a frame without an origin may load: scripts and drawn steps."""
 FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
 """Header of a file whose content at this address never changes."""
 PROBLEM_TYPE: Final = "application/problem+json"
 FAULT: Final = "a fault of the server; its log says more"
-"""Detail of an unexpected error."""
+"""Detail text of an unexpected error."""
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "description": "An error (RFC 9457).",
@@ -75,7 +75,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 
 class WithHeaders:
-    """Middleware that adds `HEADERS` to answers that do not set them, and gives the pages their addresses."""
+    """Middleware that adds `HEADERS` to responses without them, and passes the addresses to the pages."""
 
     def __init__(self, app: ASGIApp, addresses: Addresses) -> None:
         self._application = app
@@ -98,7 +98,7 @@ class WithHeaders:
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> Response:
-    """Return a page from a template, or 304 if the browser has it."""
+    """Return a page from a template, or 304 if the browser has the same page."""
     text = _TEMPLATES.get_template(template).render(
         root=request.scope["root"],
         static=static_path(request.scope["root"]),
@@ -149,7 +149,7 @@ def _long(time: timedelta) -> str:
 
 
 class OfLadder(Protocol):
-    """A row of a ladder's season; `ladder` is empty in the first season of the default ladder, and `season` 0."""
+    """A row about a season of a ladder. In the first season of the default ladder, `ladder` is empty and `season` 0."""
 
     @property
     def game(self) -> str:
@@ -177,7 +177,7 @@ def ladder_path(row: OfLadder) -> str:
 
 
 def _ladder_mark(row: OfLadder) -> str:
-    """Return the words for a row's ladder behind its game; empty in the first season of the default ladder."""
+    """Return the words that name a row's ladder after its game. Empty in the first season of the default ladder."""
     words = [row.ladder] if row.ladder not in {"", row.game} else []
     return ", ".join([*words, f"season {row.season}"] if row.season > 1 else words)
 
@@ -221,12 +221,12 @@ _TEMPLATES.globals.update(
 
 
 def entity_tag(content: bytes) -> str:
-    """Return a content's tag. It is weak, since the same content may be sent compressed or not."""
+    """Return the entity tag of a content. It is weak, because the same content may be sent compressed or not."""
     return f'W/"{sha256(content).hexdigest()[:32]}"'
 
 
 def held(request: Request, tag: str) -> bool:
-    """Return whether the client has the content with this tag, even if a proxy has made the tag weak."""
+    """Return True if the client has the content with this entity tag, even if a proxy has made the tag weak."""
     known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
     return "*" in known or tag.removeprefix("W/") in known
 
@@ -240,7 +240,7 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
 
 
 def framed(answer: Response, ancestors: str) -> Response:
-    """Let other sites show a page in a frame. Such a page is only for reading and has no form."""
+    """Allow other sites to show a page in a frame. Such a page is read-only and has no form."""
     policy = HEADERS["content-security-policy"].replace("form-action 'self'", "form-action 'none'")
     policy = policy.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
     answer.headers["content-security-policy"] = policy
@@ -248,7 +248,7 @@ def framed(answer: Response, ancestors: str) -> Response:
 
 
 def packed(request: Request, content: bytes, media_type: str) -> Response:
-    """Return a response with content that is stored compressed by gzip, or 304 if the client has it."""
+    """Return a response with content stored in gzip form, or 304 if the client has it."""
     if "gzip" in request.headers.get("accept-encoding", ""):
         return conditional(
             request, content, media_type, OF_ALL | {"content-encoding": "gzip", "vary": "accept-encoding"}
@@ -257,9 +257,10 @@ def packed(request: Request, content: bytes, media_type: str) -> Response:
 
 
 async def static_file(request: Request) -> Response:
-    """Return a script, style or picture; redirect to it from addresses of other versions.
+    """Return a script, style or picture. Redirect addresses of other versions to it.
 
-    Raises: HTTPException: there is no such file.
+    Raises:
+        HTTPException: there is no such file.
     """
     folder, _, name = request.path_params["path"].rpartition("/")
     found = FILES.get(name)
@@ -282,6 +283,6 @@ def replay_download(request: Request, match_id: int, content: bytes) -> Response
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: str) -> Response:
-    """Return an error with its description. `more`: further members of the document."""
+    """Return an error with its description. `more` are further members of the document."""
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
     return Response(json_text(document), status, headers=dict(headers or {}), media_type=PROBLEM_TYPE)

@@ -1,4 +1,5 @@
-"""Scripts, styles and pictures, at addresses that contain a digest of them all, so that browsers may keep them.
+"""Scripts, styles and pictures. Their addresses contain a digest of all of them, so browsers may cache them
+permanently.
 
 They are read, compressed and digested once, when this module is imported.
 """
@@ -22,7 +23,7 @@ _FOLDERS: Final = (("arena.web", "static"), ("arena.replay.render", "page"))
 
 
 class StaticFile(NamedTuple):
-    """The content of a file, also compressed by gzip if it is text."""
+    """The content of a file. If it is text, also in gzip form."""
 
     content: bytes
     media_type: str

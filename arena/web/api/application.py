@@ -24,16 +24,16 @@ from arena.web.api.parameters import Asked, BadParameterError
 from arena.web.reading.reader import Missing, NotShown, Removed, Unavailable
 
 PATH: Final = "/api/v1"
-"""The path at which it is mounted."""
+"""The path at which the interface is mounted."""
 JSON: Final = "application/json"
 PREFLIGHT: Final = 86_400
-"""Seconds for which a browser may cache the answer to a CORS preflight request."""
+"""Seconds for which a browser may cache the response to a CORS preflight request."""
 RETRY: Final = "5"
-"""Seconds after which to retry a request that could not be answered."""
+"""Seconds before a client should repeat a request that failed temporarily."""
 
 
 def api_application(sources: Sources) -> Starlette:
-    """Return the interface to the given sources."""
+    """Return the interface over the given sources."""
     readers = Middleware(
         CORSMiddleware,
         allow_origins=["*"],
@@ -91,7 +91,8 @@ async def _answer(endpoint: Endpoint, sources: Sources, request: Request) -> Res
 def _asked(endpoint: Endpoint, request: Request) -> Asked:
     """Return the values of a request's parameters.
 
-    Raises: BadParameterError: a parameter is invalid, missing, unknown or repeated.
+    Raises:
+        BadParameterError: a parameter is invalid, missing, unknown or repeated.
     """
     queried = {each.name for each in endpoint.parameters if each.where == "query"}
     seen: set[str] = set()
@@ -136,4 +137,5 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return problem(500, FAULT, {"access-control-allow-origin": "*"})  # this answer does not pass the middleware
+    # this response does not pass through the middleware
+    return problem(500, FAULT, {"access-control-allow-origin": "*"})

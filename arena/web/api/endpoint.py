@@ -36,7 +36,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A document, and the parameters to change for the next page; None on the last page."""
+    """A document, and the parameters to change for the next page. None on the last page."""
 
     document: object
     following: Mapping[str, object] | None = None
@@ -52,18 +52,18 @@ class Endpoint:
     path: str
     """Path below the interface's own, with parameters in braces."""
     name: str
-    """Name in the description, unique."""
+    """Unique name in the description."""
     summary: str
     answers: Any
     """The document's shape, see `Schemas.schema`; None for the bytes of a replay."""
     answer: Replying
     parameters: tuple[Parameter, ...] = ()
     fresh: int = 1
-    """Number of seconds for which a proxy or browser may reuse the answer."""
+    """Number of seconds for which a proxy or browser may reuse the response."""
     of_replay: bool = False
     """True if the endpoint needs the replay of a match, which may be pruned (410) or damaged (501)."""
     example: str = ""
-    """An example address with a query, in the form of `path`; empty if `path` itself is an example."""
+    """An example address with a query, in the form of `path`. Empty if `path` itself is an example."""
 
     @property
     def values(self) -> Mapping[str, str]:

@@ -138,9 +138,9 @@ SEATS: Final = number("seats", "Only from results at tables of this size; fitted
 AT: Final = instant("at", "As it was last published until then; UTC unless it names another zone.")
 EVENT: Final = words("name", "The event's name.", where="path", required=True)
 EVENT_TABLE: Final = {"number": int, "match": int, "state": str, "bots": [str], "points": [int]}
-"""A table of an event, counted from 0; a house bot's name is empty."""
+"""A table of an event, numbered from 0. A house bot's name is empty."""
 NAMED: Final = {"game": str, "ladder?": str, "season?": int}
-"""The fields that name a season; the last two are absent in the first season of the game's default ladder."""
+"""The fields that identify a season. The last two are absent in the first season of the game's default ladder."""
 AFTER: Final = words("after", "Only names that come after this one.", default="")
 LAST: Final = number("last", "Its latest matches on a ladder that are summed up, at most.", 1, LARGEST_PAGE, PROFILED)
 AFTER_OPPONENTS: Final = number("after", "Number of opponents to skip.", 0, (1 << 31) - 1, 0)

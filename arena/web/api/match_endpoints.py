@@ -1,4 +1,4 @@
-"""Endpoints of single matches, of running matches, and of TV."""
+"""Endpoints for single matches, for running matches, and for the TV page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class MadeDocument(TypedDict):
     action: int
     name: str
     forced: Cause | None
-    """The reason why the server or a house bot made it; null if the bot made it."""
+    """The reason why the server or a house bot made the choice. Null if the bot made it."""
 
 
 class StepDocument(TypedDict):
@@ -65,26 +65,26 @@ class StepDocument(TypedDict):
     at_ms: float
     """Time since the beginning of the match, in milliseconds."""
     made: MadeDocument | None
-    """Null for the first deal, and in a seat's view for the choice of another seat."""
+    """The choice. Null for the first deal, and in a seat's view for another seat's choice."""
     words: StepWords | None
-    """Null in a game without tricks, as is the table."""
+    """The step in words. Null in a game without tricks, as is the table."""
     table: TableScene | None
     text: str | None
-    """The view of the seat in words, with its legal actions; null with all hands open, and in a game without texts."""
+    """The view of the seat in words, with its legal actions. Null with all hands open, and in a game without texts."""
     legal: list[LegalActions]
-    """The legal actions of every seat that is to choose next; in a seat's view, its own."""
+    """The legal actions of every seat that chooses next. In a seat's view, only its own."""
 
 
 class AnalysisDocument(TypedDict):
-    """An analysis as far as it has come."""
+    """An analysis with its results so far."""
 
     match: int
     state: str
-    """One of none, running, over and failed; a button on the page of the match starts it."""
+    """One of none, running, over and failed. A button on the match's page starts the analysis."""
     reason: str
-    """Why it failed; empty if it did not."""
+    """The reason for a failure. Empty if the analysis did not fail."""
     found: ReviewDocument | None
-    """The answer of `arena why --game`; null before anything is found."""
+    """The answer of `arena why --game`. Null before the first result."""
 
 
 async def _matches(sources: Sources, asked: Asked) -> Reply:
@@ -233,7 +233,7 @@ RUNNING: Final[Mapping[str, Any]] = {
     "kind": str,
     "bots": [str],
 }
-"""The fields of a running match; ladder and season are absent in the first season of the game's default ladder."""
+"""The fields of a running match. Ladder and season are absent in the first season of the game's default ladder."""
 
 MATCH_ENDPOINTS: Final = (
     Endpoint(

@@ -1,6 +1,6 @@
-"""The OpenAPI 3.1 document of the interface, made from the endpoints' declarations, and JSON Schemas of its rows.
+"""The OpenAPI 3.1 document of the interface, generated from the endpoints' declarations, and JSON Schemas of its rows.
 
-A row's schema is made from the types and docstrings of its fields.
+A row's schema is generated from the types and docstrings of its fields.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ class Schemas:
     def schema(self, shape: Any) -> Mapping[str, Any]:
         """Return the schema of a type, of an object `{"name": shape}` or of an array `[shape]`.
 
-        An object may lack a property whose name ends in "?". Raises: TypeError.
+        An object may lack a property whose name ends in "?".
+
+        Raises:
+            TypeError: the type has no schema.
         """
         if isinstance(shape, Mapping):
             properties = {name.rstrip("?"): self.schema(inner) for name, inner in shape.items()}
@@ -97,7 +100,9 @@ class Schemas:
 
 @cache
 def field_docstrings(row: type) -> Mapping[str, str]:
-    """Return the docstring below each field of a class, by name; an empty mapping if the source is not available."""
+    """Return the docstring below each field of a class by field name. Return an empty mapping if the source is not
+    available.
+    """
     try:
         [definition] = ast.parse(dedent(inspect.getsource(row))).body
     except (OSError, TypeError):
@@ -110,7 +115,7 @@ def field_docstrings(row: type) -> Mapping[str, str]:
 
 
 def _object(properties: Mapping[str, Mapping[str, Any]], absent: Collection[str] = ()) -> dict[str, Any]:
-    """Return the schema of an object. `absent`: the properties that it may lack."""
+    """Return the schema of an object. `absent` are the properties that it may lack."""
     return {
         "type": "object",
         "properties": dict(properties),

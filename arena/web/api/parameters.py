@@ -12,19 +12,19 @@ from arena.web.requests.numbers import MOST_SEASONS, whole_number
 from engine.registry import GAMES
 
 SHOWN: Final = 80
-"""Maximum number of characters of a wrong value that an error quotes."""
+"""Maximum number of characters that an error quotes from a wrong value."""
 
 
 class BadParameterError(Exception):
-    """A parameter is invalid, missing or unknown."""
+    """A parameter that is invalid, missing or unknown."""
 
     def __init__(self, name: str, value: str, what: str, in_path: bool = False) -> None:
-        """`what`: the problem, worded so that it follows the parameter's name."""
+        """Create the error. `what` is the problem, worded to follow the parameter's name."""
         super().__init__(f"{name} {what}")
         self.name = name
         self.value = value[:SHOWN]
         self.in_path = in_path
-        """True if the parameter is part of the path, so that nothing exists at the address."""
+        """True if the parameter is part of the path. The address then does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,11 @@ class Parameter:
     name: str
     description: str
     schema: Mapping[str, Any]
-    """JSON Schema of its value."""
+    """JSON Schema of the parameter's value."""
     read: Callable[[str], Any]
-    """Function that converts the parameter's text to a value. Raises ValueError with the broken rule as its message."""
+    """Function that converts the parameter's text to a value. It raises ValueError with the violated rule as its
+    message.
+    """
     where: Literal["path", "query"] = "query"
     required: bool = False
     default: Any = None
@@ -54,7 +56,7 @@ class Parameter:
 
 
 def number(name: str, description: str, least: int, most: int, default: int | None = None, **more: Any) -> Parameter:
-    """Return a parameter for a whole number within bounds."""
+    """Return a parameter for an integer within bounds."""
 
     def read(text: str) -> int:
         if (found := whole_number(text, least, most)) is None:
@@ -73,7 +75,7 @@ def words(name: str, description: str, **more: Any) -> Parameter:
 
 
 def game(where: Literal["path", "query"]) -> Parameter:
-    """Return the parameter that names a game."""
+    """Return a parameter for one of the given words."""
 
     def read(text: str) -> str:
         if text not in GAMES:
@@ -86,7 +88,7 @@ def game(where: Literal["path", "query"]) -> Parameter:
 
 
 def one_of(name: str, description: str, values: Sequence[str]) -> Parameter:
-    """Return a parameter for one of these words."""
+    """Return a parameter that is 1 for yes or 0 for no. The default is 0."""
 
     def read(text: str) -> str:
         if text not in values:

@@ -1,1 +1,1 @@
-"""Ratings as pictures that need no script."""
+"""Drawings of ratings that need no script."""

@@ -1,6 +1,6 @@
 """The game in five pictures of the board, for readers who know none of the games.
 
-They show a round of 6th Sense with fewer cards than a real one has.
+They show a round of 6th Sense with fewer cards than in a real round.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from arena.replay.render.table_svg import table_svg
 
 _TRUMP: Final = CardFace("red", "10")
 _HAND: Final = ("red 12", "blue 14", "blue 3", "green 2", "purple 5", "yellow 1")
-"""The reader's hand as dealt; the green 2 becomes the prediction."""
+"""The reader's hand as dealt. The green 2 becomes the prediction."""
 
 
 class FivePicture(NamedTuple):
@@ -87,7 +87,7 @@ def _table(
     taken: tuple[int, ...] = (0, 0, 0),
     points: tuple[int, ...] | None = None,
 ) -> TableScene:
-    """Return a table of three, where the reader sits at the bottom."""
+    """Return a table of three seats with the reader at the bottom."""
     seats = tuple(
         SeatScene(
             name=name,

@@ -1,4 +1,5 @@
-"""A picture of a match, 1200 × 630 pixels: players, result and score lines, for other sites that show a link to it.
+"""A preview picture of a match, 1200 × 630 pixels: players, result and score lines. Other sites show it beside links to
+the match.
 
 Pillow draws it with its own font: most sites accept no SVG, and a server may have no fonts.
 """
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
 SIZE: Final = (1200, 630)
-"""Size in pixels, as most sites want it."""
+"""Size in pixels that most sites expect."""
 EDGE: Final = 70
 """Width of the empty margin on every side, in pixels."""
 ROW: Final = 58
 MARK: Final = " *"
 PLAYED_ON: Final = "* a house bot played on"
 KEPT: Final = 256
-"""Number of cached pictures; each has some 15 kB."""
+"""Number of cached pictures of some 15 kB each."""
 PAPER: Final = "#eef2f9"
 INK: Final = "#1c1f23"
 DIM: Final = "#5a6067"
@@ -41,13 +42,13 @@ COLOURS: Final = ("#b3202c", "#7a5a00", "#1d6b34", "#1f4fb0", "#7b2a8f")
 
 
 class PicturedSeat(NamedTuple):
-    """One seat, which is a line of the picture."""
+    """One seat, drawn as one line of the picture."""
 
     place: int
     bot: str
     score: int
     seat: int = 0
-    """Number of the seat, which gives its score line a colour."""
+    """Number of the seat, which determines the colour of its score line."""
     spoilt: bool = False
     """True if a house bot played too much of the match for this seat."""
 
@@ -60,7 +61,7 @@ class PicturedMatch(NamedTuple):
     seats: tuple[PicturedSeat, ...]
     """The seats, best first."""
     scores: tuple[tuple[int, ...], ...] = ()
-    """The scores after each round, by number of the seat; empty if they are not known."""
+    """The scores after each round by seat number. Empty if unknown."""
 
 
 class MatchPictures:
@@ -69,7 +70,7 @@ class MatchPictures:
     def __init__(self) -> None:
         self._kept: LruCache[PicturedMatch, bytes] = LruCache(KEPT)
         self._limiter = anyio.CapacityLimiter(1)
-        """A separate limiter, so that requests that wait for a picture occupy no thread that other pages need."""
+        """A separate limiter, so that requests waiting for a picture do not occupy threads that other pages need."""
 
     async def picture(self, match: PicturedMatch) -> bytes:
         """Return the picture of a match as a PNG file. It may take some hundredths of a second."""
@@ -116,7 +117,7 @@ def _drawn(match: PicturedMatch) -> bytes:
 
 @cache
 def _palette() -> Image.Image:
-    """Return an image with all colours of a picture, which saves looking for them in each."""
+    """Return an image with all colours of a picture. It saves the search for colours in each picture."""
     from PIL import Image, ImageColor
 
     def rgb(name: str) -> tuple[int, ...]:
@@ -134,7 +135,7 @@ def _palette() -> Image.Image:
 
 
 def _score_lines(draw: ImageDraw.ImageDraw, match: PicturedMatch) -> None:
-    """Draw each seat's score by round, the winner's line last, so that it lies above the others."""
+    """Draw each seat's score by round. The winner's line comes last, above the others."""
     left, top, right, bottom = CHART
     flat = [0, *(score for row in match.scores for score in row)]
     low, high = min(flat), max(*flat, min(flat) + 1)

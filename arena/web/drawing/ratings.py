@@ -1,5 +1,6 @@
-"""Figures of bots as SVG: the curve of a live rating with its 95 % band, the intervals of a ladder on one scale, and
-histograms."""
+"""Drawings of bots' figures as SVG: the curve of a live rating with its 95 % band, the intervals of a ladder on one
+scale, and histograms.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +19,19 @@ from arena.store.base.rows import LadderRow, PastLadderRow, RatedRow
 WIDTH: Final = 720
 HEIGHT: Final = 230
 BOTTOM: Final = 202
-"""Vertical position of the time axis. Its labels are below it."""
+"""Vertical position of the time axis, above its labels."""
 LEFT: Final = 44
 """Width of the labels, in units of the drawing."""
 MOVED: Final = 0.5
 """Minimum change of a live rating between two matches that is drawn, in Elo."""
 ROOM: Final = 190
-"""Width that the name of a version needs."""
+"""Width that a version's name needs."""
 UNSETTLED: Final = 40.0
 """Standard error, in Elo, above which a past rating was provisional."""
 BARS: Final = 340
 """Width of a histogram."""
 TALL: Final = 80
-"""Height of its tallest bar."""
+"""Height of a histogram's tallest bar."""
 EDGE: Final = 24
 """Empty margins of a histogram at its sides, for labels."""
 BINS: Final = 4
@@ -40,7 +41,7 @@ SCALE: Final = 200
 
 
 def refits(rows: Sequence[RatedRow]) -> list[int]:
-    """Return the indices of the matches before which the live rating changed without play, because of a new fit."""
+    """Return the indices of the matches before which a new fit changed the live rating without a match."""
     return [
         place
         for place, (row, following) in enumerate(pairwise(rows), 1)
@@ -49,15 +50,17 @@ def refits(rows: Sequence[RatedRow]) -> list[int]:
 
 
 def rating_curve(rows: Sequence[RatedRow]) -> Markup:
-    """Draw a bot's live rating after each of the given matches, in order. Return nothing for fewer than two matches.
+    """Draw a bot's live rating after each of the given matches, in order. Return an empty text for fewer than two
+    matches.
 
-    A solid line shows play, and a dotted line a new fit. Every other version has a shaded background.
+    Solid lines show matches, and dotted lines new fits. Every other version has a shaded background.
     """
     if len(rows) < 2:
         return Markup("")
     lows = [row.after - CONFIDENCE * row.deviation for row in rows]
     highs = [row.after + CONFIDENCE * row.deviation for row in rows]
-    # The scale fits the whole line, but only the later three quarters of the band, as the first bands are very wide.
+    # The scale fits the whole line, but only the later three quarters of the band, because the first bands are very
+    # wide.
     later = len(rows) // 4
     low = min(*lows[later:], *(row.after for row in rows))
     high = max(*highs[later:], *(row.after for row in rows), low + 1)
@@ -87,7 +90,9 @@ def rating_curve(rows: Sequence[RatedRow]) -> Markup:
 
 
 def _versions(rows: Sequence[RatedRow], x: Callable[[float], float]) -> Markup:
-    """Draw a background for every other version, and its name if there is room; nothing for a single version."""
+    """Draw a background for every other version, and the version's name if there is space. For a single version, draw
+    nothing.
+    """
     found, first = Markup(""), 0
     runs = [len([*run]) for _, run in groupby(rows, lambda row: row.version)]
     for number, length in enumerate(runs if len(runs) > 1 else ()):
@@ -169,14 +174,14 @@ class Interval(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """The scale of a ladder's intervals: from `low` to `high` in Elo, with round ratings between."""
+    """The scale of a ladder's intervals: from `low` to `high` in Elo, with round ratings between them."""
 
     low: int
     high: int
 
     @property
     def marks(self) -> list[tuple[float, int]]:
-        """A few round ratings with their places in units."""
+        """A few round ratings with their positions in units."""
         return [(round((mark - self.low) / (self.high - self.low) * SCALE, 1), mark) for mark in self._round()]
 
     def _round(self) -> list[int]:
@@ -196,8 +201,9 @@ class Intervals(NamedTuple):
 
 
 def _scale(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Scale:
-    """Return the scale that fits all ratings, and the intervals of settled bots. Its ends are whole hundreds, so that
-    it seldom changes."""
+    """Return the scale that fits all ratings and the intervals of settled bots. Its ends are multiples of 100, so that
+    it seldom changes.
+    """
     settled = [row for row in rows if not _provisional(row)] or rows
     ends = [row.rating for row in rows]
     ends += [row.rating + side * CONFIDENCE * row.deviation for row in settled for side in (-1, 1)]
@@ -222,7 +228,7 @@ def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Intervals:
 def think_histogram(times: Mapping[int, int]) -> Markup:
     """Draw a histogram of `arena.ladder.think_times` on a logarithmic time scale.
 
-    Return nothing for an empty histogram.
+    Return an empty text for an empty histogram.
     """
     bins: dict[int, int] = {}
     for bucket, count in times.items():
@@ -236,9 +242,9 @@ def think_histogram(times: Mapping[int, int]) -> Markup:
 
 
 def bank_histogram(shares: Sequence[float]) -> Markup:
-    """Draw a histogram of how much of the bank was left at the end of a match, by tenths.
+    """Draw a histogram of the share of the bank left at the end of a match, by tenths.
 
-    Return nothing without matches.
+    Return an empty text without matches.
     """
     counts = [0] * 10
     for share in shares:
@@ -248,13 +254,13 @@ def bank_histogram(shares: Sequence[float]) -> Markup:
 
 
 def _power(power: int) -> str:
-    """Return a power of ten of microseconds in a fitting unit."""
+    """Return a power of ten of microseconds in a suitable unit."""
     unit, size = next((unit, size) for unit, size in (("s", 6), ("ms", 3), ("µs", 0)) if power >= size)
     return f"{10 ** (power - size)} {unit}"
 
 
 def _bars(counts: Sequence[int], marks: Sequence[tuple[int, str]], words: str) -> Markup:
-    """Draw a bar for each count; `marks` are labels at the edges between bars, by number."""
+    """Draw a bar for each count. `marks` are labels at the edges between bars, by number."""
     wide, most = (BARS - 2 * EDGE) / len(counts), max(*counts, 1)
     bars = "".join(
         f"M{EDGE + wide * place + 0.5:.1f} {TALL}v-{max(TALL * count / most, 1):.1f}h{wide - 1:.1f}V{TALL}z"

@@ -1,1 +1,1 @@
-"""Live pages, for which one stream follows the server and each board is rendered once for all viewers."""
+"""Live pages. One stream follows the server, and each board is rendered once for all viewers."""

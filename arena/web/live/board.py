@@ -29,7 +29,7 @@ MOST_VIEWERS: Final = 2000
 MOST_OF_ADDRESS: Final = 50
 """Maximum numbers of open streams: in total (less if fewer files may be open), and per remote address."""
 SILENCE: Final = 15.0
-"""Seconds without changes after which a comment is sent, so that proxies keep the stream open."""
+"""Seconds without changes before a comment is sent, so that proxies do not close the stream."""
 
 
 class Board:
@@ -44,10 +44,10 @@ class Board:
         self._lock = trio.Lock()
         self.viewers = 0
         self.final = False
-        """True if it will not change any more: its match is over."""
+        """True if the board will not change again, because its match is over."""
 
     async def refresh(self, *, first: bool = False) -> None:
-        """Render the board, and wake the viewers if it has changed.
+        """Render the board. Wake the viewers if it has changed.
 
         With `first`, do nothing if it was rendered before.
         """
@@ -59,7 +59,7 @@ class Board:
             except (Missing, Unavailable):
                 return  # the next refresh tries again
             except Exception:
-                log.exception("a part of a page was not rendered")  # logged like an error in a page
+                log.exception("a part of a page was not rendered")  # logged as an error in a page is
                 return
             if rows == self._rows and list(rows) == list(self._rows) and self._version:
                 return
@@ -70,7 +70,7 @@ class Board:
             self.wake()
 
     def wake(self) -> None:
-        """Wake the viewers, which send the changes, or an empty comment if there are none."""
+        """Wake the viewers. Each sends the changes, or an empty comment if there are none."""
         self._changed.set()
         self._changed = trio.Event()
 

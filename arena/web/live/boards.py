@@ -32,7 +32,7 @@ BOTS_AGE: Final = 5.0
 LADDERS_AGE: Final = 1.0
 """Seconds for which the list of ladders is cached."""
 MOST_BOARDS: Final = 500
-"""Maximum number of boards in memory; those without viewers are dropped first."""
+"""Maximum number of boards in memory. Those without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 
 
@@ -41,25 +41,25 @@ class Trick(NamedTuple):
 
     leader: int
     taker: int | None
-    """The seat that took the trick; None if no seat did."""
+    """The seat that won the trick, or None."""
     cards: Sequence[str]
     """The cards by seat."""
 
 
 class FaceUp(NamedTuple):
-    """A round with all cards open."""
+    """A round with all cards shown."""
 
     turned: str
-    """The card turned over; empty if there is none."""
+    """The card turned up. Empty if there is none."""
     called: Sequence[str]
-    """The bids, or the cards that make the prediction, by seat."""
+    """By seat, the bid, or the card that is the prediction."""
     taken: Sequence[int]
-    """Number of tricks taken, by seat."""
+    """Number of tricks won, by seat."""
     tricks: Sequence[Trick]
 
 
 def face_up(game: str, row: RoundRow) -> FaceUp | None:
-    """Return a round face up; None for an unknown game or one without tricks."""
+    """Return a round with all cards shown. Return None for an unknown game or a game without tricks."""
     record, known = row.record, GAMES.get(game)
     if known is None or not {"plays", "leaders", "takers", "taken"} <= record.keys():
         return None
@@ -92,7 +92,7 @@ class Live:
 
     @asynccontextmanager
     async def running(self, _: Starlette) -> AsyncIterator[None]:
-        """Follow the server and refresh the boards that have viewers, until the block ends."""
+        """Follow the server and refresh boards with viewers until the block ends."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.feed.run)
             nursery.start_soon(self._refresh)
@@ -102,7 +102,8 @@ class Live:
     def board(self, name: str) -> Board:
         """Return the board with a name such as "ladder/nullern" or "matches/7".
 
-        Raises: Missing: no board has this name.
+        Raises:
+            Missing: no board has this name.
         """
         if name not in self._boards:
             render = self._renderer(name)
@@ -123,7 +124,11 @@ class Live:
         return self._open_server is not None
 
     async def bots(self) -> tuple[BotRow, ...]:
-        """Return the bots and which of them are online. The rows are at most some seconds old. Raises: Unavailable."""
+        """Return the bots, and those that are online. The rows are at most some seconds old.
+
+        Raises:
+            Unavailable: the data source does not answer.
+        """
         found: tuple[BotRow, ...] = await self._fresh.get("bots", self._bots, BOTS_AGE)
         return found
 
@@ -141,9 +146,12 @@ class Live:
             return client.bots()
 
     async def ladders(self) -> tuple[LadderEntryRow, ...]:
-        """Return the ladders of the data source, and of the server while it is connected.
+        """Return the ladders of the data source, and those of the server while it is connected.
 
-        Only the server knows their terms, and a ladder without a match. Raises: Unavailable.
+        Only the server knows their settings and the ladders without a match.
+
+        Raises:
+            Unavailable: the data source does not answer.
         """
         found: tuple[LadderEntryRow, ...] = await self._fresh.get("ladders", self._ladders, LADDERS_AGE)
         return found
@@ -161,7 +169,11 @@ class Live:
             return client.ladders()
 
     async def status(self) -> StatusRow:
-        """Return the state of the server. Raises: Unavailable."""
+        """Return the state of the server.
+
+        Raises:
+            Unavailable: the server does not answer.
+        """
         if self._open_server is None:
             raise Unavailable(self.feed.silent)
         try:
@@ -195,7 +207,11 @@ class Live:
         }
 
     async def table(self, number: int) -> LiveTable | None:
-        """Return a running match with all its finished rounds; None if it is not running. Raises: Unavailable."""
+        """Return a running match with all its finished rounds, or None if it is not running.
+
+        Raises:
+            Unavailable: the server does not answer.
+        """
         table = self.feed.tables.get(number)
         if table is None:
             return None
@@ -253,7 +269,7 @@ class Live:
         return {f"{row.match_id}": html for row, html in zip(found, rows, strict=True)}
 
     async def _refresh(self) -> None:
-        """Refresh the changed boards that have viewers, at most once a second."""
+        """Refresh changed boards that have viewers, at most once a second."""
         ended: dict[str, int] = {}
         status_at, woken_at = 0.0, monotonic()
         while True:
@@ -281,7 +297,7 @@ class Live:
                 for board in self._boards.values():
                     board.wake()
             await trio.sleep(INTERVAL)
-            with trio.move_on_after(INTERVAL):  # the status changes with time even if nothing happens
+            with trio.move_on_after(INTERVAL):  # the status changes with time even without any event
                 await changed.wait()
 
 

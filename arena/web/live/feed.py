@@ -1,6 +1,6 @@
-"""The running matches of a server, stored for all pages: one stream from the server serves any number of viewers.
+"""The running matches of a server, stored for all pages. One stream from the server serves any number of viewers.
 
-If there is no server or it does not answer, the feed has no running matches, and `silent` has the reason.
+If there is no server or it does not answer, the feed has no running matches, and `silent` contains the reason.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
-"""Number of seconds before retrying a server that did not answer: the first pause, which doubles each time, and the
-longest.
+"""Pauses in seconds before connecting again to a server that did not answer: the first, which doubles each time, and
+the longest.
 """
 NO_SERVER: Final = (
     "These pages read a data directory only, and running matches are not in it. "
     "`arena serve --web` and `arena web --server` show them."
 )
 KEPT_OVER: Final = 20
-"""Number of matches that ended last and stay among the running ones."""
+"""Number of recently ended matches that remain among the running ones."""
 NOT_YET: Final = "The server has not answered yet."
 
 
@@ -48,25 +48,25 @@ class LiveTable:
     rounds: list[RoundRow] = field(default_factory=list)
     """The finished rounds that were received completely, in order."""
     end: EndRow | None = None
-    """The result; None while it is running."""
+    """The result, or None while the match is running."""
     ladder: str = ""
     season: int = 0
     """The name of the ladder and the number of its season, as in a `RunningRow`."""
 
 
 class LiveFeed:
-    """The running matches of a server. `changed` is set, and replaced, at each event."""
+    """The running matches of a server. `changed` is set and replaced at each event."""
 
     def __init__(self, open_server: OpenServer | None) -> None:
         self._open = open_server
         self.tables: dict[int, LiveTable] = {}
         """Running matches by number."""
         self.over: dict[int, LiveTable] = {}
-        """The `KEPT_OVER` matches that ended last, by number."""
+        """The last `KEPT_OVER` matches that ended, by number."""
         self.ended: dict[str, int] = {}
-        """Number of ended matches, by ladder."""
+        """Number of ended matches by ladder."""
         self.silent = NO_SERVER if open_server is None else NOT_YET
-        """The reason why nothing is received; empty while the server sends."""
+        """The reason why no data arrives. Empty while the server sends."""
         self.changed = anyio.Event()
 
     async def run(self) -> None:
@@ -82,7 +82,7 @@ class LiveFeed:
             await anyio.sleep(pause)
 
     def _follow(self) -> tuple[str, bool]:
-        """Follow the server in a thread until the stream ends; return the reason and whether anything was received."""
+        """Follow the server in a thread until the stream ends. Return the reason, and True if any data arrived."""
         assert self._open is not None
         told = False
         fresh: list[LiveRow] = []
@@ -101,7 +101,7 @@ class LiveFeed:
         return "The server ended the stream; it is tried again.", told
 
     def _begin_anew(self, events: list[LiveRow]) -> None:
-        """Replace all matches by those that are running now. All other matches are over."""
+        """Replace all matches by those that run now. All other matches have ended."""
         known, self.tables = self.tables, {}
         self._take(events)
         for match_id, table in self.tables.items():
@@ -127,7 +127,7 @@ class LiveFeed:
                         season=event.season,
                     )
                 case RoundRow() | EndRow() if event.match_id not in self.tables:
-                    continue  # only a faulty server sends events of a match before its beginning
+                    continue  # only a faulty server sends an event of a match before its beginning
                 case RoundRow():
                     table = self.tables[event.match_id]
                     table.points.append(PointsRow(event.points, event.scores))

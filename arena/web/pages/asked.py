@@ -1,4 +1,4 @@
-"""Parsing and checking of the parameters in a page's address."""
+"""Parsing and validation of the parameters in a page's address."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class AskedLadder(NamedTuple):
 
     @property
     def terms(self) -> LadderEntryRow | None:
-        """The ladder with its terms; None if no server is known to play it."""
+        """The ladder with its settings, or None if no server is known to play it."""
         return None if self.entry.access is None else self.entry
 
     @property
     def past(self) -> int:
-        """The number of the season if it is over; 0 if it is the current one."""
+        """The number of the season if it is over, or 0 for the current season."""
         return 0 if self.season == self.seasons[-1].number else self.season
 
     @property
@@ -46,12 +46,14 @@ class AskedLadder(NamedTuple):
 
     @property
     def query(self) -> str:
-        """The query with which other pages name it."""
+        """The query with which other pages refer to the season."""
         name = f"game={self.game}" if self.ladder == self.game else f"ladder={quote(self.ladder, safe='')}"
         return f"{name}&season={self.past}" if self.past else name
 
     def read(self, source: DataSource) -> LadderRows:
-        """Return its standings; none if only the server knows the ladder, because it has no match yet."""
+        """Return the season's standings. Return none if the ladder has no match yet, so that only the server knows
+        it.
+        """
         try:
             return source.ladder(self.game, ladder=self.ladder, season=self.season)
         except NoSuchLadder:
@@ -65,14 +67,19 @@ async def ladders_listed(request: Request) -> tuple[LadderEntryRow, ...]:
 
 
 async def ladder_asked(request: Request) -> AskedLadder:
-    """Return the ladder named in the path, in the season that the query names. Raises: Missing."""
+    """Return the ladder named in the path, in the season that the query names.
+
+    Raises:
+        Missing: there is no such ladder or season.
+    """
     return await _asked(request, "", request.path_params["ladder"])
 
 
 async def ladder_queried(request: Request) -> AskedLadder | None:
-    """Return the ladder that the query names with game, ladder and season; None without game and ladder.
+    """Return the ladder that the query names with game, ladder and season. Return None without game and ladder.
 
-    Raises: Missing.
+    Raises:
+        Missing: there is no such ladder.
     """
     game, ladder = request.query_params.get("game", ""), request.query_params.get("ladder", "")
     if not (game or ladder):
@@ -98,7 +105,8 @@ async def _asked(request: Request, game: str, ladder: str) -> AskedLadder:
 def game_asked(request: Request) -> str:
     """Return the game named in the path.
 
-    Raises: Missing: there is no such game.
+    Raises:
+        Missing: there is no such game.
     """
     return known_game(request.path_params["game"])
 
@@ -106,7 +114,8 @@ def game_asked(request: Request) -> str:
 def known_game(name: str) -> str:
     """Return `name` if it is the name of a game.
 
-    Raises: Missing: there is no such game.
+    Raises:
+        Missing: there is no such game.
     """
     try:
         games_named(name)
@@ -116,7 +125,11 @@ def known_game(name: str) -> str:
 
 
 def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> int | None:
-    """Return a whole number from 0 to `largest`; None if it is not given. Raises: Missing."""
+    """Return an integer from 0 to `largest`, or None if the parameter is absent.
+
+    Raises:
+        Missing: it is no such number.
+    """
     typed = request.query_params.get(name, "")
     if not typed:
         return None
@@ -129,9 +142,10 @@ def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> i
 def instant_asked(request: Request, name: str, *, begins: bool = False) -> datetime | None:
     """Return a time, in UTC unless it names another zone.
 
-    A day without a time means its end, or its beginning if `begins`.
+    A day without a time means its end, or its beginning with `begins`. Return None if the parameter is absent.
 
-    None if the parameter is not given. Raises: Missing: it is not a date or time.
+    Raises:
+        Missing: it is not a date or time.
     """
     typed = request.query_params.get(name, "")
     if not typed:

@@ -1,5 +1,5 @@
-"""The list of bots, and the page of one bot: rating, losses and their causes, results, times, versions and newest
-matches, and all its opponents.
+"""The list of bots, and the page of one bot: rating, losses and their causes, results, times, versions, newest matches,
+and all opponents.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from trio_grpc.limits.connection_limits import origin_of
 LAST: Final = 150
 """Number of newest matches in a profile and in the drawn rating."""
 LISTED: Final = 20
-"""Number of newest matches that are listed. Their replays are read, too."""
+"""Number of newest matches in the list. Their replays are also read."""
 VERSIONS: Final = 20
 OPPONENTS: Final = 12
-"""Number of opponents shown, most frequent first; a separate page lists all, from more matches."""
+"""Number of opponents shown, those met most often first. A separate page lists all, from more matches."""
 AGE: Final = 10.0
-"""Seconds for which the rank is cached, since reading a ladder costs as much as the rest of the page."""
+"""Seconds for which the rank is cached. Reading a ladder costs as much as the rest of the page."""
 LOSSES: Final = 5
-"""Number of the last losses and faults that are listed, and of the costliest choices."""
+"""Number of losses and faults in the list of the latest ones, and of the costliest choices."""
 EVENTS: Final = 1000
-"""Number of the operator's newest decisions that are searched for those about a bot."""
+"""Number of the operator's newest decisions that are searched for decisions about a bot."""
 ALL_LISTED: Final = 50
 """Number of opponents on a page of all opponents."""
 MOST_SKIPPED: Final = 1 << 31
@@ -75,7 +75,7 @@ class FaultySeat(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A seat that came last, or for which house bots made too many decisions."""
+    """A seat with the last place, or with too many decisions by house bots."""
 
     match_id: int
     seat: int
@@ -91,7 +91,7 @@ class CostlyChoice(NamedTuple):
     """A choice that an analysis found to be costly."""
 
     cost: float
-    """In points."""
+    """The cost in points."""
     error: float
     """Standard error of `cost`."""
     match_id: int
@@ -103,11 +103,11 @@ class CostlyChoice(NamedTuple):
 
 
 class Analyses(NamedTuple):
-    """The analyses of a bot's matches that somebody asked for."""
+    """The analyses of a bot's matches that somebody requested."""
 
     costliest: tuple[CostlyChoice, ...]
     over: int
-    """Number of analyses that are over."""
+    """Number of finished analyses."""
     waiting: int
 
 
@@ -121,15 +121,15 @@ class OnLadder(NamedTuple):
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
     faults: tuple[FaultySeat, ...]
-    """The newest seats in which others decided for it."""
+    """The newest seats in which the server or a house bot decided for the bot."""
     losses: tuple[Loss, ...]
-    """The newest seats that it lost."""
+    """The newest seats with which the bot lost."""
     all_matches: tuple[MatchRow, ...]
-    """The matches in its profile."""
+    """The matches in the bot's profile."""
 
     @property
     def curve(self) -> Markup:
-        """A drawing of the live rating; empty after fewer than two matches."""
+        """A drawing of the live rating. Empty after fewer than two matches."""
         return rating_curve(self.history)
 
     @property
@@ -143,21 +143,21 @@ class ListedBot(NamedTuple):
 
     bot: BotRow
     standings: tuple[LadderRow | None, ...]
-    """Rows of the ladders, in the order of the games; None where it has finished no match."""
+    """Rows of the ladders in the order of the games. None where the bot has finished no match."""
 
     @property
     def best(self) -> float:
-        """Highest of its ratings; minus infinity without any."""
+        """Highest of the bot's ratings, or minus infinity without a rating."""
         return max((row.rating for row in self.standings if row is not None), default=-inf)
 
     @property
     def last_match(self) -> datetime | None:
-        """The end of its last match."""
+        """The end of the bot's last match."""
         return max((row.last_match for row in self.standings if row and row.last_match), default=None)
 
 
 async def bots(request: Request) -> Response:
-    """List the bots, those with the highest rating first, and which of them are online, if a server knows."""
+    """List the bots by rating, highest first. If a server knows, also list those that are online."""
     state = request.app.state
     try:
         rows = await state.live.bots()
@@ -226,7 +226,7 @@ async def bot(request: Request) -> Response:
 
 
 def present_name(events: Sequence[BotEventRow], typed: str) -> str:
-    """Return a bot's current name. `typed`: the current or a former name."""
+    """Return a bot's current name. `typed` is the current or a former name."""
     for event in reversed(events):  # oldest first
         if event.kind is BotEventKind.RENAMED and event.name.lower() == typed.lower():
             typed = event.new_name or typed
@@ -234,7 +234,7 @@ def present_name(events: Sequence[BotEventRow], typed: str) -> str:
 
 
 def _newest_ladder(source: DataSource, name: str, listing: Iterable[LadderEntryRow]) -> AskedLadder | None:
-    """Return the ladder of a bot's newest match; None if it has played none."""
+    """Return the ladder of a bot's newest match, or None if it has played no match."""
     try:
         row = next(iter(source.matches(bot=name, limit=1)), None)
     except Refused:
@@ -245,7 +245,7 @@ def _newest_ladder(source: DataSource, name: str, listing: Iterable[LadderEntryR
 
 
 def _on_ladder(source: DataSource, ladder: AskedLadder, name: str) -> OnLadder | None:
-    """Return a bot on a ladder; None if it has finished no match of it."""
+    """Return a bot on a ladder, or None if it has finished no match there."""
     game = ladder.game
     try:
         rows = source.matches(game, name, LAST, None, ladder.ladder, ladder.season)
@@ -284,7 +284,7 @@ def _above(row: MatchRow, number: int) -> float:
 
 
 def _analyses(reviews: Reviews, rows: Iterable[MatchRow], bot: str) -> Analyses:
-    """Gather the analyses of a bot's matches."""
+    """Collect the analyses of a bot's matches."""
     found, over, waiting = list[CostlyChoice](), 0, 0
     for row in rows:
         review = reviews.of(row.match_id)
@@ -312,7 +312,7 @@ def _analyses(reviews: Reviews, rows: Iterable[MatchRow], bot: str) -> Analyses:
 
 
 async def analyse(request: Request) -> Response:
-    """Start the analyses of a bot's last losses, as many as one address may have, and show the bot.
+    """Start analyses of a bot's last losses, as many as one address may request. Show the bot.
 
     Raises:
         SiteRefused: a page of another site asks.
@@ -348,7 +348,7 @@ async def analyse(request: Request) -> Response:
 
 
 def matches_linked(text: str, root: str) -> Markup:
-    """Return the reason for which a bot is parked with links to the matches that it names."""
+    """Return the reason why a bot is parked, with links to the matches that it names."""
     link = Markup('<a href="{}/matches/{}">{}</a>')
     return Markup("").join(
         link.format(root, part, part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)

@@ -1,4 +1,4 @@
-"""The documentation: the site that `make docs` builds, where its wheel is installed."""
+"""The documentation: the site that `make docs` builds, if its wheel is installed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SITE_TYPES: Final = {
     "mjs": "text/javascript",
     "webp": "image/webp",
 }
-"""Media types by the end of a file's name; all others are plain text."""
+"""Media types by file extension. All others are plain text."""
 INLINE_SCRIPT: Final = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 
 
@@ -45,7 +45,7 @@ class Documentation:
     """The files of the site. Each is read and compressed at its first request."""
 
     def __init__(self) -> None:
-        """Find the site. This happens only once, so restart the pages after installing the site."""
+        """Find the site. This happens only once, so restart the pages after you have installed the site."""
         found = find_spec(PACKAGE)
         self._folder = None if found is None or found.origin is None else Path(found.origin).parent / "site"
         paths = [] if self._folder is None else [path for path in self._folder.rglob("*") if path.is_file()]
@@ -73,8 +73,8 @@ def _read(path: Path) -> SiteFile:
 def _policy(content: bytes) -> str:
     """Return the content security policy of a page of the site.
 
-    It differs from that of the other pages by what the site's theme and diagrams need: the page's own scripts, each by
-    its digest, styles within elements, and pictures within style sheets.
+    Besides the rules of the other pages, it allows three features of the site's theme and diagrams: the page's own
+    scripts, each by its digest, styles within elements, and pictures within style sheets.
     """
     digests = {b64encode(sha256(script).digest()).decode() for script in INLINE_SCRIPT.findall(content)}
     scripts = " ".join(["script-src 'self'", *(f"'sha256-{digest}'" for digest in sorted(digests))])
@@ -94,7 +94,7 @@ async def documentation(request: Request) -> Response:
         if name:
             raise Missing(f"the documentation is not installed here; {request.scope['root']}/docs says where it is")
         return page(request, "documentation.html", wheel=WHEEL)
-    if name is None:  # without the redirect, the links of the first page would be wrong
+    if name is None:  # without the redirect, the links on the first page would be wrong
         return RedirectResponse(f"{request.scope['root']}/docs/", 302)
     found = await site.file(name or "index.html")
     if found is None:

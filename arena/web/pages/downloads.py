@@ -31,7 +31,7 @@ class Download(NamedTuple):
     purpose: str
     content: bytes
     sha256: str
-    """In hex."""
+    """The digest in hex."""
 
 
 @cache
@@ -52,14 +52,14 @@ def downloads() -> Mapping[str, Download]:
 
 
 async def packed_downloads() -> Mapping[str, Download]:
-    """Return the files. Other requests continue while they are packed."""
+    """Return the files. Other requests continue meanwhile."""
     return await trio.to_thread.run_sync(downloads)
 
 
 async def installation(request: Request) -> str:
     """Return pip's arguments for installing the Python client from these pages.
 
-    If the pages do not know their own address, it is the file's name, for a file that was downloaded before.
+    If the pages do not know their own address, the argument is the file's name, for a file that was already downloaded.
     """
     client = next(iter((await packed_downloads()).values()))
     address = own_addresses(request).pages
@@ -73,7 +73,11 @@ async def download_list(request: Request) -> Response:
 
 
 async def download(request: Request) -> Response:
-    """Return a file. It is always sent whole. Raises: Missing: there is no such file."""
+    """Return a file, always as a whole.
+
+    Raises:
+        Missing: there is no such file.
+    """
     found = (await packed_downloads()).get(request.path_params["name"])
     if found is None:
         raise Missing(f"{request.scope['root']}/download does not have this file")

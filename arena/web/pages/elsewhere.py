@@ -27,15 +27,15 @@ from arena.web.requests.numbers import SHOWN, whole_number
 from engine.registry import GAMES
 
 PICTURE_FRESH: Final = 300
-"""Number of seconds for which a picture or description may be cached. It is short, because a name
-in it may be removed.
+"""Number of seconds for which a picture or description may be cached. It is short, because the operator may remove a
+name in it.
 """
 FRAME: Final = (960, 600)
 """Default width and height of a frame in pixels."""
 BESIDE: Final = 896
-"""Minimum width at which the words are beside the board and not below it."""
+"""Minimum width at which the words are beside the board instead of below it."""
 STACKED: Final = 640
-"""Maximum width at which the seats of a board are stacked."""
+"""Maximum width at which a board's seats are stacked."""
 BELOW: Final = 480
 """Height of the controls and words below a board, in pixels."""
 _OF_MATCH: Final = re.compile(r"/(?:embed/)?matches/(\d{1,20})(?:/steps/(\d{1,9}))?/?", re.ASCII)
@@ -55,7 +55,11 @@ async def embed(request: Request) -> Response:
 
 
 async def picture(request: Request) -> Response:
-    """Return a picture of a finished match, for sites that show links to the match. Raises: Missing."""
+    """Return a picture of a finished match, for sites that show links to the match.
+
+    Raises:
+        Missing: there is no such match.
+    """
     number = request.path_params["number"]
 
     def query(source: DataSource) -> PicturedMatch:
@@ -80,11 +84,11 @@ async def picture(request: Request) -> Response:
 
 
 async def oembed(request: Request) -> Response:
-    """Describe the frame for the address of a match, so that a site can show the frame if somebody posts the address.
+    """Describe the frame for a match's address. A site can then show the frame if somebody posts the address.
 
     Raises:
         Missing: there is no match at this address, or it cannot be played in a frame.
-        NotShown: XML is wanted.
+        NotShown: the request asks for XML.
     """
     form = request.query_params.get("format", "json")
     if form != "json":
@@ -135,7 +139,7 @@ def _match_at(own: str, url: str) -> tuple[int, str]:
 
 
 def _size(request: Request, seats: int) -> tuple[int, int]:
-    """Return the width and height of a frame within the bounds that the address has."""
+    """Return the width and height of a frame within the bounds in the address."""
     width = min(FRAME[0], _bound(request, "maxwidth", FRAME[0]))
     drawn = (290 * (seats - 1) + 370) / 960 if width <= STACKED else 10 / 16
     height = FRAME[1] if width >= BESIDE else round(width * drawn) + BELOW

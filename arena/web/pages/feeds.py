@@ -1,6 +1,6 @@
 """Atom feeds (RFC 4287): the matches of a bot, a ladder day by day, and the operator's decisions.
 
-An entry keeps its id when a bot is renamed or the pages move: it is made from the name of the server's log.
+The id of an entry remains when a bot is renamed or the pages move, because it contains the name of the server's log.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from arena.web.reading.reader import Missing
 ENTRIES: Final = 50
 """Maximum number of matches, and of decisions, in a feed."""
 DAYS: Final = 7
-"""Number of days whose last ladder is in a feed: the day of the newest one, and those before it."""
+"""Number of days whose last ladder is in a feed: the day of the newest ladder, and the days before it."""
 FIRST: Final = 10
 """Number of bots of a ladder that an entry names."""
 AGE: Final = 60.0
@@ -43,16 +43,20 @@ class Entry(NamedTuple):
     """One entry of a feed."""
 
     key: str
-    """The subject below the server, such as "matches/17"; the id is made from it."""
+    """The subject below the server, such as "matches/17". The id contains it."""
     title: str
     updated: datetime
     path: str
-    """The path of its page below the first one."""
+    """The path of the entry's page below the first page."""
     summary: str
 
 
 async def of_bot(request: Request) -> Response:
-    """Send the newest finished matches of a listed bot. Raises: Missing."""
+    """Send the newest finished matches of a listed bot.
+
+    Raises:
+        Missing: there is no such bot.
+    """
     fresh, typed = request.app.state.fresh, request.path_params["name"]
     renamed: list[BotEventRow] = await fresh.read("renamed", _renamed)
     name = present_name(renamed, typed).lower()
@@ -72,7 +76,7 @@ async def of_bot(request: Request) -> Response:
 
 
 def _renamed(source: DataSource) -> list[BotEventRow]:
-    """Return all changes of names, the newest first. No other bot ever gets the first name of a bot."""
+    """Return all renamings, newest first. A bot's first name is never given to another bot."""
     found: list[BotEventRow] = []
     before = None
     while rows := source.bot_events(LARGEST_PAGE, before):
@@ -91,7 +95,11 @@ def _match(row: MatchRow, bot: str) -> Entry:
 
 
 async def of_ladder(request: Request) -> Response:
-    """Send the last ladder of each of the last days. Raises: Missing."""
+    """Send the last ladder of each of the last days.
+
+    Raises:
+        Missing: there is no such ladder.
+    """
     asked = await ladder_asked(request)
 
     def query(source: DataSource) -> list[PastLadder]:
@@ -161,7 +169,7 @@ async def _feed(request: Request, title: str, key: str, path: str, entries: list
 
 
 def _log(source: DataSource) -> UUID:
-    """Return an identifier of the server that it keeps for good: the beginning of the name of its log."""
+    """Return a permanent identifier of the server: the beginning of its log's name."""
     try:
         return UUID(head_row(source.log_state()).log[:32])
     except Refused:
@@ -169,12 +177,12 @@ def _log(source: DataSource) -> UUID:
 
 
 def _in_xml(text: str) -> str:
-    """Return a text without the characters that XML has no form for."""
+    """Return a text without the characters that XML cannot represent."""
     return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _since(request: Request, updated: datetime) -> bool:
-    """Return whether the client has everything up to the last change (RFC 9110, 13.1.3)."""
+    """Return True if the client has everything up to the last change (RFC 9110, 13.1.3)."""
     try:
         return parsedate_to_datetime(request.headers["if-modified-since"]) >= updated.replace(microsecond=0)
     except (KeyError, ValueError, TypeError):

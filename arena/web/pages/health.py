@@ -1,4 +1,4 @@
-"""Pages for monitoring: `/healthz`, and `/metrics` with figures for Prometheus."""
+"""Pages for monitoring: `/healthz`, and `/metrics` for Prometheus."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 STALE: Final = timedelta(minutes=10)
-"""Minimum age at which a result that is missing in the fitted ladder counts as a fault."""
+"""Minimum age of a result missing from the fitted ladder at which it counts as a fault."""
 LOOKED_AT: Final = 20
 """Number of a ladder's newest matches that are checked."""
 KEPT: Final = 1.0
-"""Seconds for which the troubles found are cached, so that frequent requests cost nothing."""
+"""Seconds for which the faults found are cached, so that frequent requests cost nothing."""
 PAGE_METRICS: Final[Mapping[str, str]] = {
     "arena_web_requests": "Requests that were answered, by status.",
     "arena_web_request_seconds": "From a request to the beginning of its answer.",
@@ -36,21 +36,21 @@ PAGE_METRICS: Final[Mapping[str, str]] = {
     "arena_web_streams_open": "Streams of events that are open.",
     "arena_web_streams_most": "Streams of events that may be open at once.",
 }
-"""Every metric of the pages and its meaning."""
+"""Every metric of the pages, with its meaning."""
 
 
 class SourceHealth:
-    """Finds faults in the data that the pages read."""
+    """A search for faults in the data of the pages."""
 
     def __init__(self, reader: Reader, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._reader = reader
         self._now = now
         self._behind: dict[str, tuple[datetime | None, datetime]] = {}
-        """For each ladder, when it was published, and when the oldest match known to be missing from it ended."""
+        """For each ladder, the time of its publication, and the end of the oldest match that is known to be missing."""
         self._cache = TtlCache()
 
     async def troubles(self) -> list[str]:
-        """Return a line for each fault; an empty list if all is well."""
+        """Return a line for each fault, or an empty list if there is none."""
         return await self._cache.get("troubles", self._look, KEPT)
 
     async def _look(self) -> list[str]:
@@ -71,7 +71,7 @@ class SourceHealth:
         return found
 
     def stale(self, ladder: LadderRows, newest: tuple[MatchRow, ...]) -> bool:
-        """Return whether a ladder still lacks old results. `newest`: its newest matches.
+        """Return True if a ladder still lacks old results. `newest` are its newest matches.
 
         On a busy ladder, all of the newest matches have just ended, so missing results found earlier count as well.
         """
@@ -95,14 +95,14 @@ class SourceHealth:
 
 
 async def healthz(request: Request) -> Response:
-    """Report health: 200, or 503 with the troubles."""
+    """Report health: status 200, or 503 with the faults."""
     troubles = await request.app.state.health.troubles()
     content = json_text({"healthy": not troubles, "troubles": troubles})
     return Response(content, 503 if troubles else 200, {"cache-control": "no-store"}, "application/json")
 
 
 async def metrics(request: Request) -> Response:
-    """Return the figures of the pages and of the process, in the format that the client accepts."""
+    """Return the metrics of the pages and of the process, in the format that the client accepts."""
     from prometheus_client import ProcessCollector
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector, CollectorRegistry

@@ -23,7 +23,7 @@ from arena.web.requests.numbers import SHOWN, whole_number
 from trio_grpc.limits.connection_limits import origin_of
 
 MOST_SEEN: Final = 64
-"""Maximum number of matches that an address may name as seen."""
+"""Maximum number of seen matches in an address."""
 
 
 def live_of(request: Request) -> Live:
@@ -51,7 +51,7 @@ async def running(request: Request) -> Response:
 
 
 async def match(request: Request) -> Response:
-    """Show the finished rounds of a running match; a finished match has a different page."""
+    """Show the finished rounds of a running match. A finished match has a different page."""
     live, number = live_of(request), request.path_params["number"]
     table = live.feed.tables.get(number)
     if table is None:
@@ -65,14 +65,14 @@ async def match(request: Request) -> Response:
 
 
 async def status(request: Request) -> Response:
-    """Show the state of the server, or that there is no server."""
+    """Show the state of the server, or a note that there is none."""
     live = live_of(request)
     rows = await live.rows("status") if live.has_server else {}
     return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent, watched=live.has_server)
 
 
 async def tv(request: Request) -> Response:
-    """Play the newest matches of the best bots."""
+    """Show the newest matches of the best bots one after the other."""
     game = request.query_params.get("game", "")
     if game:
         known_game(game)
@@ -81,7 +81,7 @@ async def tv(request: Request) -> Response:
 
 
 async def on_tv(request: Request, game: str = "", seen: Sequence[int] = ()) -> dict[str, Any] | None:
-    """Return the values of the board that the TV shows next; None before the first match."""
+    """Return the values of the board that the TV page shows next, or None before the first match."""
     replays: ReadyReplays = request.app.state.replays
     matches = await request.app.state.fresh.read(("tv", game), lambda source: programme(source, game))
 
@@ -92,7 +92,7 @@ async def on_tv(request: Request, game: str = "", seen: Sequence[int] = ()) -> d
             try:
                 shown = board(replays.ready(source, row.match_id), row, 1, None, None)
             except (Missing, NotShown, ShowError):
-                continue  # the replay was pruned in the meantime, or has another version
+                continue  # the replay was pruned meanwhile, or has another version
             named = [row.match_id] if row.match_id in seen else [*seen, row.match_id][-MOST_SEEN:]
             return shown | {"queue": waiting, "seen": ",".join(map(str, named))}
         return None
@@ -102,7 +102,11 @@ async def on_tv(request: Request, game: str = "", seen: Sequence[int] = ()) -> d
 
 
 def _seen(request: Request) -> list[int]:
-    """Return the matches that the reader has seen. Raises: Missing."""
+    """Return the matches that the reader has seen.
+
+    Raises:
+        Missing: the address is invalid.
+    """
     typed = request.query_params.get("seen", "")
     numbers = [whole_number(each, 0, LARGEST_MATCH) for each in typed.split(",")] if typed else []
     if len(numbers) > MOST_SEEN or None in numbers:

@@ -30,14 +30,14 @@ from arena.web.reading.reader import Missing
 from arena.web.reading.ready_replays import ReadyReplay, match_row
 
 CALM: Final = 3
-"""Minimum number of a seat's own decisions in a row that the page folds into one line."""
+"""Minimum number of a seat's successive own decisions that the page folds into one line."""
 
 
 class PlayedTrick(NamedTuple):
     """One trick of a round."""
 
     step: int
-    """The step that ends it."""
+    """The last step of the trick."""
     cards: tuple[CardFace | None, ...]
     """The cards by seat."""
     leader: int | None
@@ -50,13 +50,13 @@ class TimelineRow(NamedTuple):
     at: int
     what: str
     step: int | None
-    """The step that a decision led to."""
+    """The step to which a decision led."""
     took: str
     bank: str
     whose: str
-    """The party responsible for a trouble; empty if the row is not a trouble."""
+    """The party responsible for a trouble. Empty if the row is no trouble."""
     calm: bool
-    """True for a decision of the bot's own, within its soft limit."""
+    """True for a decision that the bot itself made within its soft limit."""
 
 
 async def tricks(request: Request) -> Response:
@@ -109,7 +109,7 @@ def _which(scene: TableScene, what: str) -> int | None:
 
 
 def _points(course: Course, results: tuple[RoundResult, ...]) -> list[list[tuple[int, int, bool | None]]]:
-    """Return by round and seat the points, the score, and whether the seat fulfilled its bid or prediction."""
+    """Return, by round and seat, the points, the score, and True if the seat fulfilled its bid or prediction."""
     return [
         [
             (points, score, result.kept[seat] if result.kept else None)
@@ -120,7 +120,7 @@ def _points(course: Course, results: tuple[RoundResult, ...]) -> list[list[tuple
 
 
 async def why(request: Request) -> Response:
-    """Show each seat's timeline: its bank, its think times, and the parties responsible for its troubles."""
+    """Show each seat's timeline: its bank, its thinking times, and the parties responsible for its troubles."""
     number, wanted = request.path_params["number"], number_asked(request, "seat", 100)
 
     def query(source: DataSource) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _timeline(header: Header, seat: SeatTimeline, ready: ReadyReplay) -> list[Ti
 
 
 def _folded(rows: list[TimelineRow]) -> list[tuple[TimelineRow, ...]]:
-    """Group the rows. Several own decisions in a row become one group; any other row is a separate group."""
+    """Group the rows. Successive own decisions become one group. Any other row is a separate group."""
     found: list[tuple[TimelineRow, ...]] = []
     for calm, group in groupby(rows, lambda row: row.calm):
         together = tuple(group)

@@ -35,7 +35,7 @@ NAMES: Final = ("game", "ladder", "season", "bot", "opponent", "seats", "since",
 SCORES_WIDTH: Final = 1000
 SCORES_HEIGHT: Final = 100
 SCORES_EDGE: Final = 8
-"""Empty margin in the drawing of scores, above and below the lines; the marks are in it."""
+"""Empty margin above and below the lines in the drawing of scores, for the marks."""
 
 
 async def match(request: Request) -> Response:
@@ -71,7 +71,11 @@ async def step(request: Request) -> Response:
 
 
 def board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, review: Review | None) -> dict[str, Any]:
-    """Return the values of a page that shows a step. Raises: ShowError."""
+    """Return the values of a page that shows a step.
+
+    Raises:
+        ShowError: there is no such step or seat.
+    """
     course, costly = ready.course, _costly(review, seat)
     return {
         "match": row,
@@ -107,7 +111,11 @@ async def round_frames(request: Request) -> Response:
 
 
 def _drawn_round(ready: ReadyReplay, number: int, seat: int | None, costly: Mapping[int, Mapping[str, Any]]) -> bytes:
-    """Draw the steps of a round as JSON. Raises: ShowError."""
+    """Draw the steps of a round as JSON.
+
+    Raises:
+        ShowError: there is no such round or seat.
+    """
     course = ready.course
     if not 1 <= number <= course.rounds:
         raise ShowError(f"the replay has rounds 1 to {course.rounds}, not round {number}")
@@ -124,7 +132,11 @@ def _drawn_round(ready: ReadyReplay, number: int, seat: int | None, costly: Mapp
 
 
 async def first_fault(request: Request) -> Response:
-    """Redirect to the first choice that the server made for a seat, or for any seat. Raises: Missing."""
+    """Redirect to the first choice that the server made for a seat, or for any seat.
+
+    Raises:
+        Missing: there is no such choice.
+    """
     number, seat = request.path_params["number"], number_asked(request, "seat", 100)
 
     def query(source: DataSource) -> int:
@@ -168,7 +180,7 @@ def _costly(review: Review | None, seat: int | None) -> dict[int, Mapping[str, A
 
 
 async def check(request: Request) -> Response:
-    """Show the check of a replay: its steps, its omissions and the first difference."""
+    """Show the check of a replay: its steps, the omitted steps, and the first difference."""
     number = request.path_params["number"]
 
     def query(source: DataSource) -> dict[str, Any]:
@@ -192,12 +204,12 @@ async def check(request: Request) -> Response:
 
 
 async def analysis(request: Request) -> Response:
-    """Show an analysis as far as it has come, or a button that starts it."""
+    """Show an analysis with its results so far, or a button that starts it."""
     number = request.path_params["number"]
     review = request.app.state.reviews.of(number)
 
     def query(source: DataSource) -> dict[str, Any]:
-        request.app.state.replays.ready(source, number)  # raises the error that names the problem
+        request.app.state.replays.ready(source, number)  # this raises the error that names the problem
         return {"match": match_row(source, number)}
 
     shown = await request.app.state.reader.read(query)
@@ -205,7 +217,7 @@ async def analysis(request: Request) -> Response:
 
 
 async def ask(request: Request) -> Response:
-    """Start the analysis of a match, and show it.
+    """Start the analysis of a match. Show it.
 
     Raises:
         SiteRefused: a page of another site asks.
@@ -233,7 +245,7 @@ def frame(course: Course, index: int, seat: int | None, costly: Mapping[int, Map
 
 
 def _cost(choice: Mapping[str, Any] | None) -> str:
-    """Describe the cost of the choice that led to a step; empty if the analysis has none."""
+    """Describe the cost of the choice that led to a step. Empty if the analysis has none."""
     if choice is None:
         return ""
     margin = CONFIDENCE * choice["error"]
@@ -253,7 +265,7 @@ async def matches(request: Request) -> Response:
         except NoSuchLadder:
             if ladder not in [each.name for each in listed]:
                 raise
-            return MatchPage((), None)  # the server plays it, and the directory has no match of it yet
+            return MatchPage((), None)  # the server plays the ladder, but the directory has no match of it yet
 
     found = await request.app.state.reader.read(query)
     typed = {name: request.query_params.get(name, "") for name in NAMES}
@@ -273,7 +285,11 @@ async def matches(request: Request) -> Response:
 
 
 def _wanted(request: Request) -> MatchFilter:
-    """Return the filters that the address has. Raises: Missing."""
+    """Return the filters in the address.
+
+    Raises:
+        Missing: a filter is invalid.
+    """
     given = request.query_params
     game, state = given.get("game", ""), given.get("state", "")
     if game:

@@ -1,4 +1,4 @@
-"""The rules of a game in three languages, how to write a bot, and results from the viewer's own machine."""
+"""The rules of a game in three languages, instructions for writing a bot, and results from the viewer's own machine."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class FirstBot(NamedTuple):
 
     @property
     def named(self) -> bool:
-        """True if the code names the server; otherwise the command line does."""
+        """True if the code names the server. Otherwise the command line does."""
         return self.language in WITH_TLS
 
 
 async def first_rules(request: Request) -> Response:
-    """Lead to the rules of the first game."""
+    """Redirect to the rules of the first game."""
     return RedirectResponse(f"{request.scope['root']}/rules/{next(iter(GAMES))}", 302)
 
 
@@ -78,7 +78,7 @@ async def rules(request: Request) -> Response:
 
 
 async def write_a_bot(request: Request) -> Response:
-    """Show the shortest bot in each language, with the address of the server."""
+    """Show the shortest bot in each language with the address of the server."""
     bots = own_addresses(request).bots
     shown = _first_bots() if bots is None else [each.at(bots) for each in _first_bots()]
     return page(request, "write_a_bot.html", bots=shown, server=bots, install=await installation(request))

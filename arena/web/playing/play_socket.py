@@ -1,9 +1,9 @@
 """`/play`: the conversation of `PlayService.Play` over a WebSocket, relayed to the server.
 
 Each frame is one message, binary or as JSON (protobuf's mapping), in which the catalogues describe the views of later
-games. The conversation is preceded by frames with the bot's token and, if needed, a registration. The server counts the
-connection for the browser's address. Frames of the conversation are read once the token has been accepted. In each
-direction, frames are read only as fast as the receiver reads.
+games. Before the conversation, the client sends frames with the bot's token and, if needed, a registration. The server
+counts the connection for the browser's address. The relay reads frames of the conversation after the server has
+accepted the token. In each direction, it reads only as fast as the receiver does.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from trio_grpc.grpc.refusals import explained
 from trio_grpc.limits.connection_limits import OpenByOrigin, TooManyOpen, origin_of
 
 LARGEST_FRAME: Final = 1 << 16
-"""Largest frame from a bot, in bytes, or in characters for text."""
+"""Maximum size of a frame from a bot, in bytes, or in characters for text."""
 LARGEST_OPENING: Final = 4096
-"""Largest frame before the conversation, in characters."""
+"""Maximum size of a frame before the conversation, in characters."""
 OPENING_LIMIT: Final = 10.0
 """Maximum number of seconds until each frame before the conversation arrives."""
 MOST_SOCKETS: Final = 500
 MOST_OF_ADDRESS: Final = 50
 """Maximum numbers of open WebSockets: in total (less if fewer files may be open), and per address."""
 FULL_RETRY: Final = 60
-"""Seconds after which a refused client should retry."""
+"""Seconds before a refused client should retry."""
 FIRST_CODE: Final = 4000
 """The code of a close frame is the sum of this and the status; 1000 stands for OK (RFC 6455, 7.4.2)."""
 DOMAIN: Final = "arena"
 PLAY: Final = "/arena.v1.PlayService/Play"
 REGISTER: Final = "/arena.v1.BotService/RegisterBot"
 DETAILS: Final = (error_details_pb2.ErrorInfo, error_details_pb2.RetryInfo)
-"""The message types that a status may have as details, so that JSON can represent them."""
+"""Message types that a status may have as details, so that JSON can represent them."""
 
 
 class PlaySocket:
@@ -85,9 +85,10 @@ class PlaySocket:
             await _close(socket, end)
 
     async def _opened(self, socket: WebSocket, host: str) -> str:
-        """Read the frames before the conversation, register the bot if requested, and return its token.
+        """Read the frames before the conversation, and register the bot if requested. Return its token.
 
-        Raises: CallRefused.
+        Raises:
+            CallRefused: a frame is invalid, or the server refuses the registration.
         """
         while True:
             with trio.move_on_after(OPENING_LIMIT) as waiting:
@@ -112,9 +113,11 @@ class NoServer:
 
 
 async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
-    """Relay messages both ways until either side ends it.
+    """Relay messages in both directions until either side ends the conversation.
 
-    Raises CallRefused with the status, or WebSocketDisconnect.
+    Raises:
+        CallRefused: the server ended the call with this status.
+        WebSocketDisconnect: the client closed the connection.
     """
     ended: list[Exception] = []
     described: DescriptorPool | None = None
@@ -132,7 +135,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
                 try:
                     await call.send(message)
                 except CallRefused:
-                    return  # `receive` raises the same error, after the server's earlier messages
+                    return  # `receive` raises the same error after the server's earlier messages
         except (WebSocketDisconnect, CallRefused) as end:
             ended.append(end)
         nursery.cancel_scope.cancel()
@@ -142,7 +145,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
         try:
             while True:
                 response = await call.receive()
-                if described is None:  # the first message has the catalogues
+                if described is None:  # the first message contains the catalogues
                     described = pool_of(play_pb2.PlayResponse.FromString(response).welcome.games)
                 if binary:
                     await socket.send_bytes(response)
@@ -173,7 +176,8 @@ async def _close(socket: WebSocket, end: CallRefused) -> None:
 def _frame(received: Any) -> str | bytes:
     """Return the content of a frame.
 
-    Raises: WebSocketDisconnect: the client has closed the connection.
+    Raises:
+        WebSocketDisconnect: the client has closed the connection.
     """
     if received["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(received.get("code", 1005))
@@ -183,7 +187,11 @@ def _frame(received: Any) -> str | bytes:
 
 
 def _opening(received: Any) -> dict[str, Any]:
-    """Parse a frame that precedes the conversation: an object with a token or a registration. Raises: CallRefused."""
+    """Parse a frame before the conversation: an object with a token or a registration.
+
+    Raises:
+        CallRefused: the frame is invalid.
+    """
     frame = _frame(received)
     document = _document(frame) if isinstance(frame, str) and len(frame) <= LARGEST_OPENING else None
     token = document.get("token") if isinstance(document, dict) else None
@@ -197,7 +205,11 @@ def _opening(received: Any) -> dict[str, Any]:
 
 
 def _document(frame: str) -> Any:
-    """Parse a text as JSON. Raises: CallRefused."""
+    """Parse a text as JSON.
+
+    Raises:
+        CallRefused: the text is no JSON.
+    """
     try:
         return json.loads(frame)
     except (ValueError, RecursionError) as error:
@@ -205,7 +217,11 @@ def _document(frame: str) -> Any:
 
 
 def _parsed(document: Any, message: Message) -> Message:
-    """Return a message from protobuf's JSON mapping. Raises: CallRefused."""
+    """Return a message from protobuf's JSON mapping.
+
+    Raises:
+        CallRefused: the object is no such message.
+    """
     try:
         return ParseDict(document, message)
     except (ParseError, RecursionError, TypeError, ValueError, AttributeError) as error:

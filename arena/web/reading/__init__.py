@@ -1,1 +1,1 @@
-"""The reading and computing that pages need, done outside the event loop and cached."""
+"""Reading and computing for the pages, done outside the event loop and cached."""

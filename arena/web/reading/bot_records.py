@@ -1,7 +1,7 @@
 """Points by round, bids and times in a bot's newest matches, read from the replays in the background.
 
 Reading a replay takes as long as several pages, so no page waits for it. A separate process reads each replay once, and
-a page says how many have been read.
+a page shows the number read so far.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class SeatPace(NamedTuple):
     """Times of one seat in one match."""
 
     think: Mapping[int, int]
-    """A histogram of the think times of its bot's own decisions, see `arena.ladder.think_times`."""
+    """A histogram of the thinking times of the bot's own decisions (see `arena.ladder.think_times`)."""
     bank: float | None
-    """The share of the seat's bank that was left, from 0 to 1; None if its bot made no decision."""
+    """The share of the seat's bank that was left, from 0 to 1. None if its bot made no decision."""
     played_on: int | None
-    """Number of the round, from 1, in which a house bot first played the seat; None if no house bot did."""
+    """Number of the round, from 1, in which a house bot first played the seat, or None."""
 
 
 class MatchRecord(NamedTuple):
-    """The data in one replay that the page of a bot needs."""
+    """The data of one replay for the page of a bot."""
 
     rounds: tuple[RoundResult, ...]
     seats: tuple[SeatPace, ...]
@@ -67,15 +67,15 @@ class BotRecord(NamedTuple):
     made: int
     """Number of fulfilled bids."""
     think: Mapping[int, int]
-    """A histogram of its think times, see `arena.ladder.think_times`."""
+    """A histogram of the bot's thinking times (see `arena.ladder.think_times`)."""
     banks: tuple[float, ...]
     """The shares of the bank that were left, by match and seat."""
     played_on: Mapping[tuple[int, str], int]
-    """The round from which a house bot played on, by number of the match and name of the seat's bot, for all seats."""
+    """The round from which a house bot played, by number of the match and name of the seat's bot, for all seats."""
 
 
 class BotRecords:
-    """A cache of the records of matches, by number; None for an unreadable replay. Safe for threads."""
+    """A cache of the records of matches, by number. None marks an unreadable replay. Thread-safe."""
 
     def __init__(self, open_source: OpenSource) -> None:
         self._open = open_source
@@ -85,7 +85,7 @@ class BotRecords:
         self._lock = Condition()
 
     def record(self, rows: Sequence[MatchRow], bot: str) -> BotRecord:
-        """Return a bot's record in the matches that have been read. The other matches are read in the background."""
+        """Return a bot's record in the matches that have been read. A background process reads the other matches."""
         points: dict[int, list[int]] = {}
         bids: list[bool] = []
         think: Counter[int] = Counter()
@@ -154,7 +154,7 @@ class BotRecords:
                     self._keep(number, record)
 
     def _next(self) -> int | None:
-        """Return the match to read next. If none comes for `IDLE` seconds, end the reading and return None."""
+        """Return the match to read next. If none comes within `IDLE` seconds, end the reading and return None."""
         with self._lock:
             self._reading = bool(self._lock.wait_for(lambda: self._waiting, IDLE))
             return self._waiting[0] if self._reading else None

@@ -1,4 +1,6 @@
-"""Queries of the data source, made in worker threads so that no page waits for another's; some results are cached."""
+"""Queries of the data source. Worker threads make them, so that no page waits for another page's query. Some results
+are cached.
+"""
 
 from __future__ import annotations
 
@@ -22,34 +24,34 @@ OpenSource: TypeAlias = Callable[[], AbstractContextManager[DataSource]]
 Result = TypeVar("Result")
 
 AT_ONCE: Final = 4
-"""Maximum number of simultaneous queries; others wait."""
+"""Maximum number of simultaneous queries. Others wait."""
 SECONDS: Final = 1.0
-"""Number of seconds for which a result is cached: few enough that the ladder shows a match within two seconds."""
+"""Number of seconds for which a result is cached, so few that the ladder shows a match within two seconds."""
 JUST_ENDED: Final = 5
 EVENT: Final = 10.0
-"""Seconds for which an event is cached, since all looks of a running one are computed for it."""
+"""Seconds for which an event is cached, because all looks of a running event are computed for it."""
 TABLE_LADDER: Final = 60.0
 """Seconds for which a ladder of one table size is cached."""
 
 
 class Missing(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised if a requested thing does not exist. The message names it."""
+    """Error for an object that does not exist. The message names it."""
 
 
 class Removed(Missing):
-    """Raised if a requested thing was removed permanently. The message names it."""
+    """Error for an object that was removed permanently. The message names it."""
 
 
 class NotShown(Exception):  # noqa: N818
-    """Raised if a requested thing exists but cannot be shown here. The message gives the reason."""
+    """Error for an object that exists but cannot be shown here. The message states the reason."""
 
 
 class Busy(Exception):  # noqa: N818
-    """Raised if too much work was requested. The message says when to retry."""
+    """Error for a request of too much work. The message states when to retry."""
 
 
 class Unavailable(Exception):  # noqa: N818
-    """Raised if the data source does not answer. The message gives the reason."""
+    """Error of a data source that does not answer. The message states the reason."""
 
 
 class Reader:
@@ -60,7 +62,12 @@ class Reader:
         self._limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(self, query: Callable[[DataSource], Result]) -> Result:
-        """Return the result of a query, which may also do other slow work. Raises: Missing, Unavailable."""
+        """Return the result of a query, which may also do other slow work.
+
+        Raises:
+            Missing: there is no such object.
+            Unavailable: the data source does not answer.
+        """
         return await run_sync(partial(self._read, query), limiter=self._limiter)
 
     def _read(self, query: Callable[[DataSource], Result]) -> Result:
@@ -74,7 +81,7 @@ class Reader:
 
 
 def just_ended(source: DataSource) -> tuple[MatchRow, ...]:
-    """Return the matches that have a result and began last, as many as the first page shows."""
+    """Return the matches with a result that began last, as many as the first page shows."""
     return source.search(MatchFilter(state=MatchState.FINISHED), JUST_ENDED).matches
 
 
@@ -84,7 +91,7 @@ def stopped(source: DataSource) -> dict[str, str]:
 
 
 def newest_events(source: DataSource) -> tuple[EventRow, ...]:
-    """Return the events that began or were announced last; none if the data source has no events."""
+    """Return the events that began or were announced last. Return none if the data source has no events."""
     try:
         return source.events()[:JUST_ENDED]
     except Refused:
@@ -99,12 +106,16 @@ class FreshRows:
         self._cache = TtlCache()
 
     async def read(self, key: Hashable, query: Callable[[DataSource], Result], age: float = SECONDS) -> Result:
-        """Return the result of a query, at most `age` seconds old; `key` identifies the query."""
+        """Return the result of a query, at most `age` seconds old. `key` identifies the query."""
         return await self._cache.get(key, partial(self._reader.read, query), age)
 
 
 async def event_found(fresh: FreshRows, name: str) -> dict[str, Any]:
-    """Return an event that is at most ten seconds old. Raises: Missing."""
+    """Return an event that is at most ten seconds old.
+
+    Raises:
+        Missing: there is no such event.
+    """
     return await fresh.read(("event", name), lambda source: source.event(name), EVENT)
 
 
@@ -114,7 +125,7 @@ class TableLadders:
     def __init__(self, reader: Reader) -> None:
         self._fresh = FreshRows(reader)
         self._turn = anyio.Lock()
-        """Lock that makes requests wait for another fit without occupying threads that other pages need."""
+        """Lock for waiting until another fit ends, without occupying threads that other pages need."""
 
     async def ladder(self, game: str, ladder: str, season: int, seats: int) -> LadderRows:
         """Return a ladder that is at most a minute old.

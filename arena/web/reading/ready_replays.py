@@ -23,7 +23,7 @@ from arena.web.reading.reader import Missing, NotShown, Removed
 KEPT: Final = 16
 """Number of cached replays."""
 DRAWN: Final = 48
-"""Number of drawn rounds that are cached for each replay. A round takes some 20 kB."""
+"""Number of drawn rounds cached per replay. A round takes some 20 kB."""
 COMPRESSION: Final = 6
 
 
@@ -43,7 +43,7 @@ class ReadyReplay:
         return verified(self.course.replay)
 
     def proofs(self, source: DataSource) -> tuple[Proofs, str]:
-        """Compare the replay with the log of results. If there is no log, also return the reason."""
+        """Compare the replay with the log of results. Without a log, also return the reason."""
         try:
             return prove(self.course.replay, None, source), ""
         except Refused as error:  # the directory has no log
@@ -51,11 +51,11 @@ class ReadyReplay:
 
     @cached_property
     def pace(self) -> Sequence[int]:
-        """The milliseconds for which each step is shown."""
+        """The number of milliseconds for which each step is shown."""
         return pace(self.course)
 
     def drawn(self, key: Hashable, draw: Callable[[], bytes]) -> bytes:
-        """Return a drawn part of the replay, compressed by gzip. It is drawn once for all readers."""
+        """Return a drawn part of the replay in gzip form. It is drawn once for all readers."""
         with self._lock:
             if key in self._drawn:
                 return self._drawn[key]
@@ -65,19 +65,25 @@ class ReadyReplay:
         return made
 
     def step_of(self, decision: int) -> int | None:
-        """Return the step that a decision led to; None if the decision was never made."""
+        """Return the step to which a decision led, or None if the decision was never made."""
         return self._by_decision.get(decision)
 
 
 class ReadyReplays:
-    """A cache of the replays that were viewed last. Safe for threads."""
+    """A cache of the replays that were viewed last. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: LruCache[int, ReadyReplay] = LruCache(KEPT)
         self._lock = Lock()
 
     def ready(self, source: DataSource, number: int) -> ReadyReplay:
-        """Return a finished match's replay. Raises Missing, Removed, and NotShown if this version cannot read it."""
+        """Return a finished match's replay.
+
+        Raises:
+            Missing: there is no such match.
+            Removed: the replay was pruned.
+            NotShown: this version cannot read the replay.
+        """
         with self._lock:
             if number in self._kept:
                 return self._kept[number]
@@ -88,7 +94,11 @@ class ReadyReplays:
 
 
 def match_row(source: DataSource, number: int) -> MatchRow:
-    """Return a match. Raises: Missing."""
+    """Return a match.
+
+    Raises:
+        Missing: there is no such match.
+    """
     rows = source.matches(limit=1, before=number + 1) if number < LARGEST_MATCH else ()
     if not rows or rows[0].match_id != number:
         raise Missing(f"there is no match {number}")
@@ -96,7 +106,13 @@ def match_row(source: DataSource, number: int) -> MatchRow:
 
 
 def replay_file(source: DataSource, number: int) -> bytes:
-    """Return the replay file of a finished match. Raises Missing, Removed, and NotShown if it is damaged."""
+    """Return the replay file of a finished match.
+
+    Raises:
+        Missing: there is no such match.
+        Removed: the replay was pruned.
+        NotShown: the replay is damaged.
+    """
     try:
         return source.replay(number)
     except StoreError as error:

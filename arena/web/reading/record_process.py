@@ -1,6 +1,6 @@
-"""Reads replays in a separate process and returns each seat's results by round and its times.
+"""Reads replays in a separate process. Returns each seat's results by round and its times.
 
-It runs at the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
+The process has the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _record(content: bytes) -> tuple[Any, ...] | None:
-    """Return the fields of a `MatchRecord`; None if the replay cannot be read."""
+    """Return the fields of a `MatchRecord`, or None if the replay cannot be read."""
     try:
         replay = read(content)
         course = Course(replay)
@@ -40,7 +40,9 @@ def _record(content: bytes) -> tuple[Any, ...] | None:
 
 
 def _times(seat: SeatTimeline, bank: int) -> tuple[dict[int, int], float | None]:
-    """Return a histogram of think times, and the share of the bank that was left. `bank`: its microseconds at first."""
+    """Return a histogram of thinking times and the share of the bank that was left. `bank` is its initial value in
+    microseconds.
+    """
     own = [each.spent for each in seat.decisions if each.own and each.sendings]
     return dict(histogram(own)), None if seat.bank is None or not bank or not own else seat.bank / bank
 

@@ -1,6 +1,6 @@
 """Analyses a match in a separate process. It reads the replay, and after each seat sends all results so far.
 
-It runs at the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
+The process has the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from arena.replay.read import read
 
 
 def main() -> None:
-    """Analyse the replay that the parent sends; send the reason if that fails."""
+    """Analyse the replay that the parent sends. Send the reason if that fails."""
     give_way(19)
     with connected() as parent:
         for replay in parent.receive():
@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def _analyse(replay: bytes, parent: Parent) -> None:
-    """Compare each seat's points with those of a house bot, then find the costliest choices, seat by seat."""
+    """Compare each seat's points with those of a house bot. Then find the costliest choices, seat by seat."""
     review = GameReview(read(replay))
     seats = review.seats()
     parent.send([document(review, seats)])

@@ -16,15 +16,15 @@ MOST: Final = 8
 MOST_OF_ADDRESS: Final = 2
 """Maximum numbers of waiting and running analyses: in total, and per remote address."""
 KEPT: Final = 256
-"""Number of analyses in memory. The costly choices, which take long to find, are stored where `arena why --game` stores
-them.
+"""Number of analyses in memory. The costly choices, which take long to find, are stored in the same folder as by `arena
+why --game`.
 """
 LIMIT: Final = 1800.0
-"""Number of seconds after which an analysis is stopped."""
+"""Number of seconds after which an analysis is aborted."""
 
 
 class TooManyReviews(Exception):  # noqa: N818 - the name says what is the matter
-    """Too many analyses wait, in total or for one address."""
+    """Error for too many waiting analyses, in total or of one address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Review:
     """An analysis with the results so far."""
 
     found: Mapping[str, Any] | None = None
-    """The output of `arena why --game --json`; None before the first result. Seats that were not examined have `costly`
-    None.
+    """The output of `arena why --game --json`, or None before the first result. Seats that were not examined have
+    `costly` None.
     """
     over: bool = False
     failed: str = ""
-    """The reason for the failure; empty if the analysis has not failed."""
+    """The reason for the failure. Empty if the analysis has not failed."""
 
 
 class Reviews:
@@ -52,14 +52,15 @@ class Reviews:
         self._lock = Lock()
 
     def of(self, number: int) -> Review | None:
-        """Return the analysis of a match with the results so far; None if it was never requested."""
+        """Return the analysis of a match with its results so far, or None if it was never requested."""
         with self._lock:
             return self._kept.get(number, None)
 
     def ask(self, number: int, replay: bytes, origin: Origin) -> None:
         """Start the analysis of a match, unless there is one that has not failed.
 
-        Raises: TooManyReviews: the limit of waiting analyses is reached.
+        Raises:
+            TooManyReviews: too many analyses wait.
         """
         with self._lock:
             known = self._kept.get(number, None)
@@ -92,7 +93,7 @@ class Reviews:
                 self._kept[number] = replace(self._kept.get(number, Review()), over=True, failed=failed)
 
     def _analyse(self, number: int, replay: bytes) -> str:
-        """Run the process; return the reason if it fails, else an empty string."""
+        """Run the process. Return the reason if it fails, otherwise an empty text."""
         with BlockingHelper("arena.web.reading.review_process") as helper:
             limit = Timer(LIMIT, helper.process.kill)
             limit.daemon = True

@@ -1,7 +1,7 @@
-"""Connections of browsers: limited in number, and independent of each other.
+"""Connections of browsers, limited in number and independent of each other.
 
-anycorn accepts without a limit and runs all connections in one nursery. So an error in one of them, or one more file
-than the system allows, would end all connections and the pages.
+anycorn accepts without a limit and runs all connections in one nursery. So an error in one connection, or one open file
+too many, would end all connections and the pages.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MOST: Final = 8000
 MOST_OF_ADDRESS: Final = 200
 """Maximum numbers of open connections: in total (less if fewer files may be open), and per address."""
 SECOND_FILES: Final = 8
-"""The relays of playing bots get 1/`SECOND_FILES` of the files that the process may open."""
+"""The relays of playing bots get one `SECOND_FILES`th of the files that the process may open."""
 THIS_MACHINE: Final = "127.0.0.1"
 
 
 def files_allowed() -> int:
-    """Return the number of files that this process may open, but no more than it needs."""
+    """Return the number of files that this process may open, but at most the number that it needs."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else min(MOST, files)
 
@@ -38,7 +38,7 @@ class Connections:
     """The open connections."""
 
     def __init__(self, proxies: Networks) -> None:
-        """`proxies`: addresses behind which there are many readers.
+        """`proxies` are addresses with many readers behind them.
 
         Only the total number of their connections is limited.
         """
@@ -48,7 +48,7 @@ class Connections:
         self._log = FailureLog()
 
     async def serve(self, host: str, run: Callable[[], Awaitable[None]]) -> None:
-        """Serve a connection from the numeric address `host`; return at once if there are too many."""
+        """Serve a connection from the numeric address `host`. Return at once if there are too many."""
         origin = self._limits.admit(THIS_MACHINE if among(host, self._proxies) else host, monotonic())
         if origin is None:
             return
@@ -64,7 +64,9 @@ def serve_by(connections: Connections) -> None:
     """Make anycorn serve all connections of this process by these rules."""
 
     class Connection(tcp_server.TCPServer):
-        """A counted connection. Its failure ends no other, and it ends when the client can send no more requests."""
+        """A counted connection. Its failure ends no other connection, and it ends when the client can send no more
+        requests.
+        """
 
         _ended = False
 

@@ -23,15 +23,15 @@ from trio_grpc.limits.connection_limits import LOOPBACK, UNIX, Origin, origin_of
 log = structlog.get_logger("arena.web")
 
 STARTS: Final = ("http.response.start", "websocket.http.response.start", "websocket.accept")
-"""Types of the messages that begin an answer."""
+"""Types of the messages that begin a response."""
 LONGEST: Final = 200
 """Maximum number of characters of a path that are logged."""
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-"""Upper bounds of the buckets of response times, in seconds."""
+"""Upper bounds of the buckets for response times, in seconds."""
 MOST: Final = 100_000
-"""Maximum number of addresses in memory. The least recently active address is forgotten first."""
+"""Maximum number of addresses in memory. The least recently active one is dropped first."""
 SAVED: Final = 10.0
-"""Seconds for which an address can save up unused requests."""
+"""Seconds for which an address can save unused requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class RequestRules:
     """An operator's settings for requests."""
 
     rate: float = 20.0
-    """Requests per second from one address; 0 for no limit."""
+    """Requests per second from one address. 0 means no limit."""
     proxies: Networks = ()
     """Trusted proxies, which report the address of a request."""
     access_log: bool = False
@@ -48,33 +48,33 @@ class RequestRules:
     addresses: Addresses = field(default_factory=Addresses)
     """The addresses that pages print."""
     frames: str = "*"
-    """The sites that may show a match in a frame, as in a content security policy."""
+    """The sites that may show a match in a frame, in the format of a content security policy."""
 
 
 USUAL: Final = RequestRules()
 
 
 class RequestCounts:
-    """Counts of the answered requests, for `/metrics`."""
+    """Counts of answered requests for `/metrics`."""
 
     def __init__(self) -> None:
         self.by_status: Counter[int] = Counter()
         self.times = [0] * (len(BUCKETS) + 1)
-        """Number of answers in each bucket."""
+        """Number of responses in each bucket."""
         self.seconds = 0.0
         self.limited = 0
         """Number of requests refused by the limit."""
         self.open = 0
 
     def answered(self, status: int, seconds: float) -> None:
-        """Count an answer that began `seconds` after its request. The answer itself may last for hours."""
+        """Count a response that began `seconds` after its request. The response itself may last for hours."""
         self.by_status[status] += 1
         self.seconds += seconds
         self.times[next((place for place, most in enumerate(BUCKETS) if seconds <= most), len(BUCKETS))] += 1
 
 
 class EachRequest:
-    """Middleware: limits requests by address, logs and counts them."""
+    """Middleware that limits requests by address, and logs and counts them."""
 
     def __init__(self, app: ASGIApp, rules: RequestRules, counts: RequestCounts) -> None:
         self._application = app
@@ -114,7 +114,7 @@ class EachRequest:
             self._counts.open -= 1
             seconds = perf_counter() - began
             self._counts.answered(status or 500, until_answer or seconds)
-            if self._access_log:  # without query and headers, as they may contain a secret
+            if self._access_log:  # without query and headers, which may contain a secret
                 log.info(
                     "request",
                     address=address,
@@ -137,7 +137,7 @@ class AddressLimit:
     """The remaining requests of each address, stored as the time at which its bucket is full again."""
 
     def __init__(self, rate: float, most: int = MOST, clock: Callable[[], float] = monotonic) -> None:
-        """Allow `rate` requests per second, saved up for `SAVED` seconds; 0 allows any number."""
+        """Allow `rate` requests per second, saved for up to `SAVED` seconds. 0 allows any number."""
         self._each = 1 / rate if rate else 0.0
         """Number of seconds of budget that one request uses."""
         self._clock = clock
@@ -147,9 +147,9 @@ class AddressLimit:
         return len(self._full_at)
 
     def wait(self, origin: Origin) -> float:
-        """Count a request and return 0. If it must be refused, return the seconds after which to retry instead.
+        """Count a request and return 0. If it must be refused, return the seconds before a retry instead.
 
-        Programs on this machine have no limit, because one of them may be a proxy that was not named.
+        Programs on this machine have no limit, because one of them may be a proxy that the settings do not name.
         """
         if not self._each or origin in (LOOPBACK, UNIX):
             return 0.0

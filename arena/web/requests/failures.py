@@ -1,4 +1,4 @@
-"""The answer and the log lines for requests that fail unexpectedly.
+"""The response and the log lines for requests that fail unexpectedly.
 
 A client can repeat such a failure at will, so the log has only one line per minute for each address.
 """
@@ -20,7 +20,7 @@ from trio_grpc.limits.connection_limits import Origin, origin_of
 log = structlog.get_logger("arena.web")
 
 INTERVAL: Final = 60.0
-"""Minimum number of seconds between two lines about failures from one address."""
+"""Minimum number of seconds between two log lines about failures from one address."""
 MOST: Final = 10_000
 """Maximum number of addresses in memory."""
 
@@ -31,10 +31,12 @@ class FailureLog:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._logged: LruCache[Origin, tuple[float, int]] = LruCache(MOST)
-        """For each address, the time of its last line, and the number of its failures since then."""
+        """For each address, the time of its last log line, and the number of its failures since then."""
 
     def record(self, origin: Origin, event: str, error: Exception, path: str = "") -> None:
-        """Log a failure with its traceback, or count it. The address is not logged: it is personal data."""
+        """Log a failure with its traceback, or only count it. The log does not contain the address, which is personal
+        data.
+        """
         now = self._clock()
         at, unlogged = self._logged.get(origin, (now - INTERVAL, 0))
         if now - at < INTERVAL:
@@ -45,7 +47,7 @@ class FailureLog:
 
 
 class Failures:
-    """Middleware that answers unexpectedly failing requests. An answer that has begun is cut off."""
+    """Middleware that responds to unexpectedly failing requests. It cuts off a response that has begun."""
 
     def __init__(self, app: ASGIApp, answer: Callable[[HTTPConnection], ASGIApp]) -> None:
         """`answer` returns the response to a failed request."""

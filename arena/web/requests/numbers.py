@@ -1,4 +1,4 @@
-"""Whole numbers in addresses, read by one rule in paths and in queries."""
+"""Integers in addresses, parsed by one rule in paths and in queries."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from starlette.convertors import Convertor
 from arena.web.reading.reader import Missing
 
 MOST_SEASONS: Final = 1_000_000
-"""Largest number of a season that an address may name."""
+"""Largest season number in an address."""
 SHOWN: Final = 40
 """Maximum number of characters of an invalid number that an error response quotes."""
 
 
 def whole_number(text: str, least: int, most: int) -> int | None:
-    """Return a number written in ASCII digits; None for any other text or a number out of bounds.
+    """Return a number written in ASCII digits, or None for any other text or a number out of bounds.
 
-    The length is checked first: Python refuses to read thousands of digits, even if all of them are zeros.
+    Check the length first: Python refuses to parse thousands of digits, even if all of them are zeros.
     """
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most))):
         return None
@@ -26,7 +26,7 @@ def whole_number(text: str, least: int, most: int) -> int | None:
 
 
 class PathNumber(Convertor[int]):
-    """A converter for a number in the path of a page. Raises Missing if the number is too large."""
+    """A converter for a number in the path of a page. It raises Missing if the number is too large."""
 
     regex = "[0-9]+"
 
@@ -41,5 +41,5 @@ class PathNumber(Convertor[int]):
         return number
 
     def to_string(self, value: int) -> str:
-        """Return the number as it is written in paths."""
+        """Return the number in its form for paths."""
         return str(value)

@@ -1,8 +1,8 @@
 """The origin of a request: its address, and the site of the page that sends it. Few sites may do more than read.
 
 A browser sends a page's origin, and the name by which it reached the server. Any visited page can open a WebSocket or
-send a form to a server on the visitor's machine, so the origin must be the server's own or a named one. And any page's
-name can resolve to that machine (DNS rebinding), so the name must be one of the server's.
+send a form to a server on the visitor's machine. So the origin must be the server's own or one from the settings. Any
+page's host name can resolve to that machine (DNS rebinding). So the name must be one of the server's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HOPS: Final = 20
 
 
 class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
-    """A page, or the server name in its request, is not allowed to do more than read; the message says why."""
+    """A page, or a server name in a request, that may do nothing but read. The message states the reason."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
@@ -34,7 +34,11 @@ class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
 
 
 def site_names(web_origin: str) -> Mapping[str, str]:
-    """Parse origins separated by commas; return the host and port of each. Raises: ValueError."""
+    """Parse origins separated by commas. Return the host and port of each.
+
+    Raises:
+        ValueError: an origin is invalid.
+    """
     named: dict[str, str] = {}
     for word in web_origin.split(","):
         found = ORIGIN.fullmatch(word.strip().lower())
@@ -45,9 +49,11 @@ def site_names(web_origin: str) -> Mapping[str, str]:
 
 
 def frame_ancestors(embed_origins: str) -> str:
-    """Parse the setting of the sites that may show a match in a frame; return them as a content security policy does.
+    """Parse the setting of the sites that may show a match in a frame. Return them in the format of a content security
+    policy.
 
-    Raises: ValueError.
+    Raises:
+        ValueError: a site is invalid.
     """
     if embed_origins in {"", "*"}:
         return "*"
@@ -63,9 +69,9 @@ class Sites:
     """The origins and names that are allowed to do more than read."""
 
     def __init__(self, listens: str, web_origin: str, own: str = "") -> None:
-        """`listens`: the host that the server listens at. The others may be empty.
+        """`listens` is the host at which the server listens. The others may be empty.
 
-        `web_origin`: origins as for `site_names`. `own`: the public origin of the pages themselves.
+        `web_origin` has origins as for `site_names`. `own` is the public origin of the pages themselves.
         """
         self._origins = {name: host for each in (web_origin, own) if each for name, host in site_names(each).items()}
         self._everywhere = listens in WILDCARDS
@@ -137,7 +143,9 @@ def _told(headers: Headers) -> list[str]:
 
 
 def _numeric(told: str) -> str | None:
-    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80"; None for other text."""
+    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80", or None for other
+    text.
+    """
     if told.startswith("["):
         told = told[1:].partition("]")[0]
     elif told.count(":") == 1:

@@ -1,6 +1,8 @@
-// Summaries of files from `arena match`: sets (--out FILE) and replays (--replays DIR). Reads texts and draws nothing.
+// Summaries of files from `arena match`: deal pairs (--out FILE) and replays (--replays DIR). This module reads texts
+// and draws nothing.
 
-// Sum up a file of sets as `arena match` does: the first bot's points less the other's per set, and each bot's figures.
+// Summarise a file of sets as `arena match` does: the first bot's points minus the other's per set, and each bot's
+// figures.
 export function summaryOfSets(text) {
   const lines = text.split("\n").slice(0, -1); // without a last line that was cut off
   const head = parsed(lines[0], 1);
@@ -47,7 +49,7 @@ function parsed(line, number) {
 
 const mean = (values) => values.reduce((sum, each) => sum + each, 0) / values.length;
 
-// The mean, and the half width of its 95 % interval by Student's t, which is null for one value.
+// The mean and the half width of its 95 % interval by Student's t, which is null for one value.
 export function measure(values) {
   const middle = mean(values), count = values.length;
   if (count < 2) return { value: middle, within: null };
@@ -67,7 +69,7 @@ function above(game, bot) {
   return game.scores[seat] - mean(game.scores.filter((_, other) => other !== seat));
 }
 
-// The figures of one bot. Only sets are independent, since the games of a set share their deals.
+// The figures of one bot. Only sets are independent, because the games of a set share their deals.
 function figures(sets, bot) {
   const own = sets.map((set) => set.games.filter((game) => game.bots.includes(bot))).filter((games) => games.length);
   if (own.length === 0) return { games: 0, points: null, places: null };

@@ -1,4 +1,5 @@
-// Shows files of `arena match` that the viewer chooses. They are read here; nothing is sent anywhere.
+// Shows files of `arena match` that the viewer chooses. They are read in the browser, and nothing is
+// sent.
 
 import { resultOfReplay, summaryOfSets } from "./duel_summary.js";
 

@@ -1,11 +1,11 @@
-// Updates parts of a page from the server until they are complete. The page is not reloaded, since that would move
-// the reader's focus and position. For browsers without scripts, the page has a link.
+// Updates parts of a page from the server until they are complete. It does not reload the page, because that would
+// move the reader's focus and position. For browsers without scripts, the page has a link.
 
 import { replace } from "./replace.js";
 
 const EVERY = 3000; // ms
 
-// Update the parts from the server; return true while more is to come.
+// Update the parts from the server. Return true while more updates are to come.
 async function looked() {
   const answer = await fetch(location.href);
   if (!answer.ok) return answer.status === 429 || answer.status >= 500;

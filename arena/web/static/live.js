@@ -1,5 +1,5 @@
-// Updates a part of a page whenever the server changes it. The page is complete without this script.
-// Rows have keys. The first message has all rows, later ones those that changed; every message has the order of all.
+// Updates a part of a page whenever the server changes it. The page is complete without this script. Rows have keys.
+// The first message contains all rows, later messages the changed rows, and every message the order of all rows.
 
 import { replace } from "./replace.js";
 
@@ -23,7 +23,7 @@ function axis(place, scale) {
   drawn?.classList.toggle("stale", scale !== undefined && scale !== drawn.dataset.scale);
 }
 
-// Move a row to its place. A row that is moved loses the focus, so it is given back.
+// Move a row to its place. A moved row loses the focus, so the focus is restored.
 function move(place, row, number) {
   if (place.children[number] === row) return;
   const focused = row.contains(document.activeElement) ? document.activeElement : null;
@@ -31,7 +31,7 @@ function move(place, row, number) {
   focused?.focus({ preventScroll: true });
 }
 
-// A row as the server sent it: times.js has written its times in another way since.
+// A row as the server sent it. times.js has changed the form of its times since.
 function sent(row) {
   const copy = row.cloneNode(true);
   for (const each of copy.querySelectorAll("time[title]")) {
@@ -62,7 +62,7 @@ function put(place, { order, rows }) {
   while (place.children.length > order.length) place.lastElementChild.remove();
 }
 
-// While the reader holds the page, updates wait. They are all shown when the page is released.
+// While the reader holds the page, updates wait. When the page is released, they are all shown.
 const hold = document.querySelector("[data-hold]");
 const waiting = new Map();
 let held = false;

@@ -4,7 +4,7 @@ import { Player } from "./player.js";
 
 const SETTLED = 150; // ms
 
-// The steps of a match by round, loaded with the rounds before and after.
+// The steps of a match by round. Each round is loaded together with its neighbours.
 export class Rounds {
   frames = new Map();
   asked = new Map();

@@ -1,5 +1,5 @@
-// Shows times as the reader thinks of them, "3 minutes ago"; the instant is in the title. Pages have the instant only, so
-// that they stay the same and need not be sent again.
+// Shows times as readers think of them, such as "3 minutes ago". The title contains the exact time. Pages contain only
+// the exact time, so that they do not change and need not be sent again.
 
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const EVERY = 10_000; // ms

@@ -1,4 +1,5 @@
-// The TV: plays one match after the other. It begins by itself, unless the reader wants less motion.
+// The TV page: plays one match after the other. It starts by itself, unless the reader prefers
+// reduced motion.
 
 import { Rounds, shown } from "./match.js";
 import { Player } from "./player.js";

@@ -66,7 +66,9 @@ def test_the_page_s_commands_make_an_event_of_a_class(tmp_path: Path) -> None:
         until(lambda: len(entrants(data)) == len(PUPILS), "all pupils to enter")
         until(lambda: shown(*words(here)[:-1], running.address).count("●") == len(PUPILS), "all pupils to be here")
         assert shown(*words(start)) == "The event friday has begun.\n"
-        assert "friday: playing, " in shown(*words(show))
+        standings = shown(*words(show))
+        assert "friday: playing, " in standings
+        assert "No look was taken yet." in standings
 
         until(lambda: "event over" in running.log, "the event to end")
         with urlopen(f"{pages}event/friday", timeout=PATIENCE) as page:

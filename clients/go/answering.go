@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +27,6 @@ type answering struct {
 	mutex      sync.Mutex
 	changed    *sync.Cond
 	deliveries []delivery
-	lost       int
 	ended      bool
 	err        error
 	// hurry stops all further calls of the bot.
@@ -51,7 +51,11 @@ func (a *answering) deliver(session int, message *arenav1.PlayResponse, question
 func (a *answering) over(session int) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	a.lost = session
+	for _, each := range a.deliveries {
+		if each.session == session {
+			each.message.Decisions = nil
+		}
+	}
 }
 
 // end closes the queue. err: the reason if the connection ended because of an error.
@@ -90,28 +94,31 @@ func (a *answering) answer() error {
 	}
 }
 
-// one calls the bot for the oldest delivery, if there is one.
+// one calls the bot for the oldest delivery, if there is one. Behind it, it takes those of all streams, up to one with decisions of each.
 func (a *answering) one() error {
 	a.mutex.Lock()
-	if len(a.deliveries) == 0 {
-		a.mutex.Unlock()
-		return nil
+	var arrivals []arrival
+	to, asks := map[int]*replies{}, map[int]bool{}
+	several := slices.ContainsFunc(a.deliveries, func(each delivery) bool { return each.session != a.deliveries[0].session })
+	for len(a.deliveries) > 0 && !asks[a.deliveries[0].session] && (several || len(arrivals) == 0) {
+		next := a.deliveries[0]
+		a.deliveries = a.deliveries[1:]
+		if asks[next.session] = len(next.message.Decisions) > 0; to[next.session] == nil {
+			say := func(request *arenav1.PlayRequest) { a.say(next.session, request) }
+			to[next.session] = &replies{questions: next.questions, say: say}
+		}
+		arrivals = append(arrivals, arrival{next.message, next.received, to[next.session]})
 	}
-	next := a.deliveries[0]
-	a.deliveries = a.deliveries[1:]
-	asked := next.session > a.lost
 	a.mutex.Unlock()
-	if next.message.Welcome != nil {
-		a.games = map[string]*Catalog{}
-		for _, game := range next.message.Welcome.Games {
-			a.games[game.Name] = CatalogOf(game)
+	for _, each := range arrivals {
+		if each.message.Welcome != nil {
+			a.games = map[string]*Catalog{}
+			for _, game := range each.message.Welcome.Games {
+				a.games[game.Name] = CatalogOf(game)
+			}
 		}
 	}
-	say := func(request *arenav1.PlayRequest) { a.say(next.session, request) }
-	if !asked {
-		next.message.Decisions = nil
-	}
-	err := a.caller.react(next.message, a.games, next.questions, next.received, say)
+	err := a.caller.react(arrivals, a.games)
 	if errors.Is(err, errInterrupted) { // after a stop the bot makes no more decisions
 		a.mutex.Lock()
 		defer a.mutex.Unlock()

@@ -31,45 +31,59 @@ type caller struct {
 	now    func() time.Duration
 	// ctx is done when the bot must not be called any more.
 	ctx context.Context
-	out *arenav1.PlayRequest
-	// questions are the open decisions of the message's stream.
-	questions *questions
+	// arrivals are the messages that the bot handles now, each of another stream.
+	arrivals []arrival
 	// since: the time at which the message was begun, or at which its last part was removed.
 	since time.Duration
 }
 
-// react sends the bot's replies to a message: no reply, one, or several if the bot takes long.
+// arrival is one message for the bot, and received the time of its arrival.
+type arrival struct {
+	message  *arenav1.PlayResponse
+	received time.Duration
+	to       *replies
+}
+
+// replies are the bot's replies on one stream, and questions its open decisions.
+type replies struct {
+	questions *questions
+	say       func(*arenav1.PlayRequest)
+	out       *arenav1.PlayRequest
+}
+
+// react sends the bot's replies to messages of several streams: for each no reply, one, or several if the bot takes long. The bot
+// decides about all of them at once.
 //
-// questions: those of the message's stream. received: when the message arrived, by the clock. The bot is not asked about closed
-// decisions. The error is the bot's *Error, ProtocolMismatch, or errInterrupted.
-func (c *caller) react(message *arenav1.PlayResponse, games map[string]*Catalog, questions *questions, received time.Duration, say func(*arenav1.PlayRequest)) error {
-	c.out, c.since, c.questions = nil, c.now(), questions
-	if err := c.news(message, say); err != nil {
-		return err
+// The bot is not asked about closed decisions. The error is the bot's *Error, ProtocolMismatch, or errInterrupted.
+func (c *caller) react(arrivals []arrival, games map[string]*Catalog) error {
+	c.arrivals, c.since = arrivals, c.now()
+	for _, each := range arrivals {
+		if err := c.news(each.message, each.to); err != nil {
+			return err
+		}
 	}
-	if len(message.Decisions) > 0 {
-		decisions := make([]*Decision, 0, len(message.Decisions))
-		for _, each := range message.Decisions {
+	var decisions []*Decision
+	for _, arrival := range arrivals {
+		for _, each := range arrival.message.Decisions {
 			decision, err := DecisionOf(each, games)
 			if err != nil {
 				return err
 			}
-			decision.asking, decision.parent = questions.find(each.MatchId, each.DecisionId), c.ctx
+			decision.asking, decision.parent = arrival.to.questions.find(each.MatchId, each.DecisionId), c.ctx
+			decision.to, decision.received = arrival.to, arrival.received
 			if decision.asking != nil {
 				decisions = append(decisions, decision)
 			}
 		}
-		if err := c.answers(decisions, received, say); err != nil {
-			return err
-		}
 	}
-	if c.out != nil {
-		say(c.take())
+	if err := c.answers(decisions); err != nil {
+		return err
 	}
+	c.send()
 	return nil
 }
 
-func (c *caller) news(message *arenav1.PlayResponse, say func(*arenav1.PlayRequest)) error {
+func (c *caller) news(message *arenav1.PlayResponse, to *replies) error {
 	var wrong error
 	told := func(call func()) bool {
 		wrong = c.tell(call)
@@ -104,11 +118,11 @@ func (c *caller) news(message *arenav1.PlayResponse, say func(*arenav1.PlayReque
 		if !told(func() { onNotice(notice) }) {
 			return wrong
 		}
-		if notice.Kind == arenav1.NoticeKind_NOTICE_KIND_SUSPENDED && notice.MatchId != nil && c.questions.plays(*notice.MatchId) {
-			reply := c.reply()
+		if notice.Kind == arenav1.NoticeKind_NOTICE_KIND_SUSPENDED && notice.MatchId != nil && to.questions.plays(*notice.MatchId) {
+			reply := to.reply()
 			reply.Resumed = append(reply.Resumed, *notice.MatchId) // a bot that receives this notice is back
 		}
-		c.part(say)
+		c.part()
 	}
 	return nil
 }
@@ -126,14 +140,14 @@ func (c *caller) tell(call func()) error {
 	return err
 }
 
-func (c *caller) answers(decisions []*Decision, received time.Duration, say func(*arenav1.PlayRequest)) error {
+func (c *caller) answers(decisions []*Decision) error {
 	left := make([][2]int, len(decisions)) // the times on arrival
 	for at, each := range decisions {
 		left[at] = [2]int{each.SoftMs, each.BankMs}
 	}
 	for len(decisions) > 0 {
 		done := 0
-		err := guarded(func() error { return c.ask(decisions, left, received, &done, say) })
+		err := guarded(func() error { return c.ask(decisions, left, &done) })
 		if errors.Is(err, errInterrupted) {
 			return err
 		}
@@ -149,7 +163,7 @@ func (c *caller) answers(decisions []*Decision, received time.Duration, say func
 			if done < len(decisions) {
 				c.answer(decisions[done], decisions[done].Legal[0])
 				done++
-				c.part(say)
+				c.part()
 			}
 		}
 		decisions, left = decisions[done:], left[done:]
@@ -158,10 +172,10 @@ func (c *caller) answers(decisions []*Decision, received time.Duration, say func
 }
 
 // ask asks the bot for all decisions; done counts the answered ones.
-func (c *caller) ask(decisions []*Decision, left [][2]int, received time.Duration, done *int, say func(*arenav1.PlayRequest)) error {
+func (c *caller) ask(decisions []*Decision, left [][2]int, done *int) error {
 	tellTime := func(at int) {
 		soft, bank := left[at][0], left[at][1]
-		passed := max(0, int((c.now() - received).Round(time.Millisecond).Milliseconds()))
+		passed := max(0, int((c.now() - decisions[at].received).Round(time.Millisecond).Milliseconds()))
 		decisions[at].SoftMs, decisions[at].BankMs = max(0, soft-passed), max(0, bank-max(0, passed-soft))
 	}
 	for at := range decisions {
@@ -183,7 +197,7 @@ func (c *caller) ask(decisions []*Decision, left [][2]int, received time.Duratio
 		}
 		c.answer(decisions[at], choice)
 		*done = at + 1
-		c.part(say)
+		c.part()
 		if *done < of {
 			tellTime(*done)
 			if c.ctx.Err() != nil {
@@ -198,32 +212,37 @@ func (c *caller) ask(decisions []*Decision, left [][2]int, received time.Duratio
 }
 
 func (c *caller) answer(decision *Decision, action int) {
-	if action == None || decision.asking.isClosed() && !c.questions.plays(decision.MatchID) {
+	if action == None || decision.asking.isClosed() && !decision.to.questions.plays(decision.MatchID) {
 		return // in a running match a late answer gets a notice that says how late it is
 	}
-	c.questions.answered(decision.MatchID, uint32(decision.DecisionID))
-	reply := c.reply()
+	decision.to.questions.answered(decision.MatchID, uint32(decision.DecisionID))
+	reply := decision.to.reply()
 	answer := &arenav1.Answer{MatchId: decision.MatchID, DecisionId: uint32(decision.DecisionID), Action: uint32(action)}
 	reply.Answers = append(reply.Answers, answer)
 }
 
-func (c *caller) reply() *arenav1.PlayRequest {
-	if c.out == nil {
-		c.out = &arenav1.PlayRequest{}
+// reply returns the reply that waits to be sent, a new one if there is none.
+func (r *replies) reply() *arenav1.PlayRequest {
+	if r.out == nil {
+		r.out = &arenav1.PlayRequest{}
 	}
-	return c.out
+	return r.out
 }
 
-func (c *caller) take() *arenav1.PlayRequest {
-	reply := c.out
-	c.out, c.since = nil, c.now()
-	return reply
+// send sends the waiting replies.
+func (c *caller) send() {
+	for _, each := range c.arrivals {
+		if reply := each.to.out; reply != nil {
+			each.to.out, c.since = nil, c.now()
+			each.to.say(reply)
+		}
+	}
 }
 
-// part sends the reply if it has waited long enough.
-func (c *caller) part(say func(*arenav1.PlayRequest)) {
-	if c.out != nil && c.now()-c.since > hold {
-		say(c.take())
+// part sends the replies if they have waited long enough.
+func (c *caller) part() {
+	if c.now()-c.since > hold {
+		c.send()
 	}
 }
 

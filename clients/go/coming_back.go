@@ -33,8 +33,11 @@ func longest(outage time.Duration) time.Duration {
 }
 
 // fail handles a failed try: it ends the run, or waits for the next try.
-func (c *connection) fail(err error) {
+func (c *node) fail(err error) {
 	lost, again := err.(*dropped)
+	if forGood, ok := err.(*Error); ok && forGood.Kind == TokenRefused && forGood.Reason != "TOKEN_REVOKED" && c.isNew() {
+		lost, again = &dropped{text: forGood.Text}, true
+	}
 	if !again {
 		if forGood, ok := err.(*Error); ok && forGood.Kind == TokenRefused && c.profile.token == "" && c.known && forGood.Reason != "TOKEN_REVOKED" {
 			forGood.Text += fmt.Sprintf(" (from %s; remove it to register the bot anew, and under another name if it was deleted here)", c.profile.tokenFile)
@@ -43,9 +46,12 @@ func (c *connection) fail(err error) {
 		return
 	}
 	c.hangUp()
-	if c.leaving || (c.progress.ending && len(c.progress.playing) == 0) {
-		c.finish(nil)
+	if c.leaving || c.goal.done() || (c.goal.ending && len(c.progress.playing) == 0) {
+		c.close()
 		return
+	}
+	if len(c.nodes) > 1 {
+		c.shareOut()
 	}
 	if c.reached || c.probed >= probes || c.obstacle == nil {
 		c.retry(lost)
@@ -64,7 +70,7 @@ func (c *connection) fail(err error) {
 	})
 }
 
-func (c *connection) retry(lost *dropped) {
+func (c *node) retry(lost *dropped) {
 	now, limit := c.clock.now(), c.profile.giveUpAfter
 	if c.greeted { // the server is there, even if the stream ended at once and may do so again
 		c.good = max(c.good, now-longestWait)
@@ -73,18 +79,36 @@ func (c *connection) retry(lost *dropped) {
 		}
 		c.seen = now
 	}
+	elsewhere := len(c.connected()) > 0
+	if elsewhere && now-c.seen > goneAfter {
+		c.progress.forget()
+		if c.resize(); c.goal.done() {
+			c.goodbye()
+			return
+		}
+	}
 	wait := time.Duration(c.chance()*float64(longest(now-c.good))) + lost.pause
-	if limit > 0 && now+wait-c.seen > limit {
-		c.finish(&Error{Kind: Unreachable, Text: fmt.Sprintf("no connection to %s: %s", c.profile.address, lost.text)})
+	if limit > 0 && !elsewhere && now+wait-c.seen > limit {
+		c.finish(&Error{Kind: Unreachable, Text: fmt.Sprintf("no connection to %s: %s", c.address, lost.text)})
 		return
 	}
-	slog.Warn(fmt.Sprintf("no connection to %s: %s; next try in %.1f s", c.profile.address, lost.text, wait.Seconds()))
-	c.after(wait, c.connect)
+	slog.Warn(fmt.Sprintf("no connection to %s: %s; next try in %.1f s", c.address, lost.text, wait.Seconds()))
+	try := c.try
+	c.after(wait, func() {
+		if try == c.try && !c.ended {
+			c.connect()
+		}
+	})
+}
+
+// isNew reports whether this is a further node that has not answered before. It may not know yet a bot that has just registered.
+func (c *node) isNew() bool {
+	return c != c.nodes[0] && c.number == 0 && c.clock.now()-c.seen < goneAfter
 }
 
 // parked describes why the bot is parked, and how to un-park it.
 func (c *connection) parked() string {
-	why, _, _ := strings.Cut(c.progress.parked, "; mend it")
+	why, _, _ := strings.Cut(c.goal.parked, "; mend it")
 	file, end, roots := c.profile.tokenFile, "", ""
 	if c.profile.token != "" {
 		file, end = "FILE", ", with its token in FILE"

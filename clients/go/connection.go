@@ -14,45 +14,37 @@ import (
 // answerTime is the server's time limit for a registration, for its welcome and for its goodbye.
 const answerTime = 20 * time.Second
 
-// connection is a bot's connection to a server: it registers once, connects, and reconnects when the
-// connection is lost. It answers heartbeats and invitations itself, in the goroutine that delivers them, and
+// connection is a bot's connection to a server, or to all nodes of several: it registers once, connects, and reconnects
+// when a connection is lost. It answers heartbeats and invitations itself, in the goroutine that delivers them, and
 // passes all other messages to the bot's inbox. It never waits.
 type connection struct {
 	surroundings
 	profile *profile
 
-	mutex    sync.Mutex
-	progress *progress
-	name     string
-	// try counts the attempts to connect. Events of earlier attempts are ignored.
-	try     int
-	channel channel
-	call    call
-	session *session
-	number  int
-	// known: whether the token was known before this try.
-	known bool
-	// greeted: whether there was a welcome on this try; reached: whether there ever was.
-	greeted, reached         bool
-	leaving, finishing, over bool
-	probed                   int
-	begun, good, seen        time.Duration
-	alarms                   map[int]func()
-	alarmed                  int
+	mutex sync.Mutex
+	goal  *goal
+	name  string
+	// nodes: the nodes that the bot dials, of which the first is the one at the given address.
+	nodes []*node
+	// moving: whether places move from node to node.
+	moving bool
+	// sessions counts the streams with a welcome.
+	sessions int
+	// reached: whether there ever was a welcome.
+	reached, leaving, over bool
+	probed                 int
+	alarms                 map[int]func()
+	alarmed                int
 }
 
 func newConnection(profile *profile, around surroundings) *connection {
-	return &connection{surroundings: around, profile: profile, name: profile.name, progress: newProgress(profile.matches), alarms: map[int]func(){}}
+	made := &connection{surroundings: around, profile: profile, name: profile.name, goal: newGoal(profile.matches), alarms: map[int]func(){}}
+	made.nodes = []*node{made.newNode(0, profile.address, -1)}
+	return made
 }
 
 // start connects and stays connected until the requested matches are played, the server ends the stream, or end.
-func (c *connection) start() {
-	c.locked(func() {
-		c.good = c.clock.now()
-		c.seen = c.good
-		c.connect()
-	})
-}
+func (c *connection) start() { c.locked(func() { c.nodes[0].start() }) }
 
 // end closes the connection without notice; err: the reason, nil for none.
 func (c *connection) end(err error) { c.locked(func() { c.finish(err) }) }
@@ -60,8 +52,10 @@ func (c *connection) end(err error) { c.locked(func() { c.finish(err) }) }
 // say sends a message on a session's stream, if it still exists.
 func (c *connection) say(number int, request *arenav1.PlayRequest) {
 	c.locked(func() {
-		if number == c.number && c.greeted && c.call != nil {
-			c.call.write(request)
+		for _, node := range c.nodes {
+			if number == node.number && node.greeted && node.call != nil {
+				node.call.write(request)
+			}
 		}
 	})
 }
@@ -76,7 +70,7 @@ func (c *connection) locked(something func()) {
 }
 
 // during calls a function unless a later try has begun or the connection has ended.
-func (c *connection) during(try int, something func()) {
+func (c *node) during(try int, something func()) {
 	c.locked(func() {
 		if try == c.try {
 			something()
@@ -104,7 +98,9 @@ func (c *connection) after(wait time.Duration, something func()) (callOff func()
 }
 
 func (c *connection) finish(err error) {
-	c.hangUp()
+	for _, node := range c.nodes {
+		node.hangUp()
+	}
 	c.over = true
 	for _, callOff := range c.alarms {
 		callOff()
@@ -113,7 +109,7 @@ func (c *connection) finish(err error) {
 }
 
 // hangUp ends the stream and connection of the current try, if any.
-func (c *connection) hangUp() {
+func (c *node) hangUp() {
 	c.try++
 	if c.greeted {
 		c.inbox.over(c.number)
@@ -127,14 +123,14 @@ func (c *connection) hangUp() {
 	c.call, c.channel, c.session, c.finishing = nil, nil, nil, false
 }
 
-func (c *connection) connect() {
+func (c *node) connect() {
 	c.begun, c.greeted = c.clock.now(), false
 	token, err := c.profile.token, error(nil)
 	if token == "" {
 		token, err = readToken(c.profile.tokenFile)
 	}
 	if err == nil {
-		c.channel, err = c.open()
+		c.channel, err = c.open(c.address)
 	}
 	if err != nil {
 		c.finish(err)
@@ -148,7 +144,7 @@ func (c *connection) connect() {
 }
 
 // converse plays on one stream until no more matches are to be played or the stream ends.
-func (c *connection) converse(token string) {
+func (c *node) converse(token string) {
 	try := c.try
 	tooLate := c.after(answerTime, func() {
 		if try == c.try {
@@ -181,7 +177,7 @@ func (c *connection) converse(token string) {
 	c.call.write(c.progress.hello(c.profile))
 }
 
-func (c *connection) hear(message *arenav1.PlayResponse) {
+func (c *node) hear(message *arenav1.PlayResponse) {
 	received, first := c.clock.now(), c.session == nil
 	if first {
 		if err := c.greet(message.GetWelcome()); err != nil {
@@ -195,14 +191,15 @@ func (c *connection) hear(message *arenav1.PlayResponse) {
 	if first || concernsBot(message) {
 		c.inbox.deliver(c.number, message, c.session.questions, received)
 	}
-	if c.progress.done() {
-		c.finishing = true
-		c.call.end()
-		c.after(answerTime, c.close)
+	if len(c.nodes) > 1 {
+		c.resize()
+	}
+	if c.goal.done() {
+		c.goodbye()
 	}
 }
 
-func (c *connection) greet(welcome *arenav1.Welcome) (err error) {
+func (c *node) greet(welcome *arenav1.Welcome) (err error) {
 	if welcome == nil {
 		welcome = &arenav1.Welcome{}
 	}
@@ -210,7 +207,7 @@ func (c *connection) greet(welcome *arenav1.Welcome) (err error) {
 	if welcome.Build != "" {
 		build = ", " + welcome.Build
 	}
-	slog.Info(fmt.Sprintf("%s is connected to %s (Arena %s%s)", welcome.Bot, c.profile.address, welcome.Server, build))
+	slog.Info(fmt.Sprintf("%s is connected to %s (Arena %s%s)", welcome.Bot, c.address, welcome.Server, build))
 	c.name = welcome.Bot
 	c.progress.reconnect()
 	if head := welcome.GetLog().GetHead(); head != nil {
@@ -220,18 +217,11 @@ func (c *connection) greet(welcome *arenav1.Welcome) (err error) {
 		return err
 	}
 	c.greeted, c.reached = true, true
-	c.number++
+	c.sessions++
+	c.number = c.sessions
+	c.follow(c, welcome)
 	if c.welcomed != nil {
 		c.welcomed(welcome.Log, c.channel)
 	}
 	return nil
-}
-
-// close closes everything after a goodbye.
-func (c *connection) close() {
-	if c.progress.parked != "" {
-		c.finish(&Error{Kind: Parked, Text: c.parked()})
-		return
-	}
-	c.finish(nil)
 }

@@ -268,7 +268,7 @@ func (p *performance) begin() {
 	caller := &caller{bot: bot, playOn: options.PlayOn, now: p.clock.now}
 	answering := newAnswering(context.Background(), caller, func(session int, request *arenav1.PlayRequest) { made.say(session, request) })
 	made = newConnection(profile, surroundings{
-		open:  func() (channel, error) { return p, nil },
+		open:  func(string) (channel, error) { return p, nil },
 		clock: &p.clock,
 		inbox: answering,
 		hurry: answering.hurry,

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"slices"
+	"time"
 
 	arenav1 "arena.example/client/v1"
 )
@@ -100,6 +101,9 @@ type Decision struct {
 
 	asking *asking
 	parent context.Context
+	// to has the replies on the decision's stream, and received is the time of its arrival.
+	to       *replies
+	received time.Duration
 }
 
 // Context returns a context that is done when more thinking is useless: the server has decided for the bot, the match is over, or the

@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	arenav1 "arena.example/client/v1"
@@ -16,18 +17,16 @@ const (
 // drain begins no more matches and finishes the current ones; it leaves the rest after a while.
 func (c *connection) drain(limit time.Duration) {
 	c.locked(func() {
-		c.progress.ending = true
-		left := c.progress.begun()
+		c.goal.ending = true
+		left := c.goal.underWay()
 		if left == 0 {
 			c.finish(nil)
 			return
 		}
 		slog.Info(fmt.Sprintf("finishing %s within %.0f s, and beginning no more; once more, and it leaves at once: "+
 			"house bots play them on, and each counts as a last place", matches(left), limit.Seconds()))
-		if c.call != nil {
-			none := uint32(0)
-			c.call.write(&arenav1.PlayRequest{Capacity: &none})
-		}
+		none := uint32(0)
+		c.tellAll(&arenav1.PlayRequest{Capacity: &none})
 		c.after(limit, func() {
 			c.leaveNow()
 			c.hurry()
@@ -39,8 +38,8 @@ func (c *connection) drain(limit time.Duration) {
 func (c *connection) leave() { c.locked(c.leaveNow) }
 
 func (c *connection) leaveNow() {
-	left := c.progress.begun()
-	if c.call == nil || left == 0 {
+	left := c.goal.underWay()
+	if left == 0 || !slices.ContainsFunc(c.nodes, func(each *node) bool { return each.call != nil }) {
 		c.finish(nil)
 		return
 	}
@@ -49,8 +48,22 @@ func (c *connection) leaveNow() {
 	}
 	c.leaving = true
 	slog.Info(fmt.Sprintf("leaving %s in order: house bots play them on, and each counts as a last place", matches(left)))
-	c.call.write(&arenav1.PlayRequest{Leave: true})
+	c.tellAll(&arenav1.PlayRequest{Leave: true})
+	for _, each := range slices.Clone(c.nodes) {
+		if each.call == nil {
+			each.close()
+		}
+	}
 	c.after(leaveTime, func() { c.finish(nil) })
+}
+
+// tellAll sends a message on every stream.
+func (c *connection) tellAll(request *arenav1.PlayRequest) {
+	for _, each := range c.nodes {
+		if each.call != nil {
+			each.call.write(request)
+		}
+	}
 }
 
 func matches(count int) string {

@@ -55,7 +55,7 @@ func manage(ctx context.Context, bot Bot, address string, options Options, call 
 	if token == "" {
 		return "", badArgument("there is no token in %s: name the bot as when it was registered, or its TokenFile", profile.tokenFile)
 	}
-	line, err := openNetwork(profile)
+	line, err := openNetwork(profile, profile.address)
 	if err != nil {
 		return "", err
 	}

@@ -23,7 +23,7 @@ func hashed(parts ...[]byte) []byte {
 	return made.Sum(nil)
 }
 
-func node(left, right []byte) []byte { return hashed([]byte{1}, left, right) }
+func nodeHash(left, right []byte) []byte { return hashed([]byte{1}, left, right) }
 
 // included reports whether a leaf's proof leads to the root of its head.
 func included(entry *arenav1.LogEntry) bool {
@@ -37,12 +37,12 @@ func included(entry *arenav1.LogEntry) bool {
 			return false
 		}
 		if place&1 == 1 || place == last {
-			made = node(each, made)
+			made = nodeHash(each, made)
 			for place&1 == 0 && place > 0 {
 				place, last = place>>1, last>>1
 			}
 		} else {
-			made = node(made, each)
+			made = nodeHash(made, each)
 		}
 		place, last = place>>1, last>>1
 	}
@@ -73,12 +73,12 @@ func consistent(first, second *arenav1.LogHead, proof [][]byte) bool {
 			return false
 		}
 		if place&1 == 1 || place == last {
-			old, made = node(each, old), node(each, made)
+			old, made = nodeHash(each, old), nodeHash(each, made)
 			for place&1 == 0 && place > 0 {
 				place, last = place>>1, last>>1
 			}
 		} else {
-			made = node(made, each)
+			made = nodeHash(made, each)
 		}
 		place, last = place>>1, last>>1
 	}

@@ -37,7 +37,7 @@ type network struct{ line *grpc.ClientConn }
 
 // openNetwork opens a channel, which connects at the first call. The error is BadArgument if a certificate
 // cannot be read.
-func openNetwork(profile *profile) (channel, error) {
+func openNetwork(profile *profile, address string) (channel, error) {
 	trust := insecure.NewCredentials()
 	if profile.tls {
 		roots, err := rootsOf(profile.tlsRoots)
@@ -46,13 +46,13 @@ func openNetwork(profile *profile) (channel, error) {
 		}
 		trust = credentials.NewTLS(&tls.Config{RootCAs: roots})
 	}
-	line, err := grpc.NewClient(profile.address,
+	line, err := grpc.NewClient(address,
 		grpc.WithTransportCredentials(trust),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 	)
 	if err != nil {
-		return nil, badArgument("the address '%s' cannot be used: %v", profile.address, err)
+		return nil, badArgument("the address '%s' cannot be used: %v", address, err)
 	}
 	return &network{line}, nil
 }

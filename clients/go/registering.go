@@ -10,7 +10,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-func (c *connection) register() {
+func (c *node) register() {
 	try, profile := c.try, c.profile
 	made, err := offerToken(profile.tokenFile)
 	if err != nil {

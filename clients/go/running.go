@@ -92,7 +92,7 @@ func newRun(ctx context.Context, bot *Bot, address string, options Options) (*ru
 	caller := &caller{bot: bot, playOn: options.PlayOn, now: clock.now}
 	made.answering = newAnswering(ctx, caller, func(session int, request *arenav1.PlayRequest) { made.connection.say(session, request) })
 	around := surroundings{
-		open:     func() (channel, error) { return openNetwork(profile) },
+		open:     func(address string) (channel, error) { return openNetwork(profile, address) },
 		clock:    clock,
 		inbox:    made.answering,
 		hurry:    made.answering.hurry,

@@ -12,26 +12,37 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// progress is the state that outlives a stream: the number of matches to play, and the matches in progress.
-type progress struct {
+// goal is what the bot's streams to all nodes have in common, mainly the number of matches to play.
+type goal struct {
 	// wanted: the number of matches to play; 0 for no limit.
 	wanted, finished int
-	// playing: matches that have begun.
-	playing map[uint64]bool
-	// accepted: invitations whose matches have not begun yet.
-	accepted map[uint64]acceptance
 	// seats: the known facts of the matches that have begun.
 	seats map[uint64]*seat
 	// ending: true if no more matches may begin, regardless of wanted.
 	ending bool
-	// reportsAfter: the log number of the last report, or the log's size before the first report; nil if neither
-	// is known.
-	reportsAfter *uint64
 	// past: the size of the server's log when this run began; nil if unknown. Earlier reports do not count as
 	// finished matches.
 	past *uint64
 	// parked: the server's reason for parking the bot; empty if the bot is not parked.
 	parked string
+	// reported: the latest matches whose reports came, the oldest first. A node repeats reports that another one has sent.
+	reported []uint64
+	// nodes: the progress at every node.
+	nodes []*progress
+}
+
+// progress is the state at one node that outlives a stream: mainly the matches in progress there.
+type progress struct {
+	*goal
+	// share: the part of the bot's capacity for this node; negative for all of it.
+	share int
+	// playing: matches that have begun.
+	playing map[uint64]bool
+	// accepted: invitations whose matches have not begun yet.
+	accepted map[uint64]acceptance
+	// reportsAfter: the log number of the node's last report, or the log's size before the first report; nil if
+	// neither is known.
+	reportsAfter *uint64
 }
 
 // acceptance contains the commitment of an accepted invitation and the bot's random bytes.
@@ -43,31 +54,59 @@ type seat struct {
 	nonce, salt, commitment []byte
 }
 
-func newProgress(wanted int) *progress {
-	return &progress{wanted: wanted, playing: map[uint64]bool{}, accepted: map[uint64]acceptance{}, seats: map[uint64]*seat{}}
+func newGoal(wanted int) *goal { return &goal{wanted: wanted, seats: map[uint64]*seat{}} }
+
+// newProgress returns the progress at another node.
+func (g *goal) newProgress(share int) *progress {
+	made := &progress{goal: g, share: share, playing: map[uint64]bool{}, accepted: map[uint64]acceptance{}}
+	g.nodes = append(g.nodes, made)
+	return made
 }
 
-// begun returns the number of matches that are running or about to begin.
+// underWay returns the number of matches at all nodes that are running or about to begin.
+func (g *goal) underWay() (count int) {
+	for _, each := range g.nodes {
+		count += each.begun()
+	}
+	return count
+}
+
+// done reports whether no more matches are to be played, at any node.
+func (g *goal) done() bool {
+	return g.underWay() == 0 && (g.ending || g.wanted != 0 && g.finished >= g.wanted)
+}
+
+// begun returns the number of matches at this node that are running or about to begin.
 func (p *progress) begun() int { return len(p.playing) + len(p.accepted) }
 
-// more reports whether another match may begin.
+// more reports whether another match may begin at this node.
 func (p *progress) more() bool {
-	return !p.ending && (p.wanted == 0 || p.finished+p.begun() < p.wanted)
+	if p.ending || p.share >= 0 && p.begun() >= p.share {
+		return false
+	}
+	return p.wanted == 0 || p.finished+p.underWay() < p.wanted
 }
 
-// room returns the number of matches that may be played at once, given a capacity.
+// room returns the number of matches that may be played at once at this node, given the bot's capacity.
 func (p *progress) room(capacity int) int {
 	if p.ending {
 		return 0
 	}
+	if p.share >= 0 {
+		capacity = p.share
+	}
 	if p.wanted == 0 {
 		return capacity
 	}
-	return max(0, min(capacity, p.wanted-p.finished))
+	elsewhere := p.underWay() - p.begun()
+	return max(0, min(capacity, p.wanted-p.finished-elsewhere))
 }
 
-// done reports whether no more matches are to be played.
-func (p *progress) done() bool { return !p.more() && p.begun() == 0 }
+// forget removes all matches at a node that is gone. If it comes back, it sends those that still run.
+func (p *progress) forget() {
+	clear(p.playing)
+	clear(p.accepted)
+}
 
 // reconnect forgets the state that the server sends again on a new connection: invitations and running
 // matches. While the last matches are being finished, they stay: each gets its report or begins again.
@@ -142,6 +181,9 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	for _, start := range message.Starts {
 		s.start(start)
 	}
+	if len(s.progress.nodes) > 1 {
+		s.dropRepeated(message)
+	}
 	for _, report := range message.Reports {
 		s.end(report)
 	}
@@ -162,6 +204,31 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 		return nil
 	}
 	return reply
+}
+
+// dropRepeated removes the reports that another node has sent before.
+func (s *session) dropRepeated(message *arenav1.PlayResponse) {
+	message.Reports = slices.DeleteFunc(message.Reports, func(report *arenav1.MatchReport) bool {
+		if !slices.Contains(s.progress.reported, report.MatchId) {
+			return false
+		}
+		delete(s.progress.playing, report.MatchId)
+		if report.Entry != nil {
+			s.progress.reportsAfter = &report.Entry.Number
+		}
+		return true
+	})
+}
+
+// resize returns the message that names the bot's room at the node; nil if the node knows it.
+func (s *session) resize() *arenav1.PlayRequest {
+	room := s.progress.room(s.capacity)
+	if room == s.room {
+		return nil
+	}
+	s.room = room
+	capacity := uint32(room)
+	return &arenav1.PlayRequest{Capacity: &capacity}
 }
 
 func (s *session) invited(invitation *arenav1.Invitation, reply *arenav1.PlayRequest) {
@@ -211,7 +278,12 @@ func opens(start *arenav1.MatchStart, promised []byte) bool {
 }
 
 func (s *session) end(report *arenav1.MatchReport) {
-	delete(s.progress.playing, report.MatchId)
+	for _, each := range s.progress.nodes {
+		delete(each.playing, report.MatchId)
+	}
+	if s.progress.reported = append(s.progress.reported, report.MatchId); len(s.progress.reported) > mostEnded {
+		s.progress.reported = s.progress.reported[1:]
+	}
 	seat := s.progress.seats[report.MatchId]
 	delete(s.progress.seats, report.MatchId)
 	earlier := false

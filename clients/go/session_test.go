@@ -35,7 +35,7 @@ func TestADealThatIsNotTheOnePromisedIsSaid(t *testing.T) {
 		heard := &saying{file: "no file"}
 		slog.SetDefault(slog.New(heard))
 		welcome := &arenav1.Welcome{Games: []*arenav1.GameCatalog{{Name: "nullern"}}}
-		session, err := newSession(welcome, &profile{games: []string{"nullern"}, capacity: 1}, newProgress(0), nil)
+		session, err := newSession(welcome, &profile{games: []string{"nullern"}, capacity: 1}, newGoal(0).newProgress(-1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ type inbox interface {
 
 // surroundings is everything that a connection needs besides the bot's profile.
 type surroundings struct {
-	open  func() (channel, error)
+	open  func(address string) (channel, error)
 	clock clock
 	inbox inbox
 	// hurry is called when no time is left and the bot must not be called any more.

@@ -1,4 +1,5 @@
-"""The choice of the build that runs: in a checkout the compiled one, if `make compiled` built it from these sources.
+"""The choice of the build to run. In a checkout, the compiled build runs if `make compiled` built it from these
+sources.
 
 Every way to start in a checkout imports this module first (`arena/__init__.py`), so the compiled build is never missed
 by accident. `ARENA_BUILD=sources` selects the sources instead.
@@ -15,15 +16,17 @@ from typing import Final
 
 PACKAGES: Final = ("arena", "engine", "trio_grpc")
 FINGERPRINT: Final = "sources.json"
-"""File in the folder of the compiled build: the size and time of each of its source files, and a digest of them all."""
+"""File in the folder of the compiled build with the size and time of each of its source files, and a digest of them
+all.
+"""
 COMPILED: Final = "arena/match/match"
-"""A module that every compiled build has in compiled form."""
+"""A module that is compiled in every compiled build."""
 
 
 def select(path: list[str]) -> str:
     """Put a checkout's compiled build first on `arena.__path__` if it was built from the current sources.
 
-    Return why the compiled build does not run, or "" if it runs or there is none.
+    Return the reason why the compiled build does not run, or "" if it runs or there is none.
     """
     root = Path(path[0]).parent
     folder = root / "build" / "compiled"
@@ -39,7 +42,7 @@ def select(path: list[str]) -> str:
 
 
 def kind() -> str:
-    """Return the kind of build that runs: "compiled" or "sources"."""
+    """Return the kind of the running build: "compiled" or "sources"."""
     from importlib.util import find_spec
 
     found = find_spec(COMPILED.replace("/", "."))

@@ -25,7 +25,7 @@ BOUNDS: Final = (
     5.0,
     10.0,
 )
-"""Upper bounds of the buckets, in seconds; the last bucket has none."""
+"""Upper bounds of the buckets in seconds. The last bucket has none."""
 
 
 class Durations:

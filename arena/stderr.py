@@ -30,7 +30,7 @@ class StatusLine:
         """True while a line above the status line is unfinished."""
 
     def show(self, status: str) -> None:
-        """Replace the line; an empty one removes it."""
+        """Replace the line. An empty text removes it."""
         status = status[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be replaced
         if status != self._shown:
             self._terminal.write(f"\r{ERASE}{status}")
@@ -38,25 +38,25 @@ class StatusLine:
             self._shown = status
 
     def write(self, text: str) -> int:
-        """Write to the lines above it."""
+        """Write to the lines above the status line."""
         before = f"\r{ERASE}" if self._shown and not self._begun else ""
         self._begun = not text.endswith("\n")
         return self._terminal.write(before + text + ("" if self._begun else self._shown))
 
     def flush(self) -> None:
-        """Show what was written."""
+        """Flush the written text."""
         self._terminal.flush()
 
 
 def decisions_log() -> Any:
-    """Return a logger for an operator's decisions, which a quiet server logs, too."""
+    """Return a logger for an operator's decisions, which even a quiet server logs."""
     return structlog.wrap_logger(None, wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
 
 
 def log_to_stderr(log_json: bool = False, level: int = logging.INFO, status: StatusLine | None = None) -> None:
-    """Log to standard error, as JSON lines if requested or if it is no terminal. `status`: a line below the log."""
+    """Log to standard error, as JSON lines if requested or if it is no terminal. `status` is a line below the log."""
     as_json = log_json or not sys.stderr.isatty()
-    # Rich tracebacks would show local variables, which may hold secrets.
+    # Rich tracebacks would show local variables, which may contain secrets
     console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     renderer = structlog.processors.JSONRenderer() if as_json else console
     structlog.configure(

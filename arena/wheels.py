@@ -64,7 +64,7 @@ def files_of(package: str, folder: Path) -> dict[str, bytes]:
 def packed_wheel(
     name: str, version: str, files: Mapping[str, bytes], described: Mapping[str, str]
 ) -> tuple[str, bytes]:
-    """Return the file name and content of a wheel. `described`: the text of METADATA, and of other files beside it."""
+    """Return the file name and content of a wheel. `described` are the texts of METADATA and of the files beside it."""
     stem = f"{name.replace('-', '_')}-{version}"
     about = {**described, "WHEEL": WHEEL}
     files = {**files, **{f"{stem}.dist-info/{part}": text.encode() for part, text in sorted(about.items()) if text}}
@@ -74,7 +74,7 @@ def packed_wheel(
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files.items():
-            entry = zipfile.ZipInfo(path)  # dated 1980, so that the bytes depend on the content only
+            entry = zipfile.ZipInfo(path)  # dated 1980, so that the bytes depend only on the content
             entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return f"{stem}-py3-none-any.whl", packed.getvalue()

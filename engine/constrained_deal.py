@@ -20,11 +20,11 @@ from engine.game import Chance
 
 
 class Hand(NamedTuple):
-    """A hand to be dealt: its size, and the colours missing from it."""
+    """A hand to deal: its size, and the colours missing from it."""
 
     size: int
     void: int
-    """One bit per colour: 1 if the hand holds no card of the colour."""
+    """One bit per colour: 1 if the hand has no card of the colour."""
 
 
 class _Step:
@@ -37,8 +37,8 @@ class _Step:
         self.hands: Final = hands
         """Indices of the hands that this step deals."""
         self.joined: Final = joined
-        """For each class of cards after this step, the two classes it merges: the one dealt from and the other (−1 for
-        none).
+        """For each class of cards after this step, the two classes that it merges: the one dealt from and the other (−1
+        for none).
         """
         self.outcomes: Final[dict[tuple[int, ...], _Outcomes]] = {}
         """Cached outcomes, by the number of cards of each class before the step."""
@@ -55,12 +55,12 @@ class _Outcomes:
 
 
 class ConstrainedDeal:
-    """All fitting deals of cards to hands; cards left over are the stock. Counts are cached."""
+    """All possible deals of cards to hands. Remaining cards are the stock. Counts are cached."""
 
     __slots__ = ("_classes", "_kinds", "_orders", "_rest", "_sizes", "_steps", "_unbound")
 
     def __init__(self, hands: Sequence[Hand], colours: int) -> None:
-        """Take all hands, and the number of colours of the cards."""
+        """Set up for all hands and the number of colours of the cards."""
         alike: dict[int, list[int]] = {}
         for index, (size, void) in enumerate(hands):
             alike.setdefault(void if size else 0, []).append(index)

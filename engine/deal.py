@@ -75,7 +75,7 @@ class SeededDecks:
     __slots__ = ("_key",)
 
     def __init__(self, key: bytes) -> None:
-        """Take the match key, 32 bytes."""
+        """Set up with the match key of 32 bytes."""
         self._key = _sized("match key", key, KEY_BYTES)
 
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word

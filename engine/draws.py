@@ -26,7 +26,7 @@ class Draws:
     __slots__ = ("_chance",)
 
     def __init__(self, chance: Chance) -> None:
-        """Take the source."""
+        """Set up with the source."""
         self._chance: Final = chance
 
     def randrange(self, stop: int, /) -> int:
@@ -56,7 +56,7 @@ class BulkDraws(Draws):
     __slots__ = ("_bytes", "_next")
 
     def __init__(self, chance: Chance) -> None:
-        """Take the source."""
+        """Set up with the source."""
         super().__init__(chance)
         self._bytes = b""
         self._next = 0
@@ -89,7 +89,7 @@ class BulkDraws(Draws):
         if size > 256:
             super().draw(cards, count)
             return
-        count = min(count, size - 1)  # The last card has only one place left.
+        count = min(count, size - 1)  # The last card has only one possible place.
         numbers = self._bytes
         end, at, place = len(numbers), self._next, 0
         while place < count:

@@ -260,21 +260,21 @@ class Game(Protocol):
 
 
 class UnknownGameError(KeyError):
-    """Raised if no game has the given name. The message lists the games."""
+    """Error for a name that is no game. The message lists the games."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class OptionError(ValueError):
-    """Raised for a number of seats or an option that the game does not have.
+    """Error for a number of seats or an option that the game does not have.
 
     The message names the value and the allowed values.
     """
 
 
 class ViewError(ValueError):
-    """Raised for a view that cannot come from a game in progress: it is contradictory, of another game, or from after
+    """Error for a view that cannot come from a game in progress: it is contradictory, of another game, or from after
     the end.
     """
 

@@ -15,7 +15,7 @@ _MODULES: Final = {
 
 
 class _Games(Mapping[str, Game]):
-    """The games, each imported once."""
+    """The games. Each is imported once."""
 
     def __init__(self) -> None:
         self._imported: dict[str, Game] = {}
@@ -56,5 +56,9 @@ class Texts(Protocol):
 
 
 def texts_of(game: Game) -> Texts:
-    """Return the texts of a game, which lie beside it. Raises ModuleNotFoundError if it has none."""
+    """Return the texts of a game, which are in the game's folder.
+
+    Raises:
+        ModuleNotFoundError: the game has no texts.
+    """
     return cast("Texts", import_module(f"{type(game).__module__.rpartition('.')[0]}.text"))

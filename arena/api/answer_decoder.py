@@ -1,8 +1,8 @@
 # Compiled: every decision passes through here.
-"""A fast decoder of messages that hold only answers, as nearly all messages of bots do.
+"""A fast decoder of messages that contain only answers, as nearly all messages of bots do.
 
-Any other message, and any encoding that protobuf libraries do not produce, is left to the protobuf parser. Both decode
-the same messages to the same values.
+Any other message, and any encoding that protobuf libraries do not produce, goes to the protobuf parser. Both decode the
+same messages to the same values.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _MATCH: Final = tag(play_pb2.Answer, "match_id")[0]
 _DECISION: Final = tag(play_pb2.Answer, "decision_id")[0]
 _ACTION: Final = tag(play_pb2.Answer, "action")[0]
 _LARGE: Final = 1 << 28
-"""Numbers from this one on are left to the parser: their varints have five bytes or more, and some are invalid."""
+"""Smallest number that goes to the parser: varints from here on have at least five bytes, and some are invalid."""
 
 
 def read_answers(message: bytes) -> list[Answer] | None:
-    """Decode a serialized PlayRequest that holds only answers; return None for any other message."""
+    """Decode a serialized PlayRequest that contains only answers. Return None for any other message."""
     answers: list[Answer] = []
     at, size = 0, len(message)
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class BotService:
-    """Servicer of the gRPC service `BotService`; refusals raise CallRefused."""
+    """Servicer of the gRPC service `BotService`. Refusals raise CallRefused."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
@@ -71,7 +71,7 @@ class BotService:
         )
 
     async def UnparkBot(self, request: bots_pb2.UnparkBotRequest, call: Call) -> bots_pb2.UnparkBotResponse:  # noqa: N802
-        """Give a parked bot seats again. Only the bot itself and the operator may do this."""
+        """Resume a parked bot. Only the bot itself and the operator may do this."""
         await self._require_control(call, request.name)
         await looked_up(self._accounts.unpark(request.name))
         return bots_pb2.UnparkBotResponse()
@@ -90,7 +90,7 @@ class BotService:
     async def ChallengeBots(  # noqa: N802
         self, request: bots_pb2.ChallengeBotsRequest, call: Call
     ) -> bots_pb2.ChallengeBotsResponse:
-        """Challenge other bots on behalf of the caller's bot; return when the match begins."""
+        """Challenge other bots in the name of the caller's bot. Return when the match begins."""
         bot = await looked_up(self._authorization.bot(bearer(call)))
         call.trust()
         challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game, request.ladder)
@@ -129,7 +129,7 @@ class BotService:
 
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:
-    """Add a bot's connection to its row; `player` is None for a bot that is neither connected nor playing."""
+    """Add a bot's connection to its row. `player` is None for a bot that is neither connected nor playing."""
     row = replace(row, connected=False, playing=0 if player is None else len(player.playing.running))
     if player is not None:
         failed = player.offers.availability.failed

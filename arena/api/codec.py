@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""The codec of the Play stream, between protobuf messages and the server's own."""
+"""The codec of the Play stream, between protobuf messages and the server's own messages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LONGEST_FEATURE: Final = 40
 MOST_EVENTS: Final = 8
 """Maximum number of events in a hello."""
 MOST_AT_ONCE: Final = 10_000
-"""Maximum number of acceptances and answers in one message: more than any bot owes, but still quickly processed."""
+"""Maximum number of acceptances and answers in one message: more than any bot owes, but quick to process."""
 RECENT: Final = 128
 """Number of serialized round reports that are cached. All seats get the same report, so each report is encoded only
 once.
@@ -90,7 +90,11 @@ _VIEWS: Final = {
 
 
 def decode_hello(message: bytes) -> Hello:
-    """Decode the first message of a bot. Raises `Closed` unless it is a valid hello."""
+    """Decode the first message of a bot.
+
+    Raises:
+        Closed: the message is no valid hello.
+    """
     if len(message) > LARGEST_HELLO:
         raise Closed(Reason.BAD_MESSAGE, f"the first message has at most {LARGEST_HELLO} bytes, not {len(message)}")
     request = _parsed(message)
@@ -130,7 +134,11 @@ def decode_hello(message: bytes) -> Hello:
 
 
 def decode(message: bytes, at: float) -> BotMessage:
-    """Decode a later message of a bot that arrived at the instant `at`. Raises `Closed` for a protocol violation."""
+    """Decode a later message of a bot that arrived at the time `at`.
+
+    Raises:
+        Closed: the message violates the protocol.
+    """
     if (only := read_answers(message)) is not None and len(only) <= MOST_AT_ONCE:
         return BotMessage(at, (), only, None, size=len(message))
     request = _parsed(message)
@@ -370,7 +378,7 @@ NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}
 
 
 def interruption_number(reason: str) -> play_pb2.Interruption.ValueType:
-    """Return the protocol's value for the cause of an interruption; 0 if there is none, or it is unknown."""
+    """Return the protocol's value for the cause of an interruption, or 0 if there is none or it is unknown."""
     cause = Interruption.of(reason)
     return play_pb2.INTERRUPTION_UNSPECIFIED if cause is None else INTERRUPTIONS[cause]
 

@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server in the arena server's own loop, for a few documents such as the figures for a monitoring
+"""A small HTTP/1.1 server in the arena server's own loop, for a few documents such as the metrics for a monitoring
 system.
 
 It answers only GET and HEAD, one request per connection. The number of connections and the duration of each are
@@ -18,9 +18,9 @@ import trio
 from trio_grpc.http2.sockets import bind
 
 DEADLINE: Final = 5.0
-"""Seconds that a connection may last in total."""
+"""Maximum duration of a connection in seconds."""
 MOST: Final = 16
-"""Maximum number of connections at once; others are closed."""
+"""Maximum number of simultaneous connections. Others are closed."""
 LONGEST: Final = 8192
 """Maximum number of bytes of a request's head."""
 PIECE: Final = 4096
@@ -35,15 +35,16 @@ class Document(NamedTuple):
 
 
 Documents = Mapping[str, Callable[[str], Document]]
-"""Functions that make a document from the request's `Accept` header, by path."""
+"""Functions by path that create a document from the request's `Accept` header."""
 
 
 async def serve_documents(
     address: str, documents: Documents, *, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Serve documents at "host:port" until cancelled, and report the port.
+    """Serve documents at "host:port" until cancelled. Report the port.
 
-    Raises: RuntimeError: It cannot listen there.
+    Raises:
+        RuntimeError: the address cannot be bound.
     """
     listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(each)) for each in bind(address)]
     room = trio.CapacityLimiter(MOST)
@@ -53,7 +54,7 @@ async def serve_documents(
 
 
 async def _serve(documents: Documents, room: trio.CapacityLimiter, stream: trio.SocketStream) -> None:
-    """Answer the one request of a connection."""
+    """Answer the single request of a connection."""
     async with stream:
         try:
             room.acquire_nowait()
@@ -63,7 +64,7 @@ async def _serve(documents: Documents, room: trio.CapacityLimiter, stream: trio.
             with trio.move_on_after(DEADLINE):
                 await _answer(documents, stream)
         except (trio.BrokenResourceError, trio.ClosedResourceError, h11.LocalProtocolError):
-            pass  # the client is gone
+            pass  # the client has left
         finally:
             room.release()
 

@@ -34,7 +34,7 @@ class GameCodec(NamedTuple):
     game: str
     encode: Callable[[Any], Any]
     other: type[Message] | None = None
-    """The type of the message in the field `other`; None if the protocol has a field with the game's name."""
+    """The type of the message in the field `other`, or None if the protocol has a field with the game's name."""
 
 
 VIEWS: Final[dict[type[SeatView], GameCodec]] = {
@@ -50,7 +50,7 @@ ROUNDS: Final[dict[type[RoundReport], GameCodec]] = {
 
 
 def other_messages(game: str) -> tuple[type[Message], type[Message]] | None:
-    """Return the types of the messages in `other` for a game's views and round records; None if the game has its own
+    """Return the types of the messages in `other` for a game's views and round records, or None if the game has its own
     fields.
     """
     kinds = [codec.other for codec in (*VIEWS.values(), *ROUNDS.values()) if codec.game == game]
@@ -88,14 +88,14 @@ def encode_catalog(game: Game) -> game_pb2.GameCatalog:
 
 
 def in_any(message: Message) -> AnyMessage:
-    """Return an `Any` that holds a message."""
+    """Return an `Any` that contains a message."""
     packed = AnyMessage()
     packed.Pack(message)
     return packed
 
 
 def any_encoder(kind: type[Message], encode: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
-    """Return a function that serializes an `Any`; `encode` serializes the message of this type that it holds."""
+    """Return a function that serializes an `Any`. `encode` serializes the message of this type inside it."""
     begin = in_any(kind()).SerializeToString()
 
     def encoded(value: Any) -> bytes:
@@ -106,7 +106,7 @@ def any_encoder(kind: type[Message], encode: Callable[[Any], bytes]) -> Callable
 
 
 def described(*kinds: type[Message]) -> bytes:
-    """Return a serialized `FileDescriptorSet` of all that these messages consist of, each file after its imports."""
+    """Return a serialized `FileDescriptorSet` with everything that these messages need, each file after its imports."""
     files: dict[str, Any] = {}
 
     def add(file: Any) -> None:

@@ -1,8 +1,8 @@
-"""Pages of lists: how many rows a page has, and the token that names the place at which the next page begins.
+"""Pages of lists: the number of rows per page, and the token for the position at which the next page begins.
 
-A token is valid for one query and one build of the server only, since its place means nothing to any other. It holds a
-digest of query, build and place, so that a token that was changed, shortened or made up is refused. It holds no secret:
-whoever computes the digest can only begin a page elsewhere in a list that everybody may read.
+A token is valid only for one query and one build of the server, because a position has no meaning in another. It
+contains a digest of query, build and position, so the server refuses a token that was changed, shortened or invented.
+It contains no secret: a client that computes the digest can only begin a page elsewhere in a public list.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 LADDER_KEPT: Final = 60.0
 """Seconds for which a ladder with further pages is stored after its first page was read."""
 LADDERS: Final = 8
-"""Maximum number of ladders that are stored; a further one replaces the one that was read first."""
+"""Maximum number of stored ladders. A further one replaces the oldest."""
 PAGE: Final = 50
 """Number of rows on a page if the request sets no limit."""
 LARGEST_PAGE: Final = 1000
 FORMAT: Final = 1
-"""Version of the form of places in tokens; a build with another form of places has a higher version."""
+"""Version of the format of positions in tokens. A build with another format has a higher version."""
 DIGEST: Final = 12
 """Number of bytes of the digest in a token."""
 LONGEST: Final = 200
@@ -58,7 +58,11 @@ LONGEST: Final = 200
 
 
 def row_limit(request: Listing, default: int = PAGE, largest: int = LARGEST_PAGE) -> int:
-    """Return the number of rows on the requested page. Raises CallRefused for a limit that is not allowed."""
+    """Return the number of rows on the requested page.
+
+    Raises:
+        CallRefused: the limit is not allowed.
+    """
     if not request.HasField("limit"):
         return default
     if not 1 <= request.limit <= largest:
@@ -68,15 +72,16 @@ def row_limit(request: Listing, default: int = PAGE, largest: int = LARGEST_PAGE
 
 
 def page_token(request: Listing, place: str | int) -> str:
-    """Return the token of the page that begins at this place in the list that a request asks for."""
+    """Return the token for the page that begins at this position in a request's list."""
     content = str(place).encode()
     return urlsafe_b64encode(_digest(request, content) + content).decode().rstrip("=")
 
 
 def page_place(request: Listing, form: str) -> re.Match[str] | None:
-    """Return the place at which the requested page begins, matched with its form; None for the first page.
+    """Return the position at which the requested page begins, or None for the first page.
 
-    Raises CallRefused for a token that this build did not make for the same query.
+    Raises:
+        CallRefused: this build did not create the token for the same query.
     """
     token = request.page_token
     if not token:
@@ -94,9 +99,10 @@ def page_place(request: Listing, form: str) -> re.Match[str] | None:
 
 
 def page_number(request: Listing) -> int | None:
-    """Return the number below which the requested page begins; None for the first page.
+    """Return the number below which the requested page begins, or None for the first page.
 
-    Raises CallRefused like `page_place`.
+    Raises:
+        CallRefused: as in `page_place`.
     """
     found = page_place(request, "[0-9]{1,19}")
     return None if found is None else min(int(found[0]), LARGEST_NUMBER)
@@ -109,7 +115,7 @@ def page_offset(request: Listing) -> int:
 
 
 def cut(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], bool]:
-    """Return the rows of a page, and whether more follow. `rows`: up to `limit` + 1 rows from its beginning."""
+    """Return the rows of a page, and True if more follow. `rows` are up to `limit` + 1 rows from its beginning."""
     return rows[:limit], len(rows) > limit
 
 
@@ -134,10 +140,10 @@ class PagedLadders:
 
     def __init__(self) -> None:
         self._stored: dict[str, tuple[float, LadderRows]] = {}
-        """Each ladder with the time at which it was read, the oldest first."""
+        """Each ladder with the time of its first reading, the oldest first."""
 
     def store(self, ladder: LadderRows) -> str:
-        """Store a ladder that was just read; return its name. A ladder that is stored already is not stored twice."""
+        """Store a ladder that was just read. Return its name. A ladder that is already stored is not stored twice."""
         self._forget_old()
         name = next((name for name, (_, stored) in self._stored.items() if stored == ladder), None) or token_hex(8)
         self._stored.pop(name, None)
@@ -147,7 +153,7 @@ class PagedLadders:
         return name
 
     def find(self, name: str) -> LadderRows | None:
-        """Return the ladder stored under a name; None if it is no longer stored."""
+        """Return the ladder stored under a name, or None if it is no longer stored."""
         self._forget_old()
         return self._stored[name][1] if name in self._stored else None
 

@@ -1,4 +1,4 @@
-"""The figures of a server for Prometheus, computed on request from the server's own counters."""
+"""The metrics of a server for Prometheus, computed on request from the server's own counters."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _Rows = Iterable[tuple[tuple[str, ...], float]]
 
 
 class ArenaCollector(Collector):
-    """A collector that reads a server's figures.
+    """A collector that reads a server's metrics.
 
-    Figures of a ladder have its game as a label, and its name only if it is not the default ladder of the game.
+    Metrics of a ladder have its game as a label, and its name only if it is not the game's default ladder.
     """
 
     def __init__(self, arena: Arena) -> None:
@@ -54,11 +54,11 @@ class ArenaCollector(Collector):
         self._labels = {ladder.name: (ladder.game.name, ladder.further_name) for ladder in arena.config.ladders}
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing, because names are known only by collecting."""
+        """Return nothing, because the names of metrics are known only after collecting."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Return the server's current figures."""
+        """Return the server's current metrics."""
         arena, figures, publisher = self._arena, self._arena.figures, self._arena.publisher
         decisions, forced = figures.decisions.copy(), figures.forced.copy()
         playing = Counter(dict.fromkeys(self._labels, 0))
@@ -88,7 +88,7 @@ class ArenaCollector(Collector):
         yield _gauge("arena_healthy", (), [((), not troubles(arena))])
 
     def _of(self, ladder: str) -> tuple[str, str]:
-        """Return the values of the labels `game` and `ladder`; a result that is annulled may be of a former game."""
+        """Return the values of the labels `game` and `ladder`. An annulled result may belong to a former game."""
         return self._labels.get(ladder, (ladder, ""))
 
 
@@ -117,7 +117,7 @@ def metric_documents(arena: Arena) -> Documents:
 
 
 def troubles(arena: Arena) -> list[str]:
-    """Return the faults of a server as sentences; an empty list if all is well."""
+    """Return the faults of a server as sentences, or an empty list if there are none."""
     storing = arena.turns.storing and (arena.processes is None or arena.processes.storing)
     found = [] if storing else ["the journal cannot be written, and nothing is sent until it can"]
     unfitted = arena.publisher.all_unfitted

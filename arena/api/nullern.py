@@ -65,7 +65,7 @@ def encode_view(view: NullernView) -> bytes:
 
 @lru_cache(maxsize=CACHED_PARTS)
 def _bids(bids: bytes) -> bytes:
-    """Serialize the map of bids. Cached: the bids do not change after the last bid of a round."""
+    """Serialize the map of bids. The result is cached, because bids do not change after the last bid of a round."""
     return b"".join([entries[bid] for entries, bid in zip(_BIDS, bids, strict=False)])
 
 

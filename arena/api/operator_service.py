@@ -1,4 +1,4 @@
-"""`OperatorService`: draining the server for a planned stop, voiding results, moderation, invitations, seasons."""
+"""`OperatorService`: draining the server for a planned stop, annulling results, moderation, invitations, seasons."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, Stream
 
 LAST_MESSAGE_TIMEOUT: Final = 1.0
-"""Seconds that the stopping server allows for sending the last message of a drain."""
+"""Seconds within which the stopping server sends the last message of a drain."""
 
 
 class OperatorService:
-    """Servicer of the gRPC service `OperatorService`; refusals raise CallRefused."""
+    """Servicer of the gRPC service `OperatorService`. Refusals raise CallRefused."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
@@ -53,7 +53,7 @@ class OperatorService:
     async def VoidResult(  # noqa: N802
         self, request: operator_pb2.VoidResultRequest, call: Call
     ) -> operator_pb2.VoidResultResponse:
-        """Void the result of a match."""
+        """Annul the result of a match."""
         await self._require_operator(call, "takes results back")
         number = min(request.match_id, LARGEST_NUMBER)
         await looked_up(self._arena.void(number, request.reason))
@@ -62,7 +62,7 @@ class OperatorService:
     async def VoidResults(  # noqa: N802
         self, request: operator_pb2.VoidResultsRequest, call: Call
     ) -> operator_pb2.VoidResultsResponse:
-        """Void the next results of a bot."""
+        """Annul the next results of a bot."""
         await self._require_operator(call, "takes results back")
         after = min(request.after, LARGEST_NUMBER)
         since = min(max(0, _microseconds(request.since)), LARGEST_NUMBER)
@@ -187,12 +187,15 @@ class OperatorService:
         return operator_pb2.CancelEventResponse()
 
     async def _require_operator(self, call: Call, does: str) -> None:
-        """Check that the call has the operator's token; `does`: the action to name in a refusal. Raises:
-        CallRefused."""
+        """Check that the call has the operator's token. `does` is the action that a refusal names.
+
+        Raises:
+            CallRefused: the token is missing or wrong.
+        """
         await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))
         call.trust()
 
 
 def _microseconds(instant: Timestamp) -> int:
-    """Return an instant in microseconds since 1970, even if the message is not valid."""
+    """Return a time in microseconds since 1970, even for an invalid message."""
     return instant.seconds * 1_000_000 + instant.nanos // 1000

@@ -67,8 +67,8 @@ HISTORY: Final = 1000
 LARGEST_HISTORY: Final = 10_000
 _LADDER_PLACE: Final = r"(?P<ladder>[0-9a-f]{16}) (?P<first>[0-9]{1,10})"
 _PAST_PLACE: Final = r"(?P<published>[0-9]{1,16}) (?P<first>[0-9]{1,10})"
-"""Forms of the places in page tokens for present and past ladders: the ladder, and the number of standings before the
-page.
+"""Formats of the positions in page tokens for present and past ladders: the ladder, and the number of standings before
+the page.
 """
 
 
@@ -76,7 +76,7 @@ ACCESS: Final = {
     "open": ladder_pb2.LADDER_ACCESS_OPEN,
     "invited": ladder_pb2.LADDER_ACCESS_INVITED,
 }
-"""The protocol's values for the entry of ladders; any other is a list of owners."""
+"""The protocol's values for a ladder's kinds of entry. Any other value is a list of owners."""
 
 
 class NamedLadder(NamedTuple):
@@ -87,7 +87,7 @@ class NamedLadder(NamedTuple):
 
 
 class QueryServices:
-    """Servicer of `GameService`, `LadderService` and `MatchService`; refusals raise CallRefused."""
+    """Servicer of `GameService`, `LadderService` and `MatchService`. Refusals raise CallRefused."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
@@ -160,7 +160,7 @@ class QueryServices:
     async def GetPastLadder(  # noqa: N802
         self, request: ladder_pb2.GetPastLadderRequest, _: Call
     ) -> ladder_pb2.GetPastLadderResponse:
-        """Return the last ladder of a game that was published by a given instant."""
+        """Return the last ladder of a game published by the given time."""
         named = await self._named(request)
         limit, place = row_limit(request, default=LARGEST_PAGE), page_place(request, _PAST_PLACE)
         try:
@@ -189,7 +189,7 @@ class QueryServices:
         job = partial(standings.history, bot=request.bot, ladder_id=named.id, limit=limit + 1, before=before)
         rows = await looked_up(self._arena.store.read(job))
         further = ""
-        if len(rows) > limit:  # The rows are in the order of the results, the pages in that of the matches' numbers.
+        if len(rows) > limit:  # Rows are in the order of the results, pages in the order of match numbers.
             beyond = min(row.match_id for row in rows)
             rows = tuple(row for row in rows if row.match_id != beyond)
             further = page_token(request, beyond + 1)
@@ -256,7 +256,7 @@ class QueryServices:
     async def GetMatch(  # noqa: N802
         self, request: matches_pb2.GetMatchRequest, _: Call
     ) -> matches_pb2.GetMatchResponse:
-        """Return one match, with its finished rounds if it is still being played."""
+        """Return one match, with its finished rounds if it is still running."""
         number = min(request.match_id, LARGEST_NUMBER)
         live = self._arena.live.get(number)
         row = await looked_up(self._arena.store.read(partial(matches.get_match, match_id=number)))
@@ -300,7 +300,7 @@ class QueryServices:
             await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
 
     async def _of_all_tables(self, named: NamedLadder) -> LadderRows:
-        """Read a published ladder, with the changes since."""
+        """Read a published ladder and the later changes."""
         job = partial(standings.current, ladder_id=named.id, game=named.game.name)
         ladder = await looked_up(self._arena.store.read(job))
         if (unfitted := self._arena.publisher.unfitted(named.id)) is not None:
@@ -321,7 +321,11 @@ class QueryServices:
         return replace(await looked_up(self._arena.store.read(job)), published=instant(now_us()))
 
     async def _named(self, request: OfLadder) -> NamedLadder:
-        """Return the season of the ladder that a request names. Raises: CallRefused."""
+        """Return the season of the ladder that a request names.
+
+        Raises:
+            CallRefused: there is no such season.
+        """
         if request.game or not (request.ladder or request.season):
             self._game(request.game)
         if request.ladder and request.ladder not in self._games:
@@ -335,9 +339,10 @@ class QueryServices:
     async def _wanted(
         self, request: matches_pb2.ListMatchesRequest | matches_pb2.WatchMatchesRequest
     ) -> tuple[str, str]:
-        """Return the game and the ladder id to which matches are limited; empty where they are not.
+        """Return the game and the ladder id that restrict the matches. Each is empty without a restriction.
 
-        Raises: CallRefused.
+        Raises:
+            CallRefused: there is no such game or ladder.
         """
         if request.HasField("ladder") or request.HasField("season"):
             return "", (await self._named(request)).id
@@ -352,7 +357,11 @@ class QueryServices:
 
 
 def _instant(request: matches_pb2.ListMatchesRequest, field: Literal["since", "until"]) -> int | None:
-    """Return an instant of a request, in microseconds since 1970; None if it is absent. Raises CallRefused."""
+    """Return a time from a request in microseconds since 1970, or None if it is absent.
+
+    Raises:
+        CallRefused: the time is invalid.
+    """
     if not request.HasField(field):
         return None
     try:
@@ -363,7 +372,11 @@ def _instant(request: matches_pb2.ListMatchesRequest, field: Literal["since", "u
 
 
 def _state(number: int) -> MatchState | None:
-    """Return the state that a request names; None if it names none. Raises CallRefused."""
+    """Return the state that a request names, or None.
+
+    Raises:
+        CallRefused: the state is unknown.
+    """
     if not number:
         return None
     named = matches_pb2.MatchState.DESCRIPTOR.values_by_number.get(number)
@@ -373,7 +386,7 @@ def _state(number: int) -> MatchState | None:
 
 
 class LogService:
-    """Servicer of the gRPC service `LogService`; refusals raise CallRefused."""
+    """Servicer of the gRPC service `LogService`. Refusals raise CallRefused."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
@@ -388,7 +401,7 @@ class LogService:
     async def GetConsistency(  # noqa: N802
         self, request: log_pb2.GetConsistencyRequest, _: Call
     ) -> log_pb2.GetConsistencyResponse:
-        """Return the proof that an earlier log begins a later one."""
+        """Return the proof that an earlier log is a prefix of a later one."""
         first, second = min(request.first, LARGEST_NUMBER), min(request.second, LARGEST_NUMBER)
         try:
             proof = await looked_up(self._arena.store.read(partial(log.consistency, first=first, second=second)))
@@ -404,7 +417,7 @@ class LogService:
 
 
 class StatusService:
-    """Servicer of the gRPC service `StatusService`; refusals raise CallRefused."""
+    """Servicer of the gRPC service `StatusService`. Refusals raise CallRefused."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena

@@ -58,7 +58,7 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.ReasonNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
 }
 LARGEST_NUMBER: Final = (1 << 53) - 1
-"""The largest number that a match may have, which every language represents exactly."""
+"""The largest match number, which every language represents exactly."""
 ERROR_DOMAIN: Final = "arena"
 """The domain of the reasons in `google.rpc.ErrorInfo`."""
 
@@ -70,20 +70,24 @@ PAUSES: Final[Mapping[str, float]] = {
     "FLOODING": 5.0,
     "NOT_FITTED": 10.0,
 }
-"""Seconds after which a client should come back, by reason, unless the error has its own; sent as
-`google.rpc.RetryInfo`."""
+"""Seconds before a client should return, by reason, unless the error states its own. Sent as `google.rpc.RetryInfo`."""
 
 
 def refused(code: grpc.StatusCode, reason: str, text: str, wait: float | None = None) -> CallRefused:
     """Return the end of a call with a status, a text for people, and a reason for programs, such as "TAKEN_OVER".
 
-    `wait`: the number of seconds after which to come back; if None, that of the reason applies, if there is one.
+    `wait` is the number of seconds before the client should return. With None, the reason's number applies, if there is
+    one.
     """
     return explained(code, text, reason, ERROR_DOMAIN, PAUSES.get(reason) if wait is None else wait)
 
 
 async def looked_up(answer: Awaitable[T]) -> T:
-    """Await an answer from the server. Raises CallRefused with the gRPC status of its refusal or error."""
+    """Await an answer from the server.
+
+    Raises:
+        CallRefused: with the gRPC status of the server's refusal or error.
+    """
     try:
         return await answer
     except Unauthenticated as error:
@@ -97,7 +101,7 @@ async def looked_up(answer: Awaitable[T]) -> T:
 
 
 async def of_owner(owner: str, answer: Awaitable[T]) -> T:
-    """Await an answer. If it refuses a name and that name is the owner's, the refusal says so."""
+    """Await an answer. If it refuses a name because the name is the owner's, the refusal states this."""
     try:
         return await answer
     except errors.NameNotAllowed as error:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, CallRefused, Stream
 
 RUNNING_AT_ONCE: Final = 100
-"""Number of running matches in the first message to a watcher."""
+"""Maximum number of running matches in the first message to a watcher."""
 FULL_RETRY: Final = 60.0
 UNREAD_RETRY: Final = 5.0
-"""Seconds after which a watcher should come back if it was beyond the limit or did not read."""
+"""Seconds before a watcher should return if it exceeded the limit or did not read."""
 
 _EVENTS: Final = FieldPrefix(matches_pb2.WatchMatchesResponse, "events")
 _ROUND: Final = FieldPrefix(matches_pb2.MatchEvent, "round")
@@ -38,7 +38,7 @@ _CAUGHT_UP: Final = matches_pb2.WatchMatchesResponse(caught_up=True).SerializeTo
 
 
 class Watching:
-    """The sender of the events of matches to all watchers."""
+    """The sender of match events to all watchers."""
 
     def __init__(self, arena: Arena) -> None:
         self._live = arena.live
@@ -48,9 +48,10 @@ class Watching:
     async def watch(
         self, wants: Callable[[LiveMatch], bool] | None, stream: Stream[object, matches_pb2.WatchMatchesResponse]
     ) -> None:
-        """Send the running matches that are wanted, then the events of wanted matches, until the watcher leaves.
+        """Send the running matches that the watcher wants, then their events, until the watcher leaves.
 
-        Raises: CallRefused.
+        Raises:
+            CallRefused: there are too many watchers, or this one does not read.
         """
         with self._admitted(stream), self._live.watch() as watcher:
             with watcher.scope:
@@ -78,8 +79,7 @@ class Watching:
 
 
 def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
-    """Encode the pushed events of the wanted matches, or of all if `wants` is None; empty if there are no such
-    events."""
+    """Encode the pushed events of the wanted matches, or of all if `wants` is None. Empty without such events."""
     if wants is not None:
         wanted = [each for each in push.events if wants(each.match)]
         return _CAUGHT_UP + _message(wanted) if wanted else b""
@@ -89,7 +89,7 @@ def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
 
 
 def encode_began(match: LiveMatch, rounds: Sequence[RoundReport]) -> bytes:
-    """Encode a running match, with these rounds, as a serialized MatchEvent."""
+    """Encode a running match with the given rounds as a serialized MatchEvent."""
     began = matches_pb2.RunningMatch(match_id=match.match_id, game=match.game, kind=KINDS[match.kind], bots=match.bots)
     began.ladder, began.season = named(match.ladder_id, match.game)
     began.started.FromMicroseconds(match.started)
@@ -103,7 +103,7 @@ def _message(events: Iterable[LiveEvent]) -> bytes:
 
 
 def _encoded(event: LiveEvent) -> bytes:
-    """Encode an event once, as a separate serialized WatchMatchesResponse."""
+    """Encode an event once as a separate serialized WatchMatchesResponse."""
     if not event.encoded:
         encoded = _encode(event)
         event.encoded = _EVENTS.of(len(encoded)) + encoded

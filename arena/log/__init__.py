@@ -1,1 +1,1 @@
-"""The transparency log of results: tree, leaves, heads and keys. It stores nothing and knows no database."""
+"""The transparency log of results: tree, leaves, heads and keys. This package stores nothing and uses no database."""

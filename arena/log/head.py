@@ -1,4 +1,4 @@
-"""Signed heads, the state of a log at one moment; and entries, which prove that a leaf is in it."""
+"""Signed heads, the state of a log at one moment. Entries, which prove that a leaf is in the log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class LogHead(NamedTuple):
     size: int
     root: bytes
     signature: bytes
-    """Ed25519, 64 bytes, over `head_text`."""
+    """Ed25519 signature of 64 bytes over `head_text`."""
 
 
 class LogEntry(NamedTuple):
@@ -24,7 +24,7 @@ class LogEntry(NamedTuple):
     number: int
     """Number of the leaf, from 1."""
     leaf: bytes
-    """Canonical bytes."""
+    """Canonical bytes of the leaf."""
     head: LogHead
     proof: tuple[bytes, ...]
     """Hashes from the leaf to the root."""
@@ -40,24 +40,24 @@ class LogState(NamedTuple):
     """The state of a log at one moment."""
 
     keys: tuple[bytes, ...]
-    """The leaves covered by the head that name the log's keys, in order."""
+    """The leaves under the head that name the log's keys, in order."""
     head: LogHead
     restores: tuple[LogEntry, ...] = ()
-    """The leaves of restorations from backups."""
+    """The leaves that record restorations from backups."""
 
 
 def log_name(first_key: bytes) -> str:
-    """Return the name of a log: the SHA-256 of its first public key, in hex. It stays when the key changes."""
+    """Return the name of a log: the SHA-256 of its first public key, in hex. It remains when the key changes."""
     return sha256(first_key).hexdigest()
 
 
 def head_text(log: str, size: int, root: bytes) -> bytes:
-    """Return the text that is signed, in the form of a checkpoint (C2SP tlog-checkpoint) without extensions."""
+    """Return the text to sign, in the format of a checkpoint (C2SP tlog-checkpoint) without extensions."""
     return f"arena-log/{log}\n{size}\n{b64encode(root).decode()}\n".encode()
 
 
 def webhook_text(log: str, body: bytes) -> bytes:
-    """Return the text that is signed for a message to a webhook."""
+    """Return the text to sign for a message to a webhook."""
     return f"arena-webhook/{log}\n".encode() + body
 
 

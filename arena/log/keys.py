@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 KEY_BYTES: Final = 32
-"""Size of a private key and of a public one."""
+"""Size in bytes of a private key and of a public key."""
 
 
 class KeyUnreadable(ValueError):  # noqa: N818 - the name says it
-    """Raised if the bytes are not a private key of a log. The message says why."""
+    """Error for bytes that are not a private key of a log. The message states the reason."""
 
 
 class Signer:
     """A private key. It can be pickled, and its `repr` does not reveal the secret."""
 
     def __init__(self, secret: bytes) -> None:
-        """Use 32 secret bytes."""
+        """Create a key from 32 secret bytes."""
         self._secret: Final = secret
 
     def __repr__(self) -> str:
@@ -39,14 +39,18 @@ class Signer:
 
     @staticmethod
     def new() -> Signer:
-        """Make a new key from the operating system's randomness."""
+        """Create a new key with the operating system's randomness."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return Signer(Ed25519PrivateKey.generate().private_bytes_raw())
 
     @staticmethod
     def read(pem: bytes) -> Signer:
-        """Read a key from the text of a PEM file (PKCS 8), such as one written by `openssl`. Raises: KeyUnreadable."""
+        """Read a key from the text of a PEM file (PKCS 8), such as one that `openssl` writes.
+
+        Raises:
+            KeyUnreadable: the text is no such key.
+        """
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -60,7 +64,7 @@ class Signer:
         return Signer(key.private_bytes_raw())
 
     def pem(self) -> bytes:
-        """Return the key as the text of a file."""
+        """Return the key as the text of a PEM file."""
         from cryptography.hazmat.primitives import serialization
 
         return self._key.private_bytes(
@@ -73,7 +77,7 @@ class Signer:
         return self._key.public_key().public_bytes_raw()
 
     def sign(self, text: bytes) -> bytes:
-        """Return the signature of a text, 64 bytes, the same each time."""
+        """Return the signature of a text, 64 bytes. Equal texts have equal signatures."""
         return self._key.sign(text)
 
     @cached_property
@@ -84,7 +88,7 @@ class Signer:
 
 
 def signed(key: bytes, signature: bytes, text: bytes) -> bool:
-    """Return whether a public key made the signature of a text; false for a malformed key or signature."""
+    """Return True if a public key made the signature of a text. A malformed key or signature gives False."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -96,7 +100,7 @@ def signed(key: bytes, signature: bytes, text: bytes) -> bool:
 
 
 class LogKeys:
-    """The public keys that a log has had. A head of n leaves is signed with the newest key of these leaves."""
+    """The public keys that a log has had. A head over n leaves is signed with the newest key in these leaves."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
         """Read all leaves of the kind `key`, the log's first one first.
@@ -132,19 +136,19 @@ class LogKeys:
 
     @property
     def newest(self) -> bytes:
-        """The key that signs now."""
+        """The key that signs at present."""
         return self._keys[-1]
 
     def __contains__(self, key: object) -> bool:
         return key in self._keys
 
     def signed(self, head: LogHead) -> bool:
-        """Return true if a head is signed by the key that was valid at its size."""
+        """Return True if the key that was valid at its size signed a head."""
         place = bisect(self._numbers, head.size) - 1
         return place >= 0 and signed(self._keys[place], head.signature, head_text(self.log, head.size, head.root))
 
     def signed_now(self, head: LogHead) -> bool:
-        """Return true if a head that a log shows now is signed by the newest key and includes that key's leaf.
+        """Return True if the newest key signed a head that a log presents now, and the head includes that key's leaf.
 
         Without that leaf, anyone with a retired key could pretend that the log was restored to a time before the change
         of keys.
@@ -153,7 +157,7 @@ class LogKeys:
 
 
 def first_key_leaf(number: int, at: int, signer: Signer) -> bytes:
-    """Return the leaf with a log's first key; `at`: an instant in microseconds since 1970."""
+    """Return the leaf with a log's first key. `at` is a time in microseconds since 1970."""
     return encode_leaf(number, LeafKind.KEY, at, key=signer.public.hex(), signature="")
 
 
@@ -184,6 +188,6 @@ class HeadSigner:
 
 
 def _unpickled(log: str, signer: Signer) -> HeadSigner:
-    """Rebuild a signer, loading the library now rather than when the first results wait."""
+    """Recreate a signer. Load the library now and not when the first results wait."""
     signer.public  # noqa: B018 - it is worked out here
     return HeadSigner(log, signer)

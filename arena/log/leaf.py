@@ -22,9 +22,9 @@ class LeafKind(Enum):
     """A kind of leaf."""
 
     RATED = "rated"
-    """The result of a match that moves ratings."""
+    """The result of a match that changes ratings."""
     CASUAL = "casual"
-    """The result of a match that moves none."""
+    """The result of a match that changes no rating."""
     INTERRUPTED = "interrupted"
     """The end of a match without a result."""
     VOID = "void"
@@ -38,9 +38,9 @@ class LeafKind(Enum):
     PRUNE = "prune"
     """The removal of the contents of old replays."""
     RESTORE = "restore"
-    """The restoration of the data directory from a backup: everything after the named head is gone."""
+    """The restoration of the data directory from a backup. Everything after the named head is lost."""
     KEY = "key"
-    """The change to another signing key; the first leaf of every log names its first key."""
+    """The change to another signing key. The first leaf of every log names the first key."""
     SEASON = "season"
     """The beginning of a further season of a ladder."""
     EVENT = "event"
@@ -99,7 +99,7 @@ _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), all
 
 
 class LeafError(ValueError):
-    """Raised if bytes or fields are not a valid leaf. The message gives the reason."""
+    """Error for bytes or fields that are not a valid leaf. The message states the reason."""
 
 
 def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
@@ -116,7 +116,7 @@ def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
 
 
 def _check_fields(version: int, kind: LeafKind, fields: Mapping[str, Any]) -> None:
-    """Raise LeafError unless the fields are those of the kind; `fields` may have those of every leaf as well."""
+    """Raise LeafError unless the fields are those of the kind. `fields` may also contain those of every leaf."""
     names = FIELDS[version].get(kind)
     if names is None:
         known = " or ".join(str(each) for each, kinds in FIELDS.items() if kind in kinds)

@@ -12,27 +12,27 @@ from arena.log.leaf import LeafError, decode_leaf
 
 
 class ReceiptUnusable(ValueError):  # noqa: N818 - the name says it
-    """Raised if a receipt proves nothing. The message gives the reason."""
+    """Error of a receipt that proves nothing. The message states the reason."""
 
 
 class Receipt(NamedTuple):
     """A bot's record of a match: the server's commitments, and the result sent to it."""
 
     source: str
-    """The file, for messages."""
+    """Name of the file, for messages."""
     keys: LogKeys
-    """The log's keys, as the bot knew them."""
+    """The log's keys that the bot knew."""
     match_id: int
     seat: int
     entry: LogEntry
     leaf: Mapping[str, Any]
     """The leaf's content."""
     nonce: bytes
-    """The bot's random bytes for the deal; empty if unknown."""
+    """The bot's random bytes for the deal. Empty if unknown."""
     salt: bytes
-    """The salt of the invitation's commitment; empty if unknown."""
+    """The salt of the invitation's commitment. Empty if unknown."""
     commitment: bytes
-    """The commitment to the server's seed; empty if unknown."""
+    """The commitment to the server's seed. Empty if unknown."""
 
 
 def receipts_of(content: str, source: str, match_id: int) -> Iterator[Receipt]:

@@ -92,7 +92,11 @@ def root(size: int, nodes: Nodes) -> bytes:
 
 
 def inclusion_proof(index: int, size: int, nodes: Nodes) -> list[bytes]:
-    """Return the proof that a leaf is in the tree of `size` leaves (PATH in RFC 6962, 2.1.1). Raises: ValueError."""
+    """Return the proof that a leaf is in the tree of `size` leaves (PATH in RFC 6962, 2.1.1).
+
+    Raises:
+        ValueError: the tree has no such leaf.
+    """
     if not 0 <= index < size:
         raise ValueError(f"there is no leaf {index} in a tree of {size}")
     proof, start, end = [], 0, size
@@ -108,9 +112,12 @@ def inclusion_proof(index: int, size: int, nodes: Nodes) -> list[bytes]:
 
 
 def consistency_proof(first: int, second: int, nodes: Nodes) -> list[bytes]:
-    """Return the proof that the tree of `first` leaves begins the tree of `second` (PROOF in RFC 6962, 2.1.2).
+    """Return the proof that the tree of `first` leaves is a prefix of the tree of `second` (PROOF in RFC 6962, 2.1.2).
 
-    It is empty if `first` is 0 or equals `second`. Raises: ValueError.
+    It is empty if `first` is 0 or equals `second`.
+
+    Raises:
+        ValueError: `first` is larger than `second`.
     """
     if not 0 <= first <= second:
         raise ValueError(f"a tree of {second} leaves does not begin with one of {first}")
@@ -149,7 +156,7 @@ def root_of_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[bytes]
 
 
 def consistent(first: int, first_root: bytes, second: int, second_root: bytes, proof: Sequence[bytes]) -> bool:
-    """Return whether a proof shows that the first tree begins the second (RFC 9162, 2.1.4.2)."""
+    """Return True if a proof shows that the first tree is a prefix of the second (RFC 9162, 2.1.4.2)."""
     if not 0 <= first <= second:
         return False
     if first in {0, second}:
@@ -175,7 +182,7 @@ def consistent(first: int, first_root: bytes, second: int, second_root: bytes, p
 
 
 def _hash(start: int, end: int, nodes: Nodes) -> bytes:
-    """Return the root over a range of leaves; the first one must begin a subtree large enough for all of them."""
+    """Return the root over a range of leaves. The first leaf must begin a subtree large enough for all of them."""
     size = end - start
     level = size.bit_length() - 1
     if size == 1 << level:

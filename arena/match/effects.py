@@ -1,4 +1,4 @@
-"""Effects: what a match asks the server to do. The replay records all of them; questions are recorded as a digest.
+"""Effects: requests of a match to the server. The replay records all of them, questions as a digest.
 
 `Ask` is created for every decision and has its own `__init__`: compiled, a named tuple takes eight times as long.
 """
@@ -17,12 +17,13 @@ from engine.game import RoundReport, SeatView
 class Ask:
     """Ask a seat for a decision.
 
-    The question is repeated, with the time that is left, when its bot returns and when a house bot takes the seat over.
+    The question is repeated with the remaining time when the seat's bot returns, and when a house bot takes over the
+    seat.
     """
 
     seat: int
     decision: int
-    """Number of the decision, which the answer must repeat; 1, 2, 3 … within the match."""
+    """Number of the decision: 1, 2, 3 … within the match. The answer must repeat it."""
     legal: Sequence[int]
     view: SeatView
     soft: int
@@ -49,7 +50,7 @@ class Refusal(Enum):
     SUBSTITUTED = "substituted"
     """A house bot plays the seat until the next round."""
     UNKNOWN = "unknown"
-    """The seat was never asked for such a decision."""
+    """The seat never had such a decision."""
 
 
 class Refuse(NamedTuple):
@@ -60,10 +61,11 @@ class Refuse(NamedTuple):
     action: int
     why: Refusal
     legal: Sequence[int]
-    """Legal actions if the decision is still open; otherwise empty."""
+    """Legal actions if the decision is still open, otherwise empty."""
     time: int
-    """Microseconds left, bank included, if the decision is open.
-    If the decision was forced by time, how late the answer was; otherwise 0."""
+    """Microseconds left, bank included, if the decision is open. If time forced the decision, the answer's lateness.
+    Otherwise 0.
+    """
 
 
 class Cause(Enum):
@@ -76,7 +78,7 @@ class Cause(Enum):
     SUSPENSION = "suspension"
     """The seat was suspended."""
     ABSENCE = "absence"
-    """The bot was absent and a house bot played. This has no `Force`, because the choice is an input."""
+    """The bot was absent, and a house bot chose. There is no `Force`, because the choice is an input."""
 
 
 class Force(NamedTuple):
@@ -99,11 +101,13 @@ class Gone(NamedTuple):
 
     seat: int
     time: int
-    """Microseconds to return before a house bot plays its seat; 0 if it signed off or was gone too often."""
+    """Microseconds within which the bot must return before a house bot plays its seat. 0 if it signed off or was gone
+    too often.
+    """
 
 
 class Substitute(NamedTuple):
-    """Let a house bot play the seat. Its own bot may get it back at the next round."""
+    """Let a house bot play the seat. Its own bot may get the seat back in the next round."""
 
     seat: int
 
@@ -115,10 +119,10 @@ class Back(NamedTuple):
 
 
 class Hold(NamedTuple):
-    """Stop all clocks after a restart of the server, until every bot is back or this time has passed."""
+    """Stop all clocks after a restart of the server, until every bot has returned or this time has passed."""
 
     time: int
-    """The longest hold in microseconds."""
+    """The maximum length of the hold in microseconds."""
 
 
 class Release(NamedTuple):
@@ -132,7 +136,9 @@ class Show(NamedTuple):
 
 
 class Over(NamedTuple):
-    """End the match. Without a result, all fields but `forced` and `troubled` are empty and `interrupted` says why."""
+    """End the match. Without a result, all fields except `forced` and `troubled` are empty, and `interrupted` states
+    the reason.
+    """
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
@@ -140,14 +146,15 @@ class Over(NamedTuple):
     forced: tuple[int, ...]
     """By seat, the number of decisions that the server made."""
     troubled: tuple[bool, ...]
-    """By seat, true if it was ever suspended, or played by a house bot."""
+    """By seat, True if it was ever suspended or played by a house bot."""
     counts: tuple[bool, ...]
-    """By seat, whether the result counts for its bot."""
+    """By seat, True if the result counts for its bot."""
     interrupted: str
-    """Why the match was interrupted; empty if it has a result."""
+    """The reason for the interruption. Empty if the match has a result."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots played too much of it for the result to move its opponents' ratings; empty under
-    rating rule 1."""
+    """By seat, True if house bots played too much of it for the result to change its opponents' ratings. Empty under
+    rating rule 1.
+    """
 
 
 Effect: TypeAlias = Ask | Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Show | Over

@@ -1,4 +1,4 @@
-"""Inputs of a match, each with its instant. A new `Match` that is fed the same inputs takes the same course.
+"""Inputs of a match, each with its time. A new `Match` with the same inputs takes the same course.
 
 `Sent` and `Acted` come with every decision and have their own `__init__`: compiled, a named tuple takes eight times as
 long.
@@ -21,7 +21,7 @@ class Begun(NamedTuple):
 
 @dataclass(init=False, slots=True)
 class Sent:
-    """A question was handed to the transport, which starts the seat's clock."""
+    """The transport got a question, which starts the seat's clock."""
 
     at: Instant
     seat: int
@@ -68,27 +68,27 @@ class TimeUp(NamedTuple):
 
 
 class Left(NamedTuple):
-    """The bot of a seat is gone."""
+    """The bot of a seat has left."""
 
     at: Instant
     seat: int
     in_order: bool = False
-    """True if the bot signed off: a house bot takes its seat over at once, and this is no trouble."""
+    """True if the bot signed off. A house bot takes over its seat at once, and this is no trouble."""
 
 
 class Returned(NamedTuple):
-    """The bot of a seat is back, or ready again after a suspension."""
+    """The bot of a seat has returned, or is ready again after a suspension."""
 
     at: Instant
     seat: int
 
 
 class Restored(NamedTuple):
-    """The server was restarted, and the match continues where it was; all bots have yet to return."""
+    """The server was restarted, and the match continues at the same point. All bots have yet to return."""
 
     at: Instant
     stand_in: str = ""
-    """The house bot, with its version, that plays for absent bots from here on; empty for no change."""
+    """The house bot, with its version, that plays for absent bots from now on. Empty for no change."""
     removed: tuple[int, ...] = ()
     """Seats of house bots that this server does not have, in ascending order. The stand-in plays these seats from here
     on, under the names of those bots.

@@ -46,7 +46,7 @@ from engine.game import OVER, Decks, Game, Option
 
 
 class Match:
-    """One game from the first question to the result or an interruption."""
+    """One game from its first question to the result or an interruption."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Match:
         newcomers: Collection[int] = (),
         rating_rule: int = RATING_RULE,
     ) -> None:
-        """Set up the game before its first question. `newcomers`: the seats of bots without a finished match.
+        """Set up the game before its first question. `newcomers` are the seats of bots without a finished match.
 
-        `rating_rule`: the rule of `arena.match.result` that applies.
+        `rating_rule` is the rule of `arena.match.result` that applies.
 
         Raises `OptionError` for a number of seats or options that the game does not have.
         """
@@ -71,15 +71,15 @@ class Match:
         self._presence = Presence(seats, policy, newcomers)
         self._seats = self._presence.seats
         self._round = self._state.round
-        self._asked: list[int] = []  # decision − 1 → seat that was asked
-        self._expired_at: dict[int, Instant] = {}  # decision forced by time → when its time ran out
+        self._asked: list[int] = []  # decision − 1 → the seat that owed the decision
+        self._expired_at: dict[int, Instant] = {}  # decision forced by time → the time at which its limit ended
         self._now = Instant(0)
         self._begun = False
         self._over = False
 
     @property
     def deadline(self) -> Instant | None:
-        """Instant at which a `TimeUp` is due; None if nothing will happen without an input."""
+        """Time at which a `TimeUp` is due. None if nothing will happen without an input."""
         due = self._presence.due
         return None if due == NEVER else Instant(due)
 
@@ -98,28 +98,28 @@ class Match:
         return self._seats[seat].clock.left(self._now)
 
     def open_decision(self, seat: int) -> int | None:
-        """Return the number of the decision that a seat owes; None if it owes none or there is no such seat."""
+        """Return the number of the decision that a seat owes. Return None if it owes none or there is no such seat."""
         known = self._seat(seat)
         return None if known is None else known.decision or None
 
     def owes(self, seat: int, decision: int) -> bool:
-        """Return whether a seat is asked for this decision and its own bot should make it."""
+        """Return True if a seat owes this decision and its own bot should make it."""
         asked = self._seats[seat]
         return asked.decision == decision and not asked.substituted
 
     def substituted(self, seat: int) -> bool:
-        """Return whether a house bot plays the seat."""
+        """Return True if a house bot plays the seat."""
         return self._seats[seat].substituted
 
     def suspended(self, seat: int) -> bool:
-        """Return whether the server plays for a seat at once until its bot is ready again."""
+        """Return True if the server plays for a seat at once until its bot is ready again."""
         return self._seats[seat].suspended
 
     def receive(self, event: Input) -> list[Effect]:
-        """Process one input and return its effects in the order in which they happen.
+        """Process one input. Return its effects in the order in which they happen.
 
-        An instant before `now` counts as `now`. Inputs before the beginning, after the end or about a seat that does
-        not exist have no effect, except that answers are refused.
+        A time before `now` counts as `now`. Inputs before the beginning, after the end or about a seat that does not
+        exist have no effect, except that answers are refused.
         """
         effects: list[Effect] = []
         at = event.at
@@ -196,7 +196,7 @@ class Match:
             self._advance(effects)
 
     def _stood_in(self, event: StoodIn, effects: list[Effect]) -> None:
-        """Apply a house bot's choice for an absent bot; an illegal one is our fault, and the server replaces it."""
+        """Apply a house bot's choice for an absent bot. An illegal choice is our fault, and the server replaces it."""
         _, number, decision, action = event
         seat = self._seat(number)
         if seat is not None and seat.substituted and decision == seat.decision != NO_DECISION:
@@ -224,7 +224,7 @@ class Match:
         self._ask_stand_ins(effects, since)
 
     def _ask_stand_ins(self, effects: list[Effect], since: int) -> None:
-        """Ask the house bots that took over in `effects[since:]` for the open decisions of their seats."""
+        """Send the house bots that took over in `effects[since:]` the open decisions of their seats."""
         new = [effect.seat for effect in effects[since:] if isinstance(effect, Substitute)]
         seats = [(number, self._seats[number]) for number in new]
         effects += [self._question(number, seat) for number, seat in seats if seat.decision != NO_DECISION]
@@ -245,7 +245,9 @@ class Match:
             pass
 
     def _ask(self, effects: list[Effect]) -> bool:
-        """Ask every seat that must choose. Return True, meaning to ask again, after a choice for a suspended seat."""
+        """Send a question to every seat that must choose. Return True, meaning to repeat, after a choice for a
+        suspended seat.
+        """
         state = self._state
         waiting = state.waiting()
         if not waiting or state.round != self._round:
@@ -277,7 +279,7 @@ class Match:
             self._presence.next_round(effects)
 
     def _seat(self, number: int) -> Seat | None:
-        """Return the seat with a number; None if there is no such seat."""
+        """Return the seat with a number, or None if there is no such seat."""
         return self._seats[number] if 0 <= number < len(self._seats) else None
 
     def _question(self, number: int, seat: Seat) -> Ask:

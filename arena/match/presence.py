@@ -1,7 +1,7 @@
 """Presence and clocks of the bots of a match: absences, stand-ins, and the hold after a restart of the server.
 
-It knows nothing of the game: `Match` asks the questions that follow from a `Substitute`. Methods that change something
-take the instant and append their effects.
+It does not depend on the game: `Match` sends the questions that follow from a `Substitute`. Methods that change
+something get the time and append their effects.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ class Presence:
         self._policy = policy
         self._held_until: int = NEVER
         self.due: int = NEVER
-        """Next instant at which something happens without an input: a time runs out, a house bot takes over, or the
-        hold after a restart ends."""
+        """Next time at which something happens without an input: a clock runs out, a house bot takes over, or the hold
+        after a restart ends.
+        """
 
     @property
     def held(self) -> bool:
-        """True if all clocks are stopped after a restart, until all bots are back."""
+        """True if all clocks are stopped after a restart, until all bots have returned."""
         return self._held_until != NEVER
 
     def start(self, seat: Seat, now: Instant, lag: int = 0) -> None:
@@ -52,7 +53,7 @@ class Presence:
             self._update_due()
 
     def settle_due(self, effects: list[Effect]) -> int | None:
-        """Settle one thing that is due at `due`, for the lowest seat first. Return the seat if its time ran out."""
+        """Settle one event that is due at `due`, for the lowest seat first. Return the seat if its time ran out."""
         due = Instant(self.due)
         if self._held_until == due:
             self._release(due, effects)
@@ -64,15 +65,15 @@ class Presence:
         return next(number for number, seat in enumerate(self.seats) if seat.clock.due == due)
 
     def begin(self, now: Instant, effects: list[Effect]) -> None:
-        """Begin the match: absent bots count as gone from now on."""
+        """Begin the match. Absent bots count as gone from now on."""
         for number, seat in enumerate(self.seats):
             if seat.away:
                 self._mark_gone(number, seat, now, effects)
 
     def leave(self, number: int, begun: bool, in_order: bool, now: Instant, effects: list[Effect]) -> None:
-        """Record that the bot of a seat is gone; this costs nothing before the match begins or while clocks are held.
+        """Record that the bot of a seat has left. This costs nothing before the match begins or while clocks are held.
 
-        A bot that leaves `in_order` hands its seat over at once, even then.
+        A bot that leaves `in_order` gives up its seat at once, even then.
         """
         seat = self.seats[number]
         if in_order and begun:
@@ -85,8 +86,9 @@ class Presence:
                 self._mark_gone(number, seat, now, effects)
 
     def come_back(self, number: int, now: Instant, effects: list[Effect]) -> None:
-        """Record that the bot of a seat is back or ready again. If a house bot plays, the bot gets its seat next
-        round."""
+        """Record that the bot of a seat has returned or is ready again. If a house bot plays, the bot gets its seat in
+        the next round.
+        """
         seat = self.seats[number]
         if seat.substituted:
             seat.away = False
@@ -102,7 +104,7 @@ class Presence:
         self._release_if_complete(now, effects)
 
     def next_round(self, effects: list[Effect]) -> None:
-        """Return seats that house bots play to their own bots, if these have come back."""
+        """Return seats from house bots to their own bots, if these have returned."""
         for number, seat in enumerate(self.seats):
             if seat.substituted and seat.away:
                 seat.substituted_rounds += 1
@@ -111,8 +113,9 @@ class Presence:
                 effects.append(Back(number))
 
     def hold(self, now: Instant, effects: list[Effect]) -> None:
-        """Stop all clocks after a restart of the server until all bots are back, so that its outage costs nobody
-        anything."""
+        """Stop all clocks after a restart of the server until all bots have returned, so that its outage costs no bot
+        anything.
+        """
         for seat in self.seats:
             seat.away = True
             seat.away_until = NEVER
@@ -131,7 +134,7 @@ class Presence:
         self._update_due()
 
     def _release(self, now: Instant, effects: list[Effect]) -> None:
-        """End the hold: clocks run again, and bots that are not back count as gone from now on."""
+        """End the hold. Clocks run again, and bots that have not returned count as gone from now on."""
         self._held_until = NEVER
         effects.append(Release())
         for number, seat in enumerate(self.seats):
@@ -160,7 +163,7 @@ class Presence:
         self._update_due()
 
     def _hand_over(self, number: int, seat: Seat, now: Instant, effects: list[Effect]) -> None:
-        """Have a house bot play on for a bot that signs off, which is no trouble."""
+        """Let a house bot continue for a bot that signs off. This is no trouble."""
         seat.away = True
         seat.sent = False
         if seat.substituted:

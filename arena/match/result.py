@@ -29,7 +29,7 @@ class Standing(NamedTuple):
     spoilt: tuple[bool, ...]
     """True if house bots played too much of the seat.
 
-    Such a seat loses to every seat that is not spoilt, whose rating it does not move. Empty under rule 1.
+    Such a seat loses to every seat that is not spoilt, and does not change that seat's rating. Empty under rule 1.
     """
 
 

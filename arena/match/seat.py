@@ -1,7 +1,8 @@
 """State of one seat of a match: its clock, its open decision, its player, and its bot's conduct so far.
 
-The clock has a soft limit for each decision and a time bank for the match. It runs only between `start` and `stop`
-or `pause`; time beyond the soft limit comes from the bank. It never reads the time: every method gets the instant.
+The clock has a soft limit for each decision and a time bank for the match. It runs only between `start` and `stop` or
+`pause`. Time beyond the soft limit comes from the bank. It never reads the time: every method gets the time as an
+argument.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from arena.match.inputs import Instant
 from arena.match.policy import Policy
 
 NEVER: Final = Instant((1 << 62) - 1)
-"""Deadline that never comes, later than any instant. It is no larger because compiled code compares big integers
-slowly."""
+"""Deadline that never comes. It is no larger, because compiled code compares big integers slowly."""
 NO_DECISION: Final = 0
-"""Value of `Seat.decision` while no decision is open; decisions are numbered from 1."""
+"""Value of `Seat.decision` while no decision is open. Decisions are numbered from 1."""
 
 
 class Clock:
@@ -27,22 +27,24 @@ class Clock:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self.soft = 2 * policy.soft_limit
-        """Soft limit left for the open or next decision when the clock last stopped; doubled for the first decision."""
+        """Soft limit left for the open or next decision when the clock last stopped. Doubled for the first decision."""
         self.bank = policy.bank
         """Bank left when the clock last stopped."""
         self.started: int | None = None
-        """Instant from which the clock runs; None while it is stopped."""
+        """Time from which the clock runs, or None while it is stopped."""
         self.due: int = NEVER
-        """Instant at which the time runs out; an answer at this instant is late."""
+        """Time at which the limit ends. An answer at this time is late."""
 
     def start(self, now: Instant, lag: int = 0) -> None:
-        """Start the clock `lag` microseconds from now, when the question reaches the bot. No effect while it runs."""
+        """Start the clock `lag` microseconds from now, when the question reaches the bot. Without effect while it
+        runs.
+        """
         if self.started is None:
             self.started = now + lag
             self.due = self.started + self.soft + self.bank
 
     def pause(self, now: Instant) -> None:
-        """Stop the clock in the middle of a decision, until the next start."""
+        """Stop the clock during a decision, until the next start."""
         self.soft, self.bank = self.left(now)
         self.started = None
         self.due = NEVER
@@ -90,13 +92,13 @@ class Seat:
     def __init__(self, policy: Policy, newcomer: bool) -> None:
         self.clock = Clock(policy)
         self.grace = min(policy.grace, policy.newcomer_grace) if newcomer else policy.grace
-        """Microseconds within which an absent bot must come back."""
+        """Microseconds within which an absent bot must return."""
         self.decision = NO_DECISION
         """Number of the open decision."""
         self.legal: Sequence[int] = ()
         """Legal actions of the open decision."""
         self.sent = False
-        """True if the open question was handed to the transport since the bot's last return."""
+        """True if the transport got the open question after the bot's last return."""
         self.decision_rejections = 0
         """Rejected answers to the open decision so far."""
         self.rejections = 0
@@ -108,19 +110,19 @@ class Seat:
         self.suspended = False
         """True if the seat is suspended: the server decides for it at once."""
         self.away = False
-        """True if the seat's bot is gone."""
+        """True if the seat's bot has left."""
         self.away_until: int = NEVER
-        """Instant at which a house bot takes over; `NEVER` unless its bot is gone."""
+        """Time at which a house bot takes over. `NEVER` unless its bot has left."""
         self.incidents = 0
-        """Number of times that the seat's bot was gone."""
+        """Number of times that the seat's bot has left."""
         self.substituted = False
         """True if a house bot plays the seat."""
         self.substituted_rounds = 0
         """Number of rounds in which a house bot played the seat, at least in part."""
         self.troubled = False
-        """True if the seat was ever suspended, or played by a house bot."""
+        """True if the seat was ever suspended or played by a house bot."""
 
     @property
     def clocked(self) -> bool:
-        """True if the seat's clock runs while its bot is gone, which it does from the second absence on."""
+        """True if the seat's clock runs while its bot is away, as it does from the second absence on."""
         return self.away and self.incidents > 1 and not self.substituted

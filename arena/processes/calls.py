@@ -12,7 +12,7 @@ from arena.processes.channel import Channel
 
 
 class HelperEnded(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised if the helper process ends or fails before it answers. The message gives the reason."""
+    """Error of a helper process that ended or failed before its answer. The message states the reason."""
 
 
 class Ticket:
@@ -36,12 +36,16 @@ class Ticket:
 
 
 class Calls:
-    """The pending calls to one helper. A cancelled caller neither stops its call nor disturbs the answers to others."""
+    """The pending calls to one helper. A cancelled caller neither stops its call nor disturbs the answers to other
+    callers.
+    """
 
     def __init__(self, channel: Channel, limit: float | None = None) -> None:
-        """Call through `channel`; `limit`: the seconds within which the next answer must arrive, None for no limit."""
+        """Call through `channel`. `limit` is the number of seconds within which the next answer must arrive, or
+        None.
+        """
         self.limit = limit
-        """The limit. It may change between calls, but not from or to None after `run` has begun."""
+        """The limit. It may change between calls, but after `run` has begun not from or to None."""
         self._channel: Final = channel
         self._tickets: Final[deque[Ticket]] = deque()
         self._ended = trio.Event()
@@ -50,7 +54,9 @@ class Calls:
     async def call(self, message: object) -> Any:
         """Return the helper's answer. The message is sent before the first wait.
 
-        Raises: HelperEnded, FrameTooLarge.
+        Raises:
+            HelperEnded: the helper ended before its answer.
+            FrameTooLarge: the message is too large.
         """
         ticket = Ticket()
         if not self._ended.is_set():
@@ -61,17 +67,17 @@ class Calls:
         raise HelperEnded(self._why)
 
     async def answered(self) -> None:
-        """Wait until every call so far is answered, cancelled ones included."""
+        """Wait until every call so far is answered, including cancelled calls."""
         if self._tickets:
             await self._tickets[-1].answer()
 
     async def close(self) -> None:
-        """Wait until the helper has answered all calls and has ended. Make no calls after this."""
+        """Wait until the helper has answered all calls and has ended. Make no calls afterwards."""
         self._channel.complete()
         await self._ended.wait()
 
     async def run(self) -> str:
-        """Deliver answers until the helper ends; return what `Channel.run` returns."""
+        """Deliver answers until the helper ends. Return the result of `Channel.run`."""
         self._why = "cancelled"
         try:
             wrong = await self._channel.run(self._take, None if self.limit is None else self._allowed_silence)
@@ -80,7 +86,7 @@ class Calls:
             self._ended.set()
             while self._tickets:
                 ticket = self._tickets.popleft()
-                ticket.settle(ticket)  # A ticket that is its own answer got none from the helper.
+                ticket.settle(ticket)  # A ticket that is its own answer got no answer from the helper.
         return wrong
 
     def _take(self, answers: list[Any]) -> None:

@@ -17,7 +17,7 @@ LOOK: Final = 1.0
 
 
 class Channel:
-    """The parent's end of a socket; the helper's end is `Parent`."""
+    """The parent's end of a socket. The helper's end is `Parent`."""
 
     def __init__(self, line: socket.socket) -> None:
         line.setblocking(False)
@@ -29,12 +29,16 @@ class Channel:
         self._complete = False
         """True if the caller will send nothing more."""
         self._last_active = trio.current_time()
-        """Instant of the last sending or receiving, by trio's clock."""
+        """Time of the last sending or receiving, by trio's clock."""
 
     def send(self, message: object) -> None:
-        """Send a message with one system call; bytes that the socket does not accept at once are sent while `run` runs.
+        """Send a message with one system call. While `run` runs, it sends bytes that the socket does not accept at
+        once.
 
-        The message is lost if the helper has ended. Raises: FrameTooLarge.
+        The message is lost if the helper has ended.
+
+        Raises:
+            FrameTooLarge: the message is too large.
         """
         frame = packed(message)
         self._last_active = trio.current_time()
@@ -53,13 +57,17 @@ class Channel:
             self._shut()
 
     async def receive(self) -> list[Any]:
-        """Wait for and return the next messages; an empty list if the helper has ended. Raises: FrameTooLarge."""
+        """Wait for the next messages and return them. Return an empty list if the helper has ended.
+
+        Raises:
+            FrameTooLarge: the bytes are not frames.
+        """
         while True:
             await trio.lowlevel.wait_readable(self._line)
             try:
                 piece = self._line.recv(PIECE)
             except ConnectionError:
-                return []  # The helper ended with messages unread.
+                return []  # The helper ended without reading all messages.
             if not piece:
                 return []
             self._last_active = trio.current_time()
@@ -72,9 +80,10 @@ class Channel:
         return self._line
 
     def received(self) -> list[Any] | None:
-        """Return the messages that have arrived, without waiting; None if the helper has ended.
+        """Return the messages that have arrived, without waiting. Return None if the helper has ended.
 
-        Raises: FrameTooLarge.
+        Raises:
+            FrameTooLarge: the bytes are not frames.
         """
         try:
             piece = self._line.recv(PIECE)
@@ -87,7 +96,7 @@ class Channel:
     async def run(self, take: Callable[[list[Any]], None], allowed_silence: Callable[[], float] | None = None) -> str:
         """Pass all messages to `take` until the helper ends or is silent for more than `allowed_silence()` seconds.
 
-        Return "" if the helper ended by itself, otherwise its fault; it cannot be used any more.
+        Return "" if the helper ended by itself, otherwise its fault. The helper cannot be used afterwards.
         """
         wrong: list[str] = []
         try:
@@ -116,7 +125,9 @@ class Channel:
             return []
 
     async def send_on(self) -> None:
-        """Keep sending what the socket did not accept, until cancelled; for callers of `received` instead of `run`."""
+        """Continue to send the bytes that the socket did not accept, until cancelled. For callers that use `received`
+        instead of `run`.
+        """
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -144,7 +155,9 @@ class Channel:
             self._line.shutdown(socket.SHUT_WR)
 
     def _send_now(self, content: bytes | bytearray) -> int:
-        """Send what the socket accepts now; return the number of bytes, all of them if the helper has ended."""
+        """Send the bytes that the socket accepts now. Return their number, or the number of all bytes if the helper has
+        ended.
+        """
         try:
             return self._line.send(content)
         except BlockingIOError:

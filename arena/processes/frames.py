@@ -1,7 +1,7 @@
 """Framing of messages to and from helper processes: 4 bytes of length, big-endian, then a pickle.
 
-Both ends run the same program as the same user and exchange its own types, functions included; hence pickle. Unpickling
-trusts the sender, so use this only for sockets whose other end this program has started itself.
+Both ends run the same program as the same user and exchange its own types, including functions. Therefore the format is
+pickle. Unpickling trusts the sender, so use this only for sockets whose other end this program has started itself.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ kernel."""
 
 
 class FrameTooLarge(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised for a message that is too large for a frame.
+    """Error for a message that is too large for a frame.
 
-    If it is received, the bytes are probably not frames at all.
+    If it is received, the bytes are probably no frames at all.
     """
 
     def __init__(self, size: int) -> None:
@@ -46,7 +46,7 @@ class Frames:
         self._rest = bytearray()
 
     def take(self, piece: bytes) -> list[Any]:
-        """Add bytes; return the messages they complete. After FrameTooLarge the stream cannot be used any more."""
+        """Add bytes. Return the messages that they complete. After FrameTooLarge the stream cannot be used any more."""
         rest, messages, start = self._rest, list[Any](), 0
         rest += piece
         while len(rest) >= start + HEAD:
@@ -64,21 +64,24 @@ class Frames:
 
 class BlockingChannel:
     """One end of a blocking socket between parent and helper. Methods raise ConnectionError if the other end has
-    ended."""
+    ended.
+    """
 
     def __init__(self, line: socket.socket) -> None:
         self.line: Final = line
         self._frames: Final = Frames()
 
     def receive(self) -> list[Any]:
-        """Wait for and return the next messages; an empty list if the other end is closed or has finished sending."""
+        """Wait for the next messages and return them. Return an empty list if the other end is closed or has finished
+        sending.
+        """
         while piece := self.line.recv(PIECE):
             if messages := self._frames.take(piece):
                 return messages
         return []
 
     def waiting(self) -> bool:
-        """Return whether `receive` would return at once, with messages or at the end."""
+        """Return True if `receive` would return at once, with messages or at the end."""
         return bool(select.select((self.line,), (), (), 0)[0])
 
     def send(self, messages: Iterable[object]) -> None:

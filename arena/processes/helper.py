@@ -1,8 +1,8 @@
 """A helper process that runs a module of this program: start, readiness, end and restart with back-off.
 
-The module enters `parent.connected()`, which tells the parent that it is ready. Starting has its own generous limit,
-because imports take many times as long on a busy machine. A helper killed for that would be restarted and killed
-forever.
+The module enters `parent.connected()`, which tells the parent that it is ready. The start has its own generous limit,
+because imports take many times as long on a busy machine. A helper killed during its imports would be restarted and
+killed forever.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from arena.processes.launch import OWN_GROUP, command, environment
 START: Final = 60.0
 """Seconds within which a helper must be ready."""
 GRACE: Final = 1.0
-"""Seconds within which a helper must end after its parent has closed the socket, before it is killed."""
+"""Seconds between the closing of the parent's socket and the kill of a helper that has not ended."""
 _failed: Final = trio.lowlevel.RunVar[dict[str, str]]("failed")
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds before a failed helper is started again: the first pause, which doubles each time, and its upper limit."""
+"""Seconds before a failed helper is started again: the first pause, which doubles each time, and its maximum."""
 
 
 def failed_starts() -> dict[str, str]:
@@ -39,7 +39,7 @@ def failed_starts() -> dict[str, str]:
 
 
 class HelperFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised if the helper process cannot be started. The message gives the reason."""
+    """Error of a helper process that cannot be started. The message states the reason."""
 
 
 class Helper:
@@ -56,7 +56,7 @@ class Helper:
 
     @property
     def status(self) -> int | None:
-        """Exit status, negative for a signal; None while it runs."""
+        """Exit status, negative for a signal. None while the process runs."""
         return self._process.returncode
 
     def kill(self) -> None:
@@ -64,7 +64,7 @@ class Helper:
         self._process.kill()
 
     async def end(self) -> None:
-        """Close the socket and wait for the process; kill it after `GRACE` seconds. Shielded from cancellation."""
+        """Close the socket and wait for the process. Kill it after `GRACE` seconds. Shielded from cancellation."""
         self.channel.close()
         with trio.CancelScope(shield=True):
             with trio.move_on_after(GRACE):
@@ -127,9 +127,10 @@ async def _ready(started: Helper, module: str) -> None:
 
 
 async def keep(run: Callable[[], Awaitable[bool]]) -> NoReturn:
-    """Call `run` in a loop until cancelled; each call runs a helper until it ends.
+    """Call `run` in a loop until cancelled. Each call runs a helper until it ends.
 
-    After a call that returns True, because the helper did some work, the next follows at once, otherwise after a pause.
+    After a call that returns True, because the helper did some work, the next follows at once. Otherwise it follows
+    after a pause.
     """
     pause = 0.0
     while True:

@@ -22,7 +22,7 @@ from arena.processes.frames import BlockingChannel
 from arena.processes.parent import Parent
 
 OWN_GROUP: Final = 0
-"""Value of `process_group`: Ctrl-C in a terminal reaches only the parent, which then ends its helpers in order."""
+"""Value of `process_group`. Ctrl-C in a terminal then reaches only the parent, which ends its helpers."""
 
 
 def command(module: str, arguments: Sequence[str]) -> list[str]:
@@ -39,7 +39,7 @@ def environment() -> Mapping[str, str]:
 def give_way(steps: int, process: int = 0) -> None:
     """Lower the priority of a process, by default this one, by a number of `nice` steps, to at most 19.
 
-    If the process has ended or the system refuses, nothing changes; that does no harm.
+    If the process has ended or the system refuses, nothing changes, which does no harm.
     """
     with suppress(OSError):
         own = os.getpriority(os.PRIO_PROCESS, process)
@@ -79,7 +79,7 @@ class BlockingHelper(BlockingChannel):
         self.kill()
 
     def complete(self) -> None:
-        """Shut down the sending direction; the helper reads everything sent so far, then the end."""
+        """Shut down the sending direction. The helper reads everything sent so far, then the end."""
         with suppress(OSError):
             self.line.shutdown(socket.SHUT_WR)
 
@@ -96,7 +96,7 @@ class ForkedHelper(NamedTuple):
 
     pid: int
     line: socket.socket
-    """The parent's socket, for a `Channel` once an event loop runs."""
+    """The parent's socket, for a `Channel` when an event loop runs."""
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def _run(work: Callable[[Parent], None], line: socket.socket) -> NoReturn:
     try:
         gc.freeze()  # The garbage collector need not scan the parent's objects.
         for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)  # The parent handles them and ends this process.
+            signal.signal(each, signal.SIG_IGN)  # The parent handles these signals and ends this process.
         work(Parent(line))
         status = 0
     except ConnectionError:

@@ -32,7 +32,7 @@ MEMORY: Final = Path("/proc/self/statm")
 
 
 async def keep_in_huge_pages() -> None:
-    """Move the process's memory to huge pages whenever it has grown, until cancelled; return if there are none."""
+    """Move the process's memory to huge pages whenever it has grown, until cancelled. Return if the system has none."""
     if sys.platform != "linux" or not MEMORY.exists():
         return
     seen = resident()
@@ -50,7 +50,7 @@ def resident() -> int:
 
 def advise() -> None:
     """Request huge pages for all memory not backed by a file, and move the used part there, region by region."""
-    madvise = ctypes.CDLL(None).madvise  # Other threads run during a call of it.
+    madvise = ctypes.CDLL(None).madvise  # Other threads run during this call.
     for start, end in _whole(Path("/proc/self/maps").read_text()):
         madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), HUGE_PAGES)
         for piece in range(start, end, SIZE):
@@ -66,8 +66,9 @@ def _whole(maps: str) -> Iterator[tuple[int, int]]:
 
 
 def collect_rarely() -> None:
-    """Exempt existing objects from garbage collection, and collect rarely.
-    With many streams, collection took a sixth of the time."""
+    """Exempt existing objects from garbage collection, and collect rarely. With many streams, collection took a sixth
+    of the time.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

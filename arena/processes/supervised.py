@@ -1,8 +1,7 @@
 """Run a module that gets SIGINT when its standard input ends: `python -m arena.processes.supervised MODULE …`.
 
-Use it for programs that exchange no messages with their parent but must not outlive it, however it ends. A program that
-has not ended `LIMIT` seconds later is killed, since SIGINT may arrive at a point where the program cannot end by
-itself.
+Use it for programs that exchange no messages with their parent but must not outlive it. A program that has not ended
+`LIMIT` seconds later is killed, because SIGINT may arrive when the program cannot end by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Final
 from arena.processes.parent import when_closed
 
 LIMIT: Final = 30.0
-"""Seconds from SIGINT until the program is killed; a demo's server takes 5 of them to let matches end."""
+"""Seconds from SIGINT until the program is killed. A demo's server takes 5 of them to finish matches."""
 
 
 def main() -> None:

@@ -17,12 +17,12 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 CACHED_PARTS: Final = 4096
-"""Number of serialized parts that an `lru_cache` keeps, for parts of messages that seldom change."""
+"""Number of serialized parts in an `lru_cache`, for parts of messages that seldom change."""
 
 _LAST: Final = tuple(bytes([number]) for number in range(128))
 _MORE: Final = tuple(bytes([number | 128]) for number in range(128))
 _PREPARED: Final = 1024
-"""Varints of numbers below this one are prepared; most numbers and lengths are below it."""
+"""Upper bound of the numbers whose varints are prepared. Most numbers and lengths are below it."""
 _SHORT: Final = (*_LAST, *(more + last for last in _LAST[1 : _PREPARED // 128] for more in _MORE))
 
 _WIRE_TYPES: Final = {
@@ -85,17 +85,29 @@ class FieldPrefix:
     __slots__ = ("_short", "_tag")
 
     def __init__(self, message: type[Message], name: str) -> None:
-        """Prepare the tag of a field. Raises KeyError like `tag`."""
+        """Prepare the tag of a field.
+
+        Raises:
+            KeyError: as in `tag`.
+        """
         self._tag = tag(message, name)
         self._short = tuple([self._tag + number for number in _SHORT])
 
     def of(self, number: int) -> bytes:
-        """Serialize the tag and this number. Raises ValueError for a negative number."""
+        """Serialize the tag and this number.
+
+        Raises:
+            ValueError: the number is negative.
+        """
         return self._short[number] if 0 <= number < _PREPARED else self._tag + varint(number)
 
 
 def packed(numbers: Sequence[int]) -> bytes:
-    """Serialize the numbers of a packed list, without tag and length. Raises ValueError if one is negative."""
+    """Serialize the numbers of a packed list without tag and length.
+
+    Raises:
+        ValueError: a number is negative.
+    """
     if isinstance(numbers, bytes):
         return numbers if numbers.isascii() else b"".join([_SHORT[number] for number in numbers])
     return b"".join([varint(number) for number in numbers])

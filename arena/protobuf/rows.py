@@ -27,20 +27,20 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class UnknownValueError(ValueError):
-    """Raised for a value of an enum that only a later version of the protocol has.
+    """Error for an enum value that only a later version of the protocol has.
 
     The message names enum and number.
     """
 
 
 class _Field(NamedTuple):
-    """A field that a row and a message have in common."""
+    """A field that a row and a message share."""
 
     name: str
     optional: bool
-    """True if it may be absent from the message, and so None in the row."""
+    """True if the field may be absent from the message, and therefore None in the row."""
     convert: Callable[[Any], Any] | None
-    """Converts a value to that of the other side; None if both sides have the same value."""
+    """Function that converts a value for the other side. None if both sides have the same value."""
 
 
 def pack(row: object, message: type[MessageType], **others: object) -> MessageType:
@@ -126,7 +126,11 @@ def _unpacker(field: Any, kind: Any) -> Callable[[Any], Any] | None:
 
 
 def member(members: type[EnumType], enum: EnumDescriptor, number: int) -> EnumType:
-    """Return the member for a value of the protocol's enum. Raises: UnknownValueError."""
+    """Return the member for a value of the protocol's enum.
+
+    Raises:
+        UnknownValueError: there is no such member.
+    """
     found = enum.values_by_number.get(number)
     name = "" if found is None else found.name.removeprefix(_prefix(enum))
     if name not in members.__members__:

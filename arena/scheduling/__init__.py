@@ -1,3 +1,3 @@
-"""Match scheduling: who plays whom, computed from available bots, ladder figures and given randomness, without clock or
-I/O.
+"""Match scheduling: the choice of opponents, computed from available bots, ladder figures and given randomness, without
+clock or I/O.
 """

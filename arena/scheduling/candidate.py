@@ -25,33 +25,33 @@ class LastMatch(NamedTuple):
 
 
 class Waiting(NamedTuple, Generic[BotT]):
-    """A connected bot, which waits if it has room for a match."""
+    """A connected bot. It waits if it is below its capacity."""
 
     bot: BotT
     owner: str
     since: float
-    """Instant from which the bot waits, in seconds: when it connected, had room again or last got a match."""
+    """Time since which the bot waits, in seconds: it connected, fell below its capacity, or got its last match."""
     room: int = 1
     """Number of further matches that the bot can play now."""
     value: MatchValue = NEWCOMER
     """The information that the ladder gains from a match of this bot, as of the last fit."""
     pending: int = 0
-    """Number of the bot's matches whose results are not in `value`, such as those that it is playing."""
+    """Number of the bot's matches whose results `value` does not include, such as its running matches."""
     last_match: LastMatch | None = None
-    """The match that the bot played last; None if it has got another match since then, or has not played."""
+    """The bot's last match. None if it has got another match since then, or has not played."""
     pace_class: int = 0
-    """The bot's pace class, see `PaceRules.pace_class`. Bots of one class wait for each other without limit."""
+    """The bot's pace class (see `PaceRules.pace_class`). Bots of one class wait for each other without limit."""
     patient: bool = True
-    """True if the bot may currently sit with a bot of a slower class."""
+    """True if the bot may at present play with a bot of a slower class."""
     free_at: float = -inf
-    """For a bot without room for a match, the instant at which it is expected to have room; −∞ if unknown."""
+    """For a bot at capacity, the expected time at which it falls below it. −∞ if unknown."""
     held_up: bool = False
-    """True if the bot has no room, and all its tables include slower bots."""
+    """True if the bot is at capacity, and all its tables include slower bots."""
     tables: int = 0
-    """Number of tables at which the bot has a seat or has been offered a seat."""
+    """Number of tables at which the bot has a seat or an offer of one."""
     spent: frozenset[BotT] = frozenset()
-    """The connected bots with which this bot has spent the quota of a pair, so that their results do not count today.
-    If one bot lists another, the other lists it, too.
+    """The connected bots with which this bot has used up the quota of the pair, so that their results do not count
+    today. The relation is symmetric.
     """
 
 
@@ -65,7 +65,7 @@ class Candidate(Generic[BotT]):
         self.number = number
         """Number within the pool, from 0."""
         self.beyond_share = False
-        """True if the bot sits at more tables than its share while others wait."""
+        """True if the bot has more tables than its share while others wait."""
         self.turn = 0.0
         """The candidate's turn for coverage seats: the number of its round plus a random fraction. A table moves it to
         the next round.
@@ -78,7 +78,7 @@ class Candidate(Generic[BotT]):
         return self._met.get(number, 0)
 
     def counts_against(self, others: list[Candidate[BotT]]) -> bool:
-        """Return whether this candidate has quota left against each of the others."""
+        """Return True if this candidate has quota left with each of the others."""
         for other in others:
             spent = other.waiting.spent
             if spent and self.waiting.bot in spent:
@@ -86,7 +86,7 @@ class Candidate(Generic[BotT]):
         return True
 
     def meet(self, number: int) -> None:
-        """Count a meeting; beyond `REMEMBERED` meetings, the earliest one is forgotten."""
+        """Count a meeting. Beyond `REMEMBERED` meetings, drop the earliest."""
         self._met[number] = self._met.get(number, 0) + 1
         self._latest.append(number)
         if len(self._latest) > REMEMBERED:

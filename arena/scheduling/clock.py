@@ -20,7 +20,7 @@ from arena.scheduling.pool import PATIENCE
 SLOW_SHARE: Final = 0.75
 """Share of the time beyond one second up to which no pace is slow."""
 RECENT: Final = 31
-"""Number of latest matches of which the median length sets patience."""
+"""Number of latest matches whose median length determines the patience."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class LadderClock:
         )
 
     def patience(self, median_match: float = 0.0) -> float:
-        """Return how many seconds a bot waits for others before house bots fill its table.
+        """Return the seconds for which a bot waits for others before house bots complete its table.
 
-        `median_match`: the median length in seconds of recent matches between bots; 0 if there was none.
+        `median_match` is the median length in seconds of recent matches between bots, or 0 if there was none.
         """
         return PATIENCE if not self.slow else max(PATIENCE * self.soft_limit, median_match)
 

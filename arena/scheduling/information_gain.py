@@ -20,8 +20,9 @@ MIN_ERROR: Final = 1e-6
 BLOCK_PAIRS: Final = 1_000_000
 """Number of pairs of bots computed at a time, which limits the use of memory."""
 MOST_COMPARED: Final = 2_000
-"""Maximum number of bots that a bot is compared with. If there are more, an evenly spaced sample by rating represents
-them."""
+"""Maximum number of bots with which a bot is compared. If there are more, an evenly spaced sample by rating represents
+them.
+"""
 
 
 class MatchValue(NamedTuple):
@@ -40,7 +41,9 @@ class MatchValue(NamedTuple):
         return 1 / (1 / self.variance + pending * 0.75 * (seats - 1) / (seats + 1))
 
     def gain(self, pending: int, seats: int) -> float:
-        """Compute the weighted reduction of variance by one more match of n seats; it shrinks as more are pending."""
+        """Compute the weighted reduction of variance by one more match of n seats. It shrinks with the number of
+        pending matches.
+        """
         return self.weight * (self.expected(pending, seats) - self.expected(pending + 1, seats))
 
 
@@ -54,7 +57,7 @@ class MatchValues(Generic[KeyT]):
 
     known: Mapping[KeyT, MatchValue] = field(default_factory=dict)
     newcomer: MatchValue = NEWCOMER
-    """Value for a bot that is not on the ladder yet."""
+    """Value for a bot that is not yet on the ladder."""
 
     def of(self, key: KeyT) -> MatchValue:
         """Return the value of one bot, or the newcomer's if it has no rating."""

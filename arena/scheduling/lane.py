@@ -32,10 +32,11 @@ from arena.scheduling.order import Order
 ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 """Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
 MIXING_SHARE: Final = 0.1
-"""Fraction of the last match's length for which its players wait for other opponents, up to the patience. This avoids
-endless rematches."""
+"""Fraction of the last match's length for which its players wait for other opponents, up to the patience. It avoids
+endless rematches.
+"""
 CONSIDERED: Final = 32
-"""Number of extra bots among which those that have met least are chosen; bounds the cost of a table."""
+"""Number of extra bots among which those that have met least are chosen. It bounds the cost of a table."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
@@ -44,20 +45,20 @@ class Lane(Generic[BotT]):
     """The bots of one pace class."""
 
     def __init__(self, patience: float, draw: Callable[[], float], further: Lane[BotT] | None = None) -> None:
-        """Begin without bots; `draw`: returns a random number from [0, 1)."""
+        """Begin without bots. `draw` returns a random number from [0, 1)."""
         self.further = further
-        """The lane for bots of this class that sit at more tables than their share; in that lane itself None."""
+        """The lane for bots of this class with more tables than their share. In that lane itself it is None."""
         self.by_wait: Order[BotT] = Order()
         """Waiting bots, the longest wait first."""
         self.coverage: Order[BotT] = Order()
         """Waiting bots in the order of their turns."""
         self.patient: Order[BotT] = Order()
-        """Waiting bots that may sit with a slower bot, in the order of their turns."""
+        """Waiting bots that may play with a slower bot, in the order of their turns."""
         self._busy: Order[BotT] = Order()
         self._busy_patient: Order[BotT] = Order()
-        """Patient bots at capacity, by the time at which they are expected to have room."""
+        """Patient bots at capacity, by the expected time at which they fall below it."""
         self.held_up = 0
-        """Number of bots that have no room because of slower bots."""
+        """Number of bots at capacity because of slower bots."""
         self._contention: dict[int, Order[BotT]] = {}
         """Orders by information gain, one for each table size."""
         self.patience = patience
@@ -67,10 +68,10 @@ class Lane(Generic[BotT]):
         self._last_matches: dict[LastMatch | None, int] = {}
         """Number of waiting bots, by their last match."""
         self._ended: dict[LastMatch | None, float] = {}
-        """For each last match of waiting bots, the instant at which the last of these bots began to wait."""
+        """For each last match of waiting bots, the time at which the last of these bots began to wait."""
 
     def enter(self, candidate: Candidate[BotT]) -> None:
-        """Add a new or changed bot; a changed one must have left first, with its earlier values."""
+        """Add a new or changed bot. A changed bot must have left first, with its earlier values."""
         waiting = candidate.waiting
         if not waiting.room:
             self.held_up += waiting.held_up
@@ -131,8 +132,8 @@ class Lane(Generic[BotT]):
         yield from busy.heads_between(now - self.patience, until)
 
     def mixing_until(self) -> float:
-        """Return the instant until which the waiting bots wait for others if all come from one
-        match; −∞ if not all do.
+        """Return the time until which the waiting bots wait for others if all come from one match. Otherwise return
+        −∞.
         """
         if len(self._last_matches) == 1:
             last = next(iter(self._last_matches))
@@ -141,19 +142,21 @@ class Lane(Generic[BotT]):
         return -inf
 
     def patience_ends(self) -> float:
-        """Return the instant at which the longest wait exceeds the patience; infinite if no bot waits."""
+        """Return the time at which the longest wait exceeds the patience, or infinity if no bot waits."""
         candidate = self.by_wait.first()
         return inf if candidate is None else candidate.waiting.since + self.patience
 
     def next_patience_end(self, now: float) -> float:
-        """Return the next instant at which a wait will exceed the patience; infinite if there is none."""
+        """Return the next time at which a wait will exceed the patience, or infinity if there is none."""
         for candidate in self.by_wait.heads_between(now - self.patience, inf):
             if (end := candidate.waiting.since + self.patience) > now:
                 return end
         return inf
 
     def contenders(self, seats: int, number: int, established: bool) -> list[Candidate[BotT]]:
-        """Choose the candidates with the largest information gain; without `established`, only provisional ones."""
+        """Choose the candidates with the largest information gain. Without `established`, choose only provisional
+        ones.
+        """
         order = self._contention.get(seats)
         if order is None:
             order = self._contention[seats] = Order()
@@ -209,7 +212,9 @@ def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int
 
 
 def counting(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> list[Candidate[BotT]]:
-    """Return the candidates whose pairs with the chosen all have quota left, or all candidates if there are none."""
+    """Return the candidates whose pairs with the chosen all have quota left. Return all candidates if there are
+    none.
+    """
     for each in chosen:
         if each.waiting.spent:
             return [candidate for candidate in candidates if candidate.counts_against(chosen)] or candidates

@@ -32,7 +32,7 @@ class Order(Generic[BotT]):
         return len(self._heads)
 
     def has_owner(self, owner: str) -> bool:
-        """Return whether a candidate of this owner is here."""
+        """Return True if there is a candidate of this owner."""
         return owner in self._own
 
     def put(self, candidate: Candidate[BotT], first: float, second: float, third: float) -> None:
@@ -67,7 +67,7 @@ class Order(Generic[BotT]):
                 del self._own[candidate.waiting.owner]
 
     def first(self) -> Candidate[BotT] | None:
-        """Return the candidate with the smallest priority; None if there is no candidate."""
+        """Return the candidate with the smallest priority, or None."""
         return self._candidates[self._heads[0][3]] if self._heads else None
 
     def all(self) -> Iterator[Candidate[BotT]]:

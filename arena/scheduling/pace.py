@@ -49,11 +49,11 @@ class PaceRules:
     """Time in which a bot's pace is halved if it plays no slower match."""
 
     def much_slower(self, pace: float, own: float) -> bool:
-        """Return whether a bot with the pace `pace` is much slower than one with the pace `own`."""
+        """Return True if a bot with the pace `pace` is much slower than one with the pace `own`."""
         return pace > self.quick and pace > 2 * own
 
     def pace_class(self, pace: float | None) -> int:
-        """Return the class of a pace: 0 up to `quick`, then one for each doubling."""
+        """Return the class of a pace: 0 up to `quick`, then one class per doubling."""
         if pace is None:
             return MOST_CLASSES
         return 0 if pace <= self.quick else min(MOST_CLASSES, 1 + int(log2(pace / self.quick)))
@@ -66,8 +66,8 @@ class Pace:
 
     def __init__(self, rules: PaceRules) -> None:
         self.balance = rules.first_balance
-        """Seconds for which the bot may still wait for much slower bots. It sits with them only
-        while this is positive.
+        """Seconds for which the bot may still wait for much slower bots. It plays with them only while this is
+        positive.
         """
         self._rules = rules
         self._pace: float | None = None
@@ -80,7 +80,7 @@ class Pace:
 
     @property
     def told(self) -> tuple[float, float] | None:
-        """The measured pace in seconds and the instant of measurement; None before the first measurement."""
+        """The measured pace in seconds and the time of the measurement. None before the first measurement."""
         return None if self._pace is None else (self._pace, self._at)
 
     def restore(self, pace: float, at: float, balance: float) -> None:
@@ -89,7 +89,7 @@ class Pace:
         self.balance = min(self._rules.most_balance, balance)
 
     def at(self, now: float) -> float | None:
-        """Return the pace in seconds at an instant; None before the first measurement."""
+        """Return the pace in seconds at a time. None before the first measurement."""
         return None if self._pace is None else self._pace * 0.5 ** (max(0.0, now - self._at) / self._rules.half_life)
 
     def played(self, now: float, pace: float) -> None:
@@ -98,7 +98,7 @@ class Pace:
         self._at = now
 
     def pay(self, expected: float) -> None:
-        """Subtract the expected cost of a table; negative to refund it."""
+        """Subtract the expected cost of a table. A negative cost is a refund."""
         self.balance -= expected
 
     def earn(self, table_time: float, waited: float) -> None:
@@ -107,7 +107,7 @@ class Pace:
 
 
 class OwedTime:
-    """The time for which each seat owed an answer, in microseconds; instants are in match time."""
+    """The time for which each seat owed an answer, in microseconds. Times are in match time."""
 
     __slots__ = ("_held", "_open", "_owing", "_since", "decisions", "times")
 
@@ -122,7 +122,7 @@ class OwedTime:
         self._held = False
 
     def owes(self, seat: int, decision: int, at: int) -> None:
-        """Count time from this instant for a seat that owes a decision; a repeated call has no effect."""
+        """Count time from now on for a seat that owes a decision. A repeated call has no effect."""
         if self._open[seat] != decision:
             self._open[seat] = decision
             self.decisions[seat] += 1
@@ -130,19 +130,19 @@ class OwedTime:
             self._owing |= 1 << seat
 
     def made(self, seat: int, decision: int, at: int) -> None:
-        """Stop counting for a seat; no effect if it owes no decision."""
+        """Stop counting for a seat. Without effect if it owes no decision."""
         bit = 1 << seat
         if self._open[seat] == decision and self._owing & bit:
             self._pass(at)
             self._owing ^= bit
 
     def hold(self, at: int, held: bool) -> None:
-        """Pause or resume counting, since nobody owes the time of a server outage."""
+        """Pause or resume counting, because no bot owes the time of a server outage."""
         self._pass(at)
         self._held = held
 
     def pace(self, seat: int) -> float | None:
-        """Return the mean time in seconds for which a seat owed a decision; None if it had none."""
+        """Return the mean time in seconds for which a seat owed a decision, or None if it had none."""
         if not self.decisions[seat]:
             return None
         return sum([time for owing, time in self.times.items() if owing >> seat & 1]) / self.decisions[seat] / 1e6

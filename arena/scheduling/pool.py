@@ -32,7 +32,7 @@ from arena.scheduling.lane import Lane, add_least_met, counting
 from arena.scheduling.pace import MOST_CLASSES
 
 PATIENCE: Final = 2.0
-"""Seconds for which a bot waits for other bots before house bots fill its table."""
+"""Seconds for which a bot waits for other bots before house bots complete its table."""
 LEAST_OWNERS: Final = 7
 """Number of owners below which house bots get one seat in eight. With more owners, house bots get as many seats as the
 bots of one owner. House bots are the ladder's anchors, so the scale is then known about as well as one rating.
@@ -42,7 +42,7 @@ FREE_TABLES: Final = 8
 SHARE: Final = 2.0
 """A bot's share of tables, as a multiple of the mean of the connected bots."""
 SLOW_TRIED: Final = 4
-"""Number of slow bots of a class for which the pool tries to find opponents."""
+"""Number of slow bots per class for which the pool tries to find opponents."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
@@ -103,7 +103,7 @@ class Pool(Generic[BotT]):
 
     @property
     def patience(self) -> float:
-        """Seconds for which a bot waits for other bots before house bots fill its table."""
+        """Seconds for which a bot waits for other bots before house bots complete its table."""
         return self._patience
 
     @patience.setter
@@ -113,7 +113,7 @@ class Pool(Generic[BotT]):
             lane.patience = seconds
 
     def has_room(self, bot: BotT) -> bool:
-        """Return whether a bot waits here for a match."""
+        """Return True if a bot waits here for a match."""
         candidate = self._candidates.get(bot)
         return candidate is not None and candidate.waiting.room > 0
 
@@ -131,7 +131,7 @@ class Pool(Generic[BotT]):
             self._change(candidate, waiting)
 
     def remove(self, bot: BotT) -> None:
-        """Remove a bot with its meetings; unknown bots are ignored."""
+        """Remove a bot with its meetings. Ignore unknown bots."""
         candidate = self._candidates.pop(bot, None)
         if candidate is not None:
             owner = candidate.waiting.owner
@@ -167,18 +167,18 @@ class Pool(Generic[BotT]):
         return self._seat(chosen, seats, now) if chosen else None
 
     def due(self, now: float) -> float:
-        """Return the instant from which more tables may be formed even if nothing changes; infinite if nobody waits.
+        """Return the time from which more tables may be formed even if nothing changes, or infinity if no bot waits.
 
         It is in the past if a bot has waited for longer than the patience.
         """
         return min([_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def next_due(self, now: float) -> float:
-        """Return the first instant in the future from which more tables may be formed even if nothing changes."""
+        """Return the first time in the future from which more tables may be formed even if nothing changes."""
         return min([_next_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def _house_share(self) -> float:
-        """Return the house bots' least share of all seats."""
+        """Return the minimum share of house bots among all seats."""
         return 1 / (1 + max(LEAST_OWNERS, len(self._owners)))
 
     def _change(self, candidate: Candidate[BotT], waiting: Waiting[BotT]) -> None:
@@ -225,7 +225,7 @@ class Pool(Generic[BotT]):
         return every + [lane.further for lane in every if lane.further is not None]
 
     def _of_one_class(self, lane: Lane[BotT], seats: int, wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Choose bots of one class for a table; an empty list while they wait for others."""
+        """Choose bots of one class for a table. Return an empty list while they wait for others."""
         here, until = len(lane.by_wait), lane.patience_ends()
         further = lane.further
         more = 0 if further is None else len(further.by_wait)
@@ -301,7 +301,7 @@ class Pool(Generic[BotT]):
         return table
 
     def _seat(self, chosen: list[Candidate[BotT]], seats: int, now: float) -> Table[BotT]:
-        """Give seats to the chosen and to house bots."""
+        """Give seats to the chosen bots and to house bots."""
         bots = [candidate.waiting.bot for candidate in chosen]
         bots += self._fillers(chosen, seats - len(chosen))
         self._chance.shuffle(bots)
@@ -320,7 +320,7 @@ class Pool(Generic[BotT]):
         return Table(tuple(bots))
 
     def _fillers(self, chosen: list[Candidate[BotT]], number: int) -> list[BotT]:
-        """Choose house bots: those that the chosen have met least, then random."""
+        """Choose house bots: those that the chosen bots have met least, then random ones."""
         order = list(range(len(self._house)))
         self._chance.shuffle(order)
         met = [sum([candidate.meetings(-1 - house) for candidate in chosen]) for house in range(len(self._house))]

@@ -26,19 +26,19 @@ from engine.game import LARGEST_DIE, OVER, Game, Option, OptionError, RoundRepor
 from engine.registry import GAMES
 
 PLAYERS: Final = 4
-"""Default number of players; if a game does not allow it, the nearest number is used."""
+"""Default number of players. If a game does not allow it, the nearest number is used."""
 ROLLS: Final = 20
 """Maximum number of dice rolls after one choice."""
 STOP: Final = "stop_after"
-"""Parameter: the number of rounds after which a game ends before its time; 0 for whole games."""
+"""Parameter: the number of rounds after which a game ends early. 0 stands for whole games."""
 _SEEDS: Final = 1 << 53
 _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 
 
 class NoTensorError(ValueError):
-    """Raised for tensors of information states, which exist only as text.
+    """Error for tensors of information states, which exist only as text.
 
-    With empty tensors, code would learn nothing without noticing.
+    With empty tensors, a program would learn nothing without a visible error.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Draw(NamedTuple):
 
     round: int
     roll: int | None
-    """Number of the roll; None for cards."""
+    """Number of the roll, or None for cards."""
     size: int
     """Cards in the deck, or faces of the die."""
     draws: int
@@ -87,7 +87,9 @@ class Draw(NamedTuple):
 
 
 class Dealer:
-    """Decks whose outcomes the caller chooses: they return those in `drawn`, or record a missing draw in `wanted`."""
+    """Decks whose outcomes the caller chooses. They return the outcomes in `drawn`, or record a missing draw in
+    `wanted`.
+    """
 
     __slots__ = ("drawn", "wanted")
 
@@ -118,7 +120,7 @@ class GameSetup(NamedTuple):
     seats: int
     options: dict[str, Option]
     stop_after: int = 0
-    """Number of rounds after which the game is stopped; 0 to play it to its end."""
+    """Number of rounds after which the game is stopped. 0 plays it to its end."""
 
     def new(self, dealer: Dealer) -> State[SeatView, RoundReport]:
         """Create a game with the dealer's cards. Raises OptionError for seats or options not in the game."""
@@ -132,7 +134,7 @@ def table_of(game: Game, parameters: Mapping[str, Any]) -> GameSetup:
 
 
 class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
-    """A game with its parameters. It has no attributes of its own, because OpenSpiel keeps only the C++ part."""
+    """A game with its parameters. It has no attributes of its own, because OpenSpiel stores only the C++ part."""
 
     house: ClassVar[Game]
 
@@ -228,7 +230,7 @@ class GameProgress:
         self.past = ("",) * table.seats
         """By seat, the finished rounds in its information state."""
         self.stopped = False
-        """True if the game is stopped: `state` then has the result, and a meaningless deal."""
+        """True if the game is stopped. `state` then has the result and a meaningless deal."""
         self._go_on()
 
     def __deepcopy__(self, _: dict[int, Any]) -> GameProgress:
@@ -243,7 +245,7 @@ class GameProgress:
 
     @property
     def player(self) -> int:
-        """The seat that must choose, or `OVER`; meaningless at a chance node."""
+        """The seat that must choose, or `OVER`. Meaningless at a chance node."""
         assert self.state is not None
         return OVER if self.stopped else self.state.player
 
@@ -314,7 +316,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
 
     @property
     def state(self) -> State[SeatView, RoundReport] | None:
-        """The engine's state; None at a chance node, and after a game that was stopped."""
+        """The engine's state. None at a chance node, and after a game that was stopped."""
         return None if self._progress.wanted or self._progress.stopped else self._progress.state
 
     def current_player(self) -> int:
@@ -374,7 +376,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
                 self.apply_action(chance.randrange(wanted.size) if face is None else face)
 
     def _ask(self, seat: int, chance: Random) -> None:
-        """Make choices for the seats that choose simultaneously and are asked before this one."""
+        """Make choices for the simultaneous seats that come before this one."""
         while (state := self.state) is not None and seat in state.waiting() and state.player != seat:
             self.apply_action(chance.choice(state.legal(state.player)))
 
@@ -446,6 +448,6 @@ class ArenaObserver:
 
 for _game in GAMES.values():
     _class = type(f"{_game.name.title().replace('_', '')}Game", (ArenaGame,), {"house": _game, "__module__": __name__})
-    globals()[_class.__name__] = _class  # For pickle.
+    globals()[_class.__name__] = _class  # for pickle
     pyspiel.register_game(type_of(_game), _class)
 install(ArenaState)

@@ -84,4 +84,4 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
         return self._game.render()
 
     def close(self) -> None:
-        """Do nothing: the environment holds no resources."""
+        """Do nothing: the environment uses no resources."""

@@ -24,7 +24,7 @@ from engine.registry import GAMES
 GAME: Final = next(iter(GAMES))
 """Default game."""
 ILLEGAL_REWARD: Final = -1000.0
-"""Reward for an illegal action, which ends the game: lower than any score of a game without a target."""
+"""Reward for an illegal action, which ends the game. It is lower than any score of a game without a target."""
 
 
 def env(game: str = GAME, seats: int = 4, **options: Option) -> AECEnv[str, dict[str, Any], int]:
@@ -46,7 +46,7 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         self._game = GAMES[game]
         self._seats = seats
         self._options = options
-        self._game.longest(seats, **options)  # This raises OptionError.
+        self._game.longest(seats, **options)  # this raises OptionError
         self.metadata = {"name": f"{game}_v0", "render_modes": ["ansi"], "is_parallelizable": False}
         self.render_mode = "ansi"
         self.possible_agents = [f"player_{seat}" for seat in range(seats)]
@@ -126,4 +126,4 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         return f"{self._game.title}, round {self._state.round + 1}, scores {scores}: {asked}"
 
     def close(self) -> None:
-        """Do nothing: the environment holds no resources."""
+        """Do nothing: the environment uses no resources."""

@@ -10,11 +10,11 @@ from typing import Any, Final
 from engine.deal import SeededDecks
 
 SEEDS: Final = 1 << 63
-"""Number above the largest seed."""
+"""The smallest number above all valid seeds."""
 
 
 class SeedError(ValueError):
-    """Raised for an invalid seed. The message gives the allowed range."""
+    """Error for an invalid seed. The message states the allowed range."""
 
 
 def settled_seed(seed: Any) -> int:

@@ -22,11 +22,11 @@ TYPES: Final = ("float32", "uint8")
 
 
 class IllegalActionError(ValueError):
-    """Raised for an action that its mask does not allow. No choice was made."""
+    """Error for an action that its mask does not allow. No choice was made."""
 
 
 class MaskError(ValueError):
-    """Raised for a mask from which no action can be chosen."""
+    """Error for a mask from which no action can be chosen."""
 
 
 def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, who: str) -> int:
@@ -35,7 +35,7 @@ def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, 
     try:
         chosen = operator.index(action)
     except TypeError:
-        chosen = -1  # A float, None, or an array of several numbers.
+        chosen = -1  # a float, None, or an array of several numbers
     if chosen not in legal:
         raise IllegalActionError(f"{who} cannot take action {action}, only {', '.join(map(str, legal))}")
     return chosen
@@ -45,9 +45,9 @@ class AskedSeats(NamedTuple):
     """The seats to ask, one per game. The arrays belong to the environment: the next step overwrites them."""
 
     seats: Array
-    """By game, the seat that is asked [games], int64."""
+    """By game, the seat that must choose [games], int64."""
     observations: Array
-    """By game, what that seat sees [games, numbers]."""
+    """By game, the view of that seat [games, numbers]."""
     masks: Array
     """By game, 1 for every legal action [games, actions], uint8."""
 
@@ -59,7 +59,7 @@ class Stepped(NamedTuple):
     rewards: Array
     """By game and seat, the reward of the choice [games, seats], float32."""
     over: Array
-    """By game, true if it ended and a new one was dealt [games], bool."""
+    """By game, True if it ended and a new one was dealt [games], bool."""
     scores: Array
     """By game and seat, the final scores of finished games, 0 for others [games, seats], int64."""
 
@@ -167,7 +167,7 @@ class VectorEnv:
         return self.game.new(self._seats, decks(self._seed, number, self._episodes[number]), **self._options)
 
     def _mask(self, legal: Sequence[Sequence[int]]) -> None:
-        """Write the legal actions of the seats that are asked, by game."""
+        """Write the legal actions of the seats that must choose, by game."""
         counts = [len(actions) for actions in legal]
         if self.actions <= 256:
             allowed = np.frombuffer(b"".join(map(bytes, legal)), np.uint8)
@@ -207,7 +207,7 @@ def choose(masks: Array, random: np.random.Generator) -> Array:
     counts = np.count_nonzero(allows, axis=1)
     if not counts.all():
         raise MaskError(f"mask {int(np.argmin(counts))} allows no action")
-    allowed = np.flatnonzero(allows)  # On truth values this takes a tenth of the time it takes on numbers.
+    allowed = np.flatnonzero(allows)  # On booleans this takes a tenth of the time that it takes on numbers.
     ends = np.cumsum(counts)
     places = ends - counts + (random.random(len(counts)) * counts).astype(np.int64)
     chosen: Array = allowed[places] % masks.shape[1]

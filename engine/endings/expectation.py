@@ -23,7 +23,7 @@ class ExpectedCosts(NamedTuple):
     costs: Mapping[int, float]
     """By action: the points lost compared with the best action, which has 0; of equal actions the first is the best."""
     errors: Mapping[int, float]
-    """By action: the standard error of its cost; 0 if all worlds were solved."""
+    """By action, the standard error of its cost. 0 if all worlds were solved."""
     worlds: int
     """Number of worlds that were solved."""
     exact: bool
@@ -51,7 +51,7 @@ class _Scripted:
         return self._script[place] if place < len(self._script) else 0
 
     def randbytes(self, n: int) -> bytes:
-        """Return zeros: they only deal later rounds, which are never looked at."""
+        """Return zeros. They only deal later rounds, which are never used."""
         return bytes(n)
 
 

@@ -25,7 +25,7 @@ MOST_LINES: Final = 20_000
 
 
 class EndingTooLongError(ValueError):
-    """The ending has more lines of play than the limit allows; the message names both numbers."""
+    """Error of an ending with more lines of play than the limit allows. The message states both numbers."""
 
 
 class EndingSolver:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from math import inf
 from typing import Any, Final
 
-from arena_client.v1 import log_pb2, play_pb2
+from arena_client.v1 import events_pb2, log_pb2, matches_pb2, play_pb2
 from google.protobuf.message import DecodeError
 
 from arena import build
@@ -17,6 +18,7 @@ from arena.api.game_codecs import ROUNDS, VIEWS, any_encoder, encode_catalog, in
 from arena.log.head import LogEntry, LogHead, LogState
 from arena.match.policy import Policy
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
+from arena.protobuf.rows import pack
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
     MAX_RESPONSE,
@@ -38,6 +40,7 @@ from arena.server.sessions.messages import (
     Welcome,
 )
 from arena.store.base.interruption import Interruption
+from arena.store.base.rows import EventRow
 from arena.version import __version__
 from engine.deal import NONCE_BYTES
 from engine.game import RoundReport, SeatView
@@ -414,3 +417,35 @@ def encode_state(state: LogState) -> log_pb2.LogState:
     return log_pb2.LogState(
         keys=state.keys, head=encode_head(state.head), restores=[encode_entry(each) for each in state.restores]
     )
+
+
+def encode_event(row: EventRow) -> events_pb2.EventSummary:
+    """Return an event as a message."""
+    state = events_pb2.EventState.Value(f"EVENT_STATE_{row.state.upper()}")
+    everyone, invited = row.format == "all", row.entry == "invited"
+    return pack(row, events_pb2.EventSummary, everyone=everyone, invited=invited, state=state)
+
+
+def encode_event_head(found: Mapping[str, Any]) -> events_pb2.GetEventResponse:
+    """Return the document of an event, without its tables, as a message."""
+    result = found["result"]
+    if result is not None:
+        looks = [
+            each | {"means": [-inf if mean is None else mean for mean in each["means"]]} for each in result["looks"]
+        ]
+        result = result | {"looks": looks}
+    return events_pb2.GetEventResponse(
+        event=encode_event(found["event"]),
+        reason=found["reason"],
+        entrants=found["entrants"],
+        earlier=found["earlier"],
+        rounds=found["rounds"],
+        leaves=found["leaves"],
+        result=result,
+    )
+
+
+def encode_event_table(table: Mapping[str, Any]) -> events_pb2.EventTable:
+    """Return a table of an event as a message."""
+    state = matches_pb2.MatchState.Value(f"MATCH_STATE_{table['state'].upper()}")
+    return events_pb2.EventTable(**{**table, "state": state})

@@ -20,6 +20,7 @@ import grpc
 import trio
 from arena_client.v1 import (
     bots_pb2_grpc,
+    events_pb2_grpc,
     game_pb2_grpc,
     ladder_pb2_grpc,
     log_pb2_grpc,
@@ -49,6 +50,7 @@ from trio_grpc.http2.tls import load_credentials, renew
 PASSED_ON: Final[Mapping[str, Callable[[Any, Any], None]]] = {
     "GameService": game_pb2_grpc.add_GameServiceServicer_to_server,
     "BotService": bots_pb2_grpc.add_BotServiceServicer_to_server,
+    "EventService": events_pb2_grpc.add_EventServiceServicer_to_server,
     "LadderService": ladder_pb2_grpc.add_LadderServiceServicer_to_server,
     "LogService": log_pb2_grpc.add_LogServiceServicer_to_server,
     "MatchService": matches_pb2_grpc.add_MatchServiceServicer_to_server,

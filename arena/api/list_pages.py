@@ -23,13 +23,15 @@ from trio_grpc.grpc.call import CallRefused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena_client.v1 import bots_pb2, ladder_pb2, matches_pb2, operator_pb2
+    from arena_client.v1 import bots_pb2, events_pb2, ladder_pb2, matches_pb2, operator_pb2
 
     from arena.store.base.rows import LadderRows
 
     Listing: TypeAlias = (
         bots_pb2.ListBotEventsRequest
         | bots_pb2.ListBotsRequest
+        | events_pb2.ListEventsRequest
+        | events_pb2.ListEventTablesRequest
         | ladder_pb2.GetHistoryRequest
         | ladder_pb2.GetLadderRequest
         | ladder_pb2.GetOpponentsRequest

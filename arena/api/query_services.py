@@ -1,4 +1,4 @@
-"""The read-only services: `GameService`, `LadderService`, `MatchService`, `LogService` and `StatusService`."""
+"""The read-only services: those for games, events, ladders, matches, the log and the status."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import grpc
-from arena_client.v1 import game_pb2, ladder_pb2, log_pb2, matches_pb2, status_pb2
+import trio
+from arena_client.v1 import events_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, status_pb2
 
 from arena import build
-from arena.api.codec import encode_conduct, encode_entry, encode_report, encode_state
+from arena.api.codec import (
+    encode_conduct,
+    encode_entry,
+    encode_event,
+    encode_event_head,
+    encode_event_table,
+    encode_report,
+    encode_state,
+)
 from arena.api.game_codecs import encode_catalog
 from arena.api.list_pages import (
     LARGEST_PAGE,
@@ -38,6 +47,7 @@ from arena.store.ladder.publishing import published_at
 from arena.store.ladder.version_standings import version_standings
 from arena.store.matches import matches
 from arena.store.matches import search as match_search
+from arena.store.matches.event_documents import bundle_parts, event_head, event_rows, event_tables
 from arena.store.matches.search import MatchFilter
 from arena.version import __version__
 from engine.game import option_text
@@ -62,6 +72,8 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 64 * 1024
 """Number of bytes of a replay in one message."""
+EVENT_AGE: Final = 2.0
+"""Seconds for which an event is cached."""
 HISTORY: Final = 1000
 """Number of matches in a history if the request sets no limit."""
 LARGEST_HISTORY: Final = 10_000
@@ -383,6 +395,56 @@ def _state(number: int) -> MatchState | None:
     if named is None:
         raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"there is no state {number} of a match")
     return MatchState[named.name.removeprefix("MATCH_STATE_")]
+
+
+class EventService:
+    """Servicer of the gRPC service `EventService`; refusals raise CallRefused."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+        self._turn = trio.Lock()
+        """Lock that lets one call at a time read an event, whose standings take a while to compute."""
+        self._known: dict[str, tuple[float, events_pb2.GetEventResponse]] = {}
+        """Events with the time at which each was read."""
+
+    async def ListEvents(self, request: events_pb2.ListEventsRequest, _: Call) -> events_pb2.ListEventsResponse:  # noqa: N802
+        """Return a page of the list of events."""
+        limit, before = row_limit(request), page_number(request)
+        job = partial(event_rows, limit=limit + 1, before=before)
+        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        return events_pb2.ListEventsResponse(
+            events=map(encode_event, rows), next_page_token=page_token(request, rows[-1].number) if more else ""
+        )
+
+    async def GetEvent(self, request: events_pb2.GetEventRequest, _: Call) -> events_pb2.GetEventResponse:  # noqa: N802
+        """Return an event without its tables."""
+        async with self._turn:
+            oldest = trio.current_time() - EVENT_AGE
+            self._known = {name: each for name, each in self._known.items() if each[0] > oldest}
+            if request.name not in self._known:
+                found = await looked_up(self._arena.store.read(partial(event_head, name=request.name)))
+                self._known[request.name] = trio.current_time(), encode_event_head(found)
+            return self._known[request.name][1]
+
+    async def ListEventTables(  # noqa: N802
+        self, request: events_pb2.ListEventTablesRequest, _: Call
+    ) -> events_pb2.ListEventTablesResponse:
+        """Return a page of the tables of an event."""
+        limit, first = row_limit(request), page_offset(request)
+        job = partial(event_tables, name=request.name, first=first, limit=limit + 1)
+        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        return events_pb2.ListEventTablesResponse(
+            tables=map(encode_event_table, rows), next_page_token=page_token(request, first + limit) if more else ""
+        )
+
+    async def GetEventBundle(  # noqa: N802
+        self, request: events_pb2.GetEventBundleRequest, stream: Stream[object, events_pb2.GetEventBundleResponse]
+    ) -> None:
+        """Stream the bundle of a finished event in chunks."""
+        for part in await looked_up(self._arena.store.read(partial(bundle_parts, name=request.name))):
+            content = (await looked_up(self._arena.store.read(part))).encode()
+            for start in range(0, len(content), CHUNK):
+                await send_within(stream, events_pb2.GetEventBundleResponse(chunk=content[start : start + CHUNK]))
 
 
 class LogService:

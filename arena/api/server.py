@@ -8,6 +8,8 @@ import trio
 from arena_client.v1 import (
     bots_pb2,
     bots_pb2_grpc,
+    events_pb2,
+    events_pb2_grpc,
     game_pb2,
     game_pb2_grpc,
     ladder_pb2,
@@ -28,7 +30,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from arena.api.bot_service import BotService
 from arena.api.operator_service import OperatorService
 from arena.api.play_service import PlayService
-from arena.api.query_services import LogService, QueryServices, StatusService
+from arena.api.query_services import EventService, LogService, QueryServices, StatusService
 from arena.api.statuses import ERROR_DOMAIN
 from trio_grpc.grpc import reflection
 from trio_grpc.grpc.health import Health
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
     from arena.server.arena import Arena
 
-FILES: Final = (bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2, status_pb2)
+FILES: Final = (bots_pb2, events_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2, status_pb2)
 NAMES: Final = tuple(service.full_name for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
 SERVICES: Final = (*NAMES, health.SERVICE_NAME, *reflection.SERVICES)
 
@@ -61,6 +63,7 @@ async def serve_arena(
         Service(play_pb2_grpc.add_PlayServiceServicer_to_server, play_service, as_bytes=True),
         Service(game_pb2_grpc.add_GameServiceServicer_to_server, query_services),
         Service(bots_pb2_grpc.add_BotServiceServicer_to_server, BotService(arena)),
+        Service(events_pb2_grpc.add_EventServiceServicer_to_server, EventService(arena)),
         Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, query_services),
         Service(log_pb2_grpc.add_LogServiceServicer_to_server, LogService(arena)),
         Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, query_services),

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from arena.log.head import LogEntry, LogState
-    from arena.queries.events import EventRow
     from arena.queries.live import RoundRow
     from arena.store.base.rows import (
         BotEventRow,
         BotRow,
+        EventRow,
         LadderRows,
         MatchRow,
         OpponentRow,
@@ -169,15 +169,20 @@ class Directory:
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
         return moderation.list_events(self._connection, limit, before)
 
-    def events(self) -> tuple[EventRow, ...]:
-        from arena.queries.events import event_rows
+    def events(self, limit: int = 50, before: int | None = None) -> tuple[EventRow, ...]:
+        from arena.store.matches.event_documents import event_rows
 
-        return event_rows(self._connection)
+        return event_rows(self._connection, limit, before)
 
     def event(self, name: str) -> dict[str, Any]:
-        from arena.queries.events import event_document
+        from arena.store.matches.event_documents import event_document
 
         return event_document(self._connection, name)
+
+    def event_bundle(self, name: str) -> Iterator[bytes]:
+        from arena.store.matches.event_documents import bundle
+
+        yield from map(str.encode, bundle(self._connection, name))
 
     def replay(self, match_id: int) -> bytes:
         return matches.get_replay(self._connection, match_id)

@@ -1,4 +1,4 @@
-"""Events in a data directory: their rows, and the bundle from which anybody recomputes a finished one.
+"""Bundles, from which anybody recomputes a finished event.
 
 A bundle has a JSON object on each line: the log's keys and head; all leaves about the event and its matches, each with
 its inclusion proof; and the replays. The last leaf has the baselines of the matches.
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -32,20 +30,13 @@ from arena.scheduling.event.course import (
     race_document,
 )
 from arena.scheduling.event.race import EventError
-from arena.store.base import leaves as log
-from arena.store.base.errors import EventRefused
-from arena.store.base.rows import instant
-from arena.store.matches import contests, matches
+from arena.store.matches.event_documents import FORMAT, bundle_line
 from engine.deal import match_key
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from arena.replay.header import Header
     from arena.replay.replay import Replay
-    from arena.store.matches.contests import StoredEvent
 
-FORMAT: Final = 1
 NAMED: Final = 0.1
 """Probability of being the best from which an undecided event names a bot."""
 
@@ -54,82 +45,10 @@ class BundleDiffersError(ValueError):
     """The bundle of an event is damaged or proves another result. The message names the first difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
-    """An event."""
-
-    name: str
-    ladder: str
-    seats: int
-    format: str
-    """`race`, or `all`: everybody plays the same number of matches."""
-    matches: int | None
-    """The budget in matches."""
-    seconds: int | None
-    """The budget in seconds."""
-    entry: str
-    """`open` or `invited`."""
-    start: datetime
-    """The planned start, and once it has begun the actual one."""
-    state: str
-    """`announced`, `playing`, `finished` or `cancelled`."""
-    entrants: int
-    commitment: str
-    """SHA-256 of the seed, in hex."""
-
-
-def event_rows(connection: Connection) -> tuple[EventRow, ...]:
-    """Return all events, the newest first."""
-    return tuple(_row(connection, each) for each in contests.list_events(connection))
-
-
-def event_document(connection: Connection, name: str) -> dict[str, Any]:
-    """Return an event with its entrants and its standings so far, as JSON. Raises: NoSuchEvent."""
-    event = contests.find(connection, name)
-    entrants = contests.entrants(connection, event.id)
-    found: dict[str, Any] = {
-        "event": _row(connection, event),
-        "reason": event.result if event.state == contests.CANCELLED else "",
-        "entrants": [{"bot": each.name, "checked_in": each.nonce is not None} for each in entrants],
-        "earlier": event.earlier.document,
-        "rounds": len(contests.rolls(connection, event.id)),
-        "tables": _tables(connection, event),
-        "leaves": contests.leaf_numbers(connection, name),
-        "result": None,
-    }
-    if event.state == contests.FINISHED:
-        found["result"] = json.loads(event.result)
-    elif event.state == contests.PLAYING:
-        found["result"] = race_document(contests.course(connection, event).race)
-    return found
-
-
 def perhaps_best(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the standings of the bots between which a result is undecided, the most likely one first."""
     likely = sorted((each for each in result["standings"] if each["still_in"]), key=lambda each: -float(each["best"]))
     return [each for each in likely if each["best"] >= NAMED] or likely[:1] or result["standings"][:1]
-
-
-def bundle(connection: Connection, name: str) -> Iterator[str]:
-    """Yield the lines of a finished event's bundle.
-
-    Raises: NoSuchEvent, EventRefused: It has no result. ReplayPruned, ReplayDamaged.
-    """
-    event = contests.find(connection, name)
-    if event.state != contests.FINISHED:
-        raise EventRefused(f"the event {name} is {event.state}: only a finished one has a bundle")
-    state = log.state(connection)
-    assert state is not None, "the event has leaves"
-    head = {"size": state.head.size, "root": state.head.root.hex(), "signature": state.head.signature.hex()}
-    yield _line({"arena_event": FORMAT, "event": name, "keys": [key.decode() for key in state.keys], "head": head})
-    played = [each.match_id for each in contests.tables(connection, event.id)]
-    found = [log.entry(connection, number, state.head) for number in contests.leaf_numbers(connection, name)]
-    found += [each for match_id in played for each in log.entries(connection, match_id)]
-    for each in sorted(found):
-        yield _line({"number": each.number, "leaf": each.leaf.decode(), "proof": [step.hex() for step in each.proof]})
-    for match_id in sorted(played):
-        content = matches.get_replay(connection, match_id)
-        yield _line({"replay": match_id, "content": b64encode(content).decode()})
 
 
 def is_bundle(path: Path) -> bool:
@@ -282,27 +201,6 @@ def _object(at: int, line: bytes) -> dict[str, Any]:
         found = json.loads(line)
     except ValueError as error:
         raise BundleDiffersError(f"line {at} is no JSON ({error})") from error
-    if not isinstance(found, dict) or _line(found).encode() != line + b"\n":
+    if not isinstance(found, dict) or bundle_line(found).encode() != line + b"\n":
         raise BundleDiffersError(f"line {at} is written otherwise than in a bundle")
     return found
-
-
-def _line(content: Mapping[str, Any]) -> str:
-    return json.dumps(content) + "\n"
-
-
-def _tables(connection: Connection, event: StoredEvent) -> list[dict[str, Any]]:
-    """Return the match of each table. Its bots and points are empty without a result; house bots have no name."""
-    names = {each.bot_id: each.name for each in contests.entrants(connection, event.id)}
-    found = []
-    for number, match_id, state, played, _ in contests.tables(connection, event.id):
-        bots = () if played is None else [names.get(bot, "") for bot in played.bots]
-        points = () if played is None else played.points
-        found.append({"number": number, "match": match_id, "state": state.value, "bots": bots, "points": points})
-    return found
-
-
-def _row(connection: Connection, event: StoredEvent) -> EventRow:
-    plan, entrants = event.plan, len(contests.entrants(connection, event.id))
-    terms = plan.name, plan.ladder, plan.seats, plan.format, plan.matches, plan.seconds, plan.entry
-    return EventRow(*terms, instant(plan.start), event.state, entrants, event.commitment.hex())

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
@@ -18,6 +19,8 @@ from arena_client.errors import ProtocolMismatchError
 from arena_client.v1 import (
     bots_pb2,
     bots_pb2_grpc,
+    events_pb2,
+    events_pb2_grpc,
     game_pb2,
     game_pb2_grpc,
     ladder_pb2,
@@ -38,18 +41,20 @@ from google.rpc import error_details_pb2
 from google.rpc import status_pb2 as rpc_status_pb2
 
 from arena.log.head import LogEntry, LogHead, LogState
-from arena.protobuf.rows import UnknownValueError, unpack
-from arena.queries.events import EventRow
+from arena.protobuf.rows import UnknownValueError, member, unpack
 from arena.queries.live import RoundRow, StatusRow, Watch, round_row
 from arena.store.base.errors import Refused, UnknownBot
 from arena.store.base.rows import (
     BotEventRow,
     BotRow,
     DrainRow,
+    EventRow,
+    EventState,
     InvitationRow,
     LadderEntryRow,
     LadderRows,
     MatchRow,
+    MatchState,
     OpponentRow,
     PastLadder,
     RatedRow,
@@ -73,7 +78,10 @@ meanwhile.
 """
 FIT_TIMEOUT: Final = 120.0
 """Time limit in seconds of a call for which the server computes a ladder."""
-NO_EVENTS: Final = "a server answers nothing about events yet: the pages beside it and `arena web --data` show them"
+BUNDLE_TIMEOUT: Final = 600.0
+"""Time limit, in seconds, of the call that streams the bundle of an event."""
+EVENTS: Final = "events"
+"""Name of the calls that older servers lack, in the error about such a server."""
 OPTIONS: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.max_receive_message_length", 64 << 20),
@@ -121,6 +129,7 @@ class Client:
         self._described: DescriptorPool | None = None
         self._games = game_pb2_grpc.GameServiceStub(channel)
         self._bots = bots_pb2_grpc.BotServiceStub(channel)
+        self._events = events_pb2_grpc.EventServiceStub(channel)
         self._ladder = ladder_pb2_grpc.LadderServiceStub(channel)
         self._log = log_pb2_grpc.LogServiceStub(channel)
         self._status = status_pb2_grpc.StatusServiceStub(channel)
@@ -458,11 +467,25 @@ class Client:
         request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
         self._moderate(self._operator.RenameBot, request, operator_token)
 
-    def events(self) -> tuple[EventRow, ...]:
-        raise Declined(NO_EVENTS)
+    def events(self, limit: int = 50, before: int | None = None) -> tuple[EventRow, ...]:
+        request = events_pb2.ListEventsRequest(limit=limit if before is None else PAGE)
+        with self._translated_errors(since=EVENTS):
+            listed = (event for page in _pages(self._events.ListEvents, request) for event in page.events)
+            older = (event for event in listed if before is None or event.number < before)
+            return tuple(_event_row(event) for event in islice(older, limit))
 
     def event(self, name: str) -> dict[str, Any]:
-        raise Declined(NO_EVENTS)
+        tables_of = events_pb2.ListEventTablesRequest(name=name, limit=PAGE)
+        with self._translated_errors(since=EVENTS):
+            answer = self._events.GetEvent(events_pb2.GetEventRequest(name=name), timeout=FIT_TIMEOUT)
+            tables = [each for page in _pages(self._events.ListEventTables, tables_of) for each in page.tables]
+            return _event_document(answer, tables)
+
+    def event_bundle(self, name: str) -> Iterator[bytes]:
+        with self._translated_errors(since=EVENTS):
+            pieces = self._events.GetEventBundle(events_pb2.GetEventBundleRequest(name=name), timeout=BUNDLE_TIMEOUT)
+            for piece in pieces:
+                yield piece.chunk
 
     def replay(self, match_id: int) -> bytes:
         with self._translated_errors():
@@ -489,8 +512,11 @@ class Client:
             call(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     @contextmanager
-    def _translated_errors(self, bot: str = "") -> Iterator[None]:
-        """Translate gRPC errors and unknown values to NoAnswer and Declined, and to UnknownBot for the named bot."""
+    def _translated_errors(self, bot: str = "", since: str = "") -> Iterator[None]:
+        """Translate gRPC errors and unknown values to NoAnswer and Declined, and to UnknownBot for the named bot.
+
+        `since`: the name of calls that older servers lack; empty for calls of every server.
+        """
         try:
             yield
         except UnknownValueError as error:
@@ -509,6 +535,9 @@ class Client:
                     raise LateAnswer(f"the arena at {self._address} did not answer in time; try again") from error
                 case grpc.StatusCode.NOT_FOUND if bot and _reason(call) == "UNKNOWN_BOT":
                     raise UnknownBot(bot) from error
+                case grpc.StatusCode.UNIMPLEMENTED if since:
+                    text = f"the arena at {self._address} is older than this program and does not answer about {since}"
+                    raise Declined(f"{text}: update the server, or read its data directory with --data") from error
                 case grpc.StatusCode.UNIMPLEMENTED:
                     raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
                 case _:
@@ -552,6 +581,53 @@ def _reason(call: grpc.Call) -> str:
         if detail.Unpack(info):
             return str(info.reason)
     return ""
+
+
+def _event_row(message: events_pb2.EventSummary) -> EventRow:
+    state = member(EventState, events_pb2.EventState.DESCRIPTOR, message.state)
+    values = _values(message)
+    everyone, invited = values.pop("everyone"), values.pop("invited")
+    words = {"format": "all" if everyone else "race", "entry": "invited" if invited else "open", "state": state.value}
+    times = {name: values[name].ToDatetime(tzinfo=UTC) for name in ("start", "changed")}
+    return EventRow(**values | words | times)
+
+
+def _event_document(message: events_pb2.GetEventResponse, tables: Sequence[events_pb2.EventTable]) -> dict[str, Any]:
+    """Return an event as `arena.store.matches.event_documents.event_document` does."""
+    result = {
+        "decided": message.result.decided,
+        "winner": message.result.winner or None,
+        "matches": message.result.matches,
+        "standings": [_values(each) for each in message.result.standings],
+        "looks": [
+            _values(each) | {"means": [None if mean == -inf else mean for mean in each.means]}
+            for each in message.result.looks
+        ],
+    }
+    return {
+        "event": _event_row(message.event),
+        "reason": message.reason,
+        "entrants": [_values(each) for each in message.entrants],
+        "earlier": _values(message.earlier),
+        "rounds": message.rounds,
+        "tables": [_values(each) | {"state": _match_state(each.state)} for each in tables],
+        "leaves": [*message.leaves],
+        "result": result if message.HasField("result") else None,
+    }
+
+
+def _values(message: Message) -> dict[str, Any]:
+    """Return the fields of a message without nested ones; None for those that are absent."""
+    found = {}
+    for field in message.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        absent = field.has_presence and not message.HasField(field.name)
+        found[field.name] = None if absent else [*value] if field.is_repeated else value
+    return found
+
+
+def _match_state(number: int) -> str:
+    return str(member(MatchState, matches_pb2.MatchState.DESCRIPTOR, number).value)
 
 
 def _entry(message: log_pb2.LogEntry) -> LogEntry:

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from arena.log.head import LogEntry, LogState
-    from arena.queries.events import EventRow
     from arena.queries.live import RoundRow
     from arena.store.base.rows import (
         BotEventRow,
         BotRow,
+        EventRow,
         LadderEntryRow,
         LadderRows,
         MatchRow,
@@ -135,11 +135,14 @@ class DataSource(Protocol):
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
         """Return the operator's latest decisions, newest first, at most 1000; see `moderation.list_events`."""
 
-    def events(self) -> tuple[EventRow, ...]:
-        """Return all events, the newest first. Only a data directory has them."""
+    def events(self, limit: int = 50, before: int | None = None) -> tuple[EventRow, ...]:
+        """Return events, the newest first, at most 1000; see `arena.store.matches.event_documents.event_rows`."""
 
     def event(self, name: str) -> dict[str, Any]:
-        """Return an event; see `arena.queries.events.event_document`. Only a data directory has it."""
+        """Return an event; see `arena.store.matches.event_documents.event_document`."""
+
+    def event_bundle(self, name: str) -> Iterator[bytes]:
+        """Yield the bundle of a finished event in pieces."""
 
     def replay(self, match_id: int) -> bytes:
         """Return the replay file of a finished match."""

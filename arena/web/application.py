@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import anyio
 from starlette.applications import Starlette
 from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
@@ -58,9 +59,12 @@ ROUTES: Final = (
     Route("/bots/{name}/feed.atom", feeds.of_bot),
     Route("/ladder/{ladder}/feed.atom", feeds.of_ladder),
     Route("/decisions.atom", feeds.of_decisions),
+    Route("/events.atom", feeds.of_events),
     Route("/events", events.events),
     Route("/event/{name}", events.event),
     Route("/event/{name}/certificate.svg", events.certificate),
+    Route("/event/{name}/picture.png", events.picture),
+    Route("/event/{name}/bundle", events.bundle),
     Route("/matches", matches.matches),
     Route("/matches/{number:whole}", matches.match),
     Route("/matches/{number:whole}/steps/{step:whole}", matches.step),
@@ -151,6 +155,7 @@ def application(
     made.state.replays = sources.replays
     made.state.documentation = Documentation()
     made.state.pictures = MatchPictures()
+    made.state.bundle_turn = anyio.Lock()
     made.state.reviews = sources.reviews
     made.state.fresh = sources.fresh
     made.state.bot_records = BotRecords(open_source)

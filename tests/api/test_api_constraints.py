@@ -6,7 +6,17 @@ import re
 from typing import Any, Final
 
 import pytest
-from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2, status_pb2
+from arena_client.v1 import (
+    bots_pb2,
+    events_pb2,
+    game_pb2,
+    ladder_pb2,
+    log_pb2,
+    matches_pb2,
+    operator_pb2,
+    play_pb2,
+    status_pb2,
+)
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from arena.api import codec
@@ -85,6 +95,11 @@ NUMBERS: Final[dict[str, tuple[str, ...]]] = {
     "MatchService.ListMatches": (LIMIT_OF_A_PAGE,),
     "ListMatchesRequest.limit": (f"{PAGE} where absent",),
     "ListMatchesResponse.matches": (f"covers at most {SEARCHED:,} matches",),
+    "EventService.ListEvents": (LIMIT_OF_A_PAGE,),
+    "ListEventsRequest.limit": (f"{PAGE} where absent",),
+    "EventService.ListEventTables": (LIMIT_OF_A_PAGE,),
+    "ListEventTablesRequest.limit": (f"{PAGE} where absent",),
+    "GetEventBundleResponse.chunk": (f"at most {CHUNK:,}",),
     "MatchService.WatchMatches": (f"at most {FOUR} messages a second",),
     "GetReplayResponse.chunk": (f"at most {CHUNK:,}",),
     "LogHead.root": (f"{HASH} bytes",),
@@ -136,7 +151,7 @@ def test_every_limit_that_a_comment_names_is_compared() -> None:
 
 
 def test_every_message_has_a_comment_here() -> None:
-    modules = (bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2, status_pb2)
+    modules = (bots_pb2, events_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2, status_pb2)
     for module in modules:
         for message in module.DESCRIPTOR.message_types_by_name.values():
             assert COMMENTS.keys() >= {message.name, *(f"{message.name}.{field.name}" for field in message.fields)}

@@ -24,6 +24,7 @@ from arena.store.base.rows import (
     BotEventRow,
     BotRow,
     DrainRow,
+    EventRow,
     FlagRow,
     InvitationRow,
     LadderEntryRow,
@@ -116,7 +117,9 @@ def values_of(field: Any, kind: Any) -> st.SearchStrategy[Any]:
 
 def test_every_row_has_its_message() -> None:
     here = {row for row in vars(rows).values() if is_dataclass(row)}
-    assert here == {*MESSAGES, LadderEntryRow}, "a ladder's row has some values of its message's conduct"
+    ladder = LadderEntryRow  # It has some values of its message's conduct.
+    event = EventRow  # It has words where its message has flags.
+    assert here == {*MESSAGES, ladder, event}
 
 
 @every_row

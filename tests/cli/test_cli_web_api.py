@@ -37,6 +37,7 @@ PATHS = {
         "bots opponents COUNTER --game sixth_sense --limit 2 --after 1 --last 2"
     ),
     "/bot-events": "bots events",
+    "/events": "event list",
     "/matches?game=sixth_sense&bot=rules&limit=2": "matches --game sixth_sense --bot rules --limit 2",
     "/matches?before=3": "matches --before 3",
     "/matches/2/log": "log show 2",
@@ -49,8 +50,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = [each.example or each.path for each in ENDPOINTS]
 NOT_HERE = {
     ("data", "/events/friday"): "there is no event 'friday'",
-    ("server", "/events"): "a server answers nothing about events yet",
-    ("server", "/events/friday"): "a server answers nothing about events yet",
+    ("server", "/events/friday"): "there is no event 'friday'",
     ("data", "/status"): "These pages read a data directory only",
     ("data", "/live/matches/17"): "match 17 is not being played",
     ("server", "/live/matches/17"): "match 17 is not being played",

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import grpc
 import pytest
 import trio
 from jsonschema import Draft202012Validator
+from PIL import Image
 from sqlalchemy import Connection
 
+from arena.ladder.live import RatingChange
 from arena.log.leaf import decode_leaf
+from arena.queries.events import BundleDiffersError, is_bundle, verify_bundle
 from arena.queries.remote import connect
 from arena.queries.source import DataSource
+from arena.replay.hash_chain import PackedReplay, pack_replay
 from arena.replay.header import MatchKind
 from arena.scheduling.event.course import EarlierMatches, EventCourse, PlayedTable, race_document
 from arena.store.base import leaves
@@ -30,10 +38,10 @@ from arena.store.store import open_store
 from arena.web.answers.addresses import Addresses
 from arena.web.reading.reader import newest_events
 from arena.web.requests.each_request import RequestRules
-from tests.cli.cli_rig import shown
+from tests.cli.cli_rig import arena, serving, shown
 from tests.cli.web_data import pages_of
 from tests.cli.web_rig import WebPages
-from tests.store.jobs import NOW, add_bots, replay
+from tests.store.jobs import NOW, add_bots
 
 GAME = "nullern"
 HOUR = 3_600_000_000
@@ -45,6 +53,10 @@ STATES = {
     "sunday": "announced",
     "rainy": "cancelled",
 }
+
+
+def replay(changes: tuple[RatingChange, ...]) -> PackedReplay:
+    return pack_replay([json.dumps({"changes": repr(changes)})])
 
 
 def play(connection: Connection, name: str, rounds: int, now: int, loses: int = 5) -> None:
@@ -126,11 +138,11 @@ def words(text: str) -> str:
         ("tuesday", "Undecided between ann (P 0."),
         ("monday", "ann leads."),
         ("monday", "Points and P(best) are those of the last look"),
-        ("monday", "Rounds 8"),
+        ("monday", "Played 8 of 60 tables Rounds 8"),
         ("early", "No look was taken yet."),
-        ("early", "1 ann in – 0.00 0 1 bob in"),
-        ("early", "being played"),
-        ("sunday", "Announced. Entrants so far: 2."),
+        ("early", "1 ann in – – 0 1 bob in"),
+        ("early", "Being played Table 1 : ann , bob"),
+        ("sunday", "Announced. Entrants so far: 2. It starts 2023-11-14 23:13:20 UTC ."),
         ("sunday", "Entrants ann bob Bots enter with --event sunday"),
         ("rainy", "Cancelled: &lt;b&gt;rain&lt;/b&gt; &amp; so."),
     ],
@@ -150,7 +162,8 @@ def test_only_events_to_come_are_updated_and_only_decided_ones_have_a_certificat
     first = page(site, "/")
     assert '<a href="/events">All events</a>' in first
     assert first.count('href="/event/') == 5
-    assert words(page(site, "/events")).count("finished") == 2
+    assert words(page(site, "/events")).count("ann won") == 1
+    assert words(page(site, "/events")).count("tuesday undecided") == 1
 
 
 def test_a_page_links_to_matches_and_to_listed_bots(site: WebPages, tmp_path: Path) -> None:
@@ -181,6 +194,52 @@ def test_the_certificate_names_winner_and_leaf(site: WebPages, data: Path) -> No
     with open_readonly(data) as connection:
         leaf = decode_leaf(leaves.leaf(connection, int(re.findall(r"Leaf (\d+)", text)[0])))
     assert (leaf["kind"], leaf["event"], leaf["winner"]) == ("outcome", "friday", "ann")
+
+
+def test_a_bundle_is_downloaded_and_verified(site: WebPages, tmp_path: Path) -> None:
+    answer = site.get("/event/friday/bundle")
+    assert answer.headers["content-disposition"] == 'attachment; filename="friday.bundle"'
+    text = page(site, "/event/friday")
+    assert 'href="/event/friday/bundle" download="friday.bundle"' in text
+    assert "/bundle" not in page(site, "/event/monday")
+    assert "the event monday is playing" in site.get("/event/monday/bundle").text
+    file = tmp_path / "friday.bundle"
+    file.write_bytes(answer.content)
+    assert is_bundle(file)
+    with pytest.raises(BundleDiffersError, match="the replay of match 1 is damaged"):
+        verify_bundle(file)
+
+
+def test_the_feed_has_each_event_once_with_its_state(site: WebPages) -> None:
+    answer = site.get("/events.atom")
+    assert answer.headers["content-type"] == "application/atom+xml"
+    atom = "{http://www.w3.org/2005/Atom}"
+    titles = [each.findtext(f"{atom}title") for each in ET.fromstring(answer.text).iter(f"{atom}entry")]
+    assert titles == [
+        "rainy: was cancelled",
+        "sunday: announced for 2023-11-14 23:13 UTC",
+        "early: has begun",
+        "monday: has begun",
+        "tuesday: ended undecided",
+        "friday: ann won",
+    ]
+    for path in ("/events", "/event/sunday"):
+        assert 'type="application/atom+xml" title="Events" href="/events.atom"' in page(site, path)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_each_event_has_a_picture(site: WebPages, name: str) -> None:
+    answer = site.get(f"/event/{name}/picture.png")
+    assert answer.headers["content-type"] == "image/png"
+    assert Image.open(BytesIO(answer.content)).size == (1200, 630)
+
+
+def test_the_list_has_pages(site: WebPages) -> None:
+    first = json.loads(page(site, "/api/v1/events?limit=4"))
+    rest = json.loads(page(site, f"/api/v1/events?limit=4&before={first['events'][-1]['number']}"))
+    assert [each["name"] for each in first["events"] + rest["events"]] == [*STATES][::-1]
+    text = page(site, f"/events?before={rest['events'][0]['number']}")
+    assert re.findall(r'href="/event/(\w+)"', text) == ["friday"]
 
 
 def test_the_json_is_that_of_the_command_line_and_of_its_description(site: WebPages, data: Path) -> None:
@@ -224,15 +283,68 @@ def test_a_directory_without_events_does_not_mention_them(tmp_path: Path) -> Non
     assert "None was announced yet" in page(empty, "/events")
 
 
-def test_pages_that_read_a_server_say_where_events_are_shown() -> None:
+@pytest.mark.process
+def test_a_server_answers_as_its_directory_does(tmp_path: Path) -> None:
+    data = with_events(tmp_path / "data", time.time_ns() // 1000)
+    with serving(data) as served:
+        compare(served.server, data, tmp_path)
+
+
+def compare(server: str, data: Path, folder: Path) -> None:
+    """Compare all answers of a server about events with those of its directory."""
+
     @contextmanager
     def source() -> Iterator[DataSource]:
-        with connect("127.0.0.1:1") as client:
+        with connect(server) as client:
             yield client
 
-    pages = WebPages(source)
-    for path in ("/events", "/event/friday", "/event/friday/certificate.svg", "/api/v1/events"):
-        answer = pages.get(path)
-        assert (answer.status, "the pages beside it" in answer.text) == (404, True), path
-    with source() as server:
-        assert newest_events(server) == ()
+    of_server = WebPages(source)
+    listed = shown("event", "list", "--server", server, "--json")
+    assert listed == shown("event", "list", "--data", data, "--json")
+    for name in ("friday", "tuesday", "monday", "rainy"):
+        document = json.loads(shown("event", "show", name, "--server", server, "--json"))
+        assert document == json.loads(shown("event", "show", name, "--data", data, "--json"))
+        assert document == json.loads(page(of_server, f"/api/v1/events/{name}"))
+        verdict = re.search(r"<p><strong>(.*?)</strong>", page(of_server, f"/event/{name}"))
+        assert verdict is not None
+        assert verdict[1] in page(pages_of(data), f"/event/{name}")
+    assert words(page(of_server, "/events")).count("won") == 1
+    for name, code in (("friday", 0), ("tuesday", 4)):
+        found = arena("event", "result", name, "--server", server, "--json")
+        assert found.exit_code == code
+        assert json.loads(found.stdout) == json.loads(shown("event", "show", name, "--data", data, "--json"))["result"]
+    one = json.loads(shown("event", "list", "--server", server, "--limit", "1", "--before", "3", "--json"))["events"]
+    assert [each["number"] for each in one] == [2]
+    files = folder / "server.bundle", folder / "directory.bundle"
+    shown("event", "export", "friday", files[0], "--server", server)
+    shown("event", "export", "friday", files[1], "--data", data)
+    assert files[0].read_bytes() == files[1].read_bytes() == of_server.get("/event/friday/bundle").content
+    for call in ("show", "result"):
+        assert "there is no event 'nobody'" in arena("event", call, "nobody", "--server", server).output
+    refused = arena("event", "export", "monday", folder / "monday.bundle", "--server", server)
+    assert "the event monday is playing: only a finished one has a bundle" in refused.output
+    assert {each.name for each in folder.iterdir()} == {"data", *(each.name for each in files)}
+
+
+def test_a_server_without_the_calls_is_named() -> None:
+    older = grpc.server(ThreadPoolExecutor(1))
+    address = f"127.0.0.1:{older.add_insecure_port('127.0.0.1:0')}"
+    older.start()
+
+    @contextmanager
+    def source() -> Iterator[DataSource]:
+        with connect(address) as client:
+            yield client
+
+    try:
+        text = f"the arena at {address} is older than this program and does not answer about events"
+        for verb in (("list",), ("show", "friday"), ("result", "friday"), ("export", "friday", "never.bundle")):
+            assert text in arena("event", *verb, "--server", address).output
+        pages = WebPages(source)
+        for path in ("/events", "/event/friday", "/event/friday/bundle", "/events.atom", "/api/v1/events"):
+            answer = pages.get(path)
+            assert (answer.status, text in answer.text) == (404, True), path
+        with source() as client:
+            assert newest_events(client) == ()
+    finally:
+        older.stop(None).wait()

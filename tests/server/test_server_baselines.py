@@ -20,7 +20,7 @@ from structlog.testing import capture_logs
 
 from arena.house import HOUSE_BOTS, THINKERS
 from arena.house.selfplay import baseline
-from arena.queries.events import BundleDiffersError, bundle, check_baselines, verify_bundle
+from arena.queries.events import BundleDiffersError, check_baselines, verify_bundle
 from arena.replay.read import read
 from arena.server.arena import Arena, open_arena
 from arena.server.ratings.fit_client import open_fit_client
@@ -39,6 +39,7 @@ from arena.store.ladder.standings import standings
 from arena.store.log.audit import audit
 from arena.store.matches import contests, matches
 from arena.store.matches.contests import EventPlan
+from arena.store.matches.event_documents import bundle
 from arena.store.opening import open_readonly
 from arena.store.store import Store, open_store
 from engine.deal import match_key

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
-from arena.cli.data_source import data_option, takes_data
+from arena.cli.data_source import LARGEST_PAGE, takes_data, takes_source
 from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
 from arena.cli.workbench.options import probed_sandbox
-from arena.queries.events import EventRow, perhaps_best
+from arena.queries.events import perhaps_best
 from arena.queries.figures import CONFIDENCE
+from arena.store.base.rows import EventRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,10 +39,8 @@ INTERRUPTED: Final = 130
 SPAN: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-_reads_data = data_option("The data directory; a server may work on it meanwhile.", required=True)
 
-
-@click.group(epilog="Example: arena event list --data ./arena-data")
+@click.group(epilog="Example: arena event list")
 def command() -> None:
     """Hold events on a server, read them, and compute their results again."""
 
@@ -182,19 +181,25 @@ def cancel(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     _print_done(name, f"The event {name} is cancelled.", as_json)
 
 
-@command.command("list", epilog="Example: arena event list --data ./arena-data")
-@_reads_data
+@command.command("list", epilog="Example: arena event list --server arena.example:443 --tls")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, LARGEST_PAGE),
+    default=20,
+    show_default=True,
+    help="Maximum number of events to list.",
+)
+@click.option("--before", metavar="N", type=click.IntRange(1), help="Only events with a lower number.")
+@takes_source
 @json_rows(EventRow)
-def list_events(data: Path, as_json: bool) -> None:
-    """List all events, the newest first.
+def list_events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
+    """List events, the newest first.
 
     \b
     JSON: {"events": [EventRow]}
     """
-    from arena.queries.events import event_rows
-
-    with _reading(data) as connection:
-        rows = event_rows(connection)
+    with place.open() as source:
+        rows = source.events(limit, before)
     if as_json:
         print_json({"events": rows})
         return
@@ -204,11 +209,11 @@ def list_events(data: Path, as_json: bool) -> None:
         click.echo("No event was announced yet.")
 
 
-@command.command(epilog="Example: arena event show friday --data ./arena-data")
+@command.command(epilog="Example: arena event show friday")
 @click.argument("name")
-@_reads_data
+@takes_source
 @json_rows(EventRow)
-def show(name: str, data: Path, as_json: bool) -> None:
+def show(name: str, place: DataPlace, as_json: bool) -> None:
     """Show an event with its entrants, and its standings as of the last look.
 
     \b
@@ -221,10 +226,8 @@ def show(name: str, data: Path, as_json: bool) -> None:
     "earlier" fixes the scores: matches before the event, with sums by seat of
     their points and baselines; "share" and "table" are β and δ in millionths.
     """
-    from arena.queries.events import event_document
-
-    with _reading(data) as connection:
-        found = event_document(connection, name)
+    with place.open() as source:
+        found = source.event(name)
     if as_json:
         print_json(found)
         return
@@ -238,11 +241,11 @@ def show(name: str, data: Path, as_json: bool) -> None:
         _print_result(f"{name} · round {found['rounds']}", result, over=event.state == "finished")
 
 
-@command.command(epilog="Example: arena event result friday --data ./arena-data")
+@command.command(epilog="Example: arena event result friday")
 @click.argument("name")
-@_reads_data
+@takes_source
 @json_option
-def result(name: str, data: Path, as_json: bool) -> None:
+def result(name: str, place: DataPlace, as_json: bool) -> None:
     """Show the result of a finished event.
 
     Exit status: 0 decided, 4 undecided, 1 without a result.
@@ -250,10 +253,8 @@ def result(name: str, data: Path, as_json: bool) -> None:
     \b
     JSON: as "result" in `arena event verify`
     """
-    from arena.queries.events import event_document
-
-    with _reading(data) as connection:
-        found = event_document(connection, name)
+    with place.open() as source:
+        found = source.event(name)
     if found["event"].state != "finished":
         raise click.ClickException(f"the event {name} is {found['event'].state} and has no result")
     if as_json:
@@ -263,22 +264,26 @@ def result(name: str, data: Path, as_json: bool) -> None:
     sys.exit(0 if found["result"]["decided"] else UNDECIDED)
 
 
-@command.command(epilog="Example: arena event export friday friday.bundle --data ./arena-data")
+@command.command(epilog="Example: arena event export friday friday.bundle")
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@_reads_data
+@takes_source
 @json_option
-def export(name: str, file: Path, data: Path, as_json: bool) -> None:
+def export(name: str, file: Path, place: DataPlace, as_json: bool) -> None:
     """Write a finished event to a file that `arena event verify` computes again without the server.
 
     \b
     JSON: {"name", "file"}
     """
-    from arena.queries.events import bundle
-
-    with _reading(data) as connection:
-        lines = [*bundle(connection, name)]
-        file.write_text("".join(lines), "utf-8")
+    part = file.with_name(f"{file.name}.part")
+    try:
+        with place.open() as source, part.open("wb") as opened:
+            opened.writelines(source.event_bundle(name))
+        part.replace(file)
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
     if as_json:
         print_json({"name": name, "file": str(file)})
     else:
@@ -405,7 +410,8 @@ def _described(row: EventRow) -> str:
     """Return an event in one line."""
     budget = f"{row.matches} matches" if row.seconds is None else f"{row.seconds / 60:g} min"
     begins = f"{row.start.astimezone():%Y-%m-%d %H:%M}"
-    return f"{row.name}: {row.state}, {begins}, {row.ladder} for {row.seats}, {budget}, {row.entrants} bots"
+    won = f", {row.winner} won" if row.winner else ""
+    return f"{row.name}: {row.state}, {begins}, {row.ladder} for {row.seats}, {budget}, {row.entrants} bots{won}"
 
 
 def _print_result(title: str, found: dict[str, Any], over: bool = True) -> None:
@@ -447,15 +453,6 @@ def _print_done(name: str, text: str, as_json: bool) -> None:
         print_json({"name": name})
     else:
         click.echo(text)
-
-
-@contextmanager
-def _reading(data: Path) -> Iterator[Connection]:
-    """Yield a connection to the data directory. Raises: ClickException."""
-    from arena.store.opening import open_readonly
-
-    with _errors(), open_readonly(data) as connection:
-        yield connection
 
 
 @contextmanager

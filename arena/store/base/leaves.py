@@ -31,6 +31,8 @@ HASH: Final = 32
 """Number of bytes in a hash."""
 _KEPT: Final = 1024
 """Maximum number of rows whose hashes a connection caches."""
+_AT_ONCE: Final = 500
+"""Number of matches in one query."""
 _NONE: Final[dict[int, bytes]] = {}
 _LOG: Final = schema.log.c
 _HEAD: Final = schema.log_head.c
@@ -214,18 +216,18 @@ def state(connection: Connection) -> LogState | None:
     under = head(connection)
     if under is None:
         return None
-    keys = tuple(leaf for number, leaf in _about_no_match(connection, LeafKind.KEY) if number <= under.size)
+    keys = tuple(leaf for number, leaf in about_no_match(connection, LeafKind.KEY) if number <= under.size)
     return LogState(keys, under, restores(connection))
 
 
 def restores(connection: Connection) -> tuple[LogEntry, ...]:
     """Return the leaves of restorations from backups under the newest head, in order."""
-    return _under_newest(connection, [number for number, _ in _about_no_match(connection, LeafKind.RESTORE)])
+    return _under_newest(connection, [number for number, _ in about_no_match(connection, LeafKind.RESTORE)])
 
 
 def key_leaves(connection: Connection) -> tuple[bytes, ...]:
     """Return the leaves that name the log's keys, in order; empty if the log has not begun."""
-    return tuple(leaf for _, leaf in _about_no_match(connection, LeafKind.KEY))
+    return tuple(leaf for _, leaf in about_no_match(connection, LeafKind.KEY))
 
 
 def consistency(connection: Connection, first: int, second: int) -> tuple[bytes, ...]:
@@ -238,12 +240,22 @@ def consistency(connection: Connection, first: int, second: int) -> tuple[bytes,
     return tuple(consistency_proof(first, second, partial(node, connection)))
 
 
+def numbers_about(connection: Connection, match_ids: Sequence[int]) -> list[int]:
+    """Return the numbers of the leaves about some matches."""
+    found: list[int] = []
+    for at in range(0, len(match_ids), _AT_ONCE):
+        these = match_ids[at : at + _AT_ONCE]
+        found += connection.scalars(select(_LOG.number).where(_LOG.match_id.in_(these)))
+    return found
+
+
 def _under_newest(connection: Connection, numbers: Iterable[int]) -> tuple[LogEntry, ...]:
     under = head(connection)
     return () if under is None else tuple(entry(connection, each, under) for each in numbers if each <= under.size)
 
 
-def _about_no_match(connection: Connection, kind: LeafKind) -> list[tuple[int, bytes]]:
+def about_no_match(connection: Connection, kind: LeafKind) -> list[tuple[int, bytes]]:
+    """Return the leaves of a kind that are about no match, with their numbers, in order."""
     # Use the index: this runs for every welcome, and many other leaves, such as prunings, may have no match.
     these = (_LOG.match_id.is_(None)) & (_LOG.kind == kind.value)
     rows = connection.execute(select(_LOG.number, _LOG.leaf).where(these).order_by(_LOG.number))

@@ -512,3 +512,42 @@ def microseconds(instant: datetime) -> int:
 def instant(microseconds: int) -> datetime:
     """Convert microseconds since 1970 to a datetime in UTC."""
     return _EPOCH + timedelta(microseconds=microseconds)
+
+
+class EventState(Enum):
+    """The state of an event."""
+
+    ANNOUNCED = "announced"
+    PLAYING = "playing"
+    FINISHED = "finished"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event."""
+
+    number: int
+    """A later one has a greater number."""
+    name: str
+    ladder: str
+    seats: int
+    format: str
+    """`race`, or `all`: everybody plays the same number of matches."""
+    matches: int | None
+    """The budget in matches."""
+    seconds: int | None
+    """The budget in seconds."""
+    entry: str
+    """`open` or `invited`."""
+    start: datetime
+    """The planned start, and once it has begun the actual one."""
+    state: str
+    """`announced`, `playing`, `finished` or `cancelled`."""
+    entrants: int
+    commitment: str
+    """SHA-256 of the seed, in hex."""
+    changed: datetime
+    """Time at which it came into its state."""
+    winner: str
+    """The winner of a decided event; empty for any other."""

@@ -219,9 +219,10 @@ def find(connection: Connection, name: str) -> StoredEvent:
     return found
 
 
-def list_events(connection: Connection) -> tuple[StoredEvent, ...]:
-    """Return all events, the newest first."""
-    return tuple(_read(connection, select(schema.events).order_by(_EVENTS.id.desc())))
+def list_events(connection: Connection, before: int | None = None, limit: int | None = None) -> tuple[StoredEvent, ...]:
+    """Return the events, or those with a number below `before`, the newest first."""
+    query = select(schema.events).order_by(_EVENTS.id.desc()).limit(limit)
+    return tuple(_read(connection, query if before is None else query.where(_EVENTS.id < before)))
 
 
 def entrants(connection: Connection, event_id: int) -> tuple[StoredEntrant, ...]:
@@ -306,36 +307,50 @@ def terms(connection: Connection, event: StoredEvent) -> EventTerms:
 def course(connection: Connection, event: StoredEvent) -> EventCourse:
     """Compute an event that has begun from its rows."""
     found = EventCourse(terms(connection, event))
-    played = {each.number: each.played for each in tables(connection, event.id) if each.counts(event.earlier)}
-    for roll in rolls(connection, event.id):
-        found.end_round(roll.used)
-        if not found.race.over:
-            found.begin_round(roll.present, roll.used)
-        for table in found.open_tables:
-            if (result := played.get(table.number)) is not None:
-                found.record(table.number, result)
+    advance(connection, event, found)
     return found
 
 
-def tables(connection: Connection, event_id: int, first: int = 0) -> tuple[TableMatch, ...]:
-    """Return the match of each table from number `first` on for which a match has begun: the first one with a result,
-    or without any the last one.
+def advance(connection: Connection, event: StoredEvent, found: EventCourse) -> None:
+    """Let a course go on to what was stored since."""
+    first = min((table.number for table in found.open_tables), default=len(found.race.tables))
+    played = {each.number: each.played for each in tables(connection, event.id, first) if each.counts(event.earlier)}
+
+    def record() -> None:
+        for table in found.open_tables:
+            if (result := played.get(table.number)) is not None:
+                found.record(table.number, result)
+
+    record()
+    for roll in rolls(connection, event.id)[found.rounds :]:
+        if not found.race.over:
+            found.end_round(roll.used)
+        if not found.race.over:
+            found.begin_round(roll.present, roll.used)
+        record()
+
+
+def tables(connection: Connection, event_id: int, first: int = 0, until: int | None = None) -> tuple[TableMatch, ...]:
+    """Return the match of each table from number `first` on, and below `until`, for which a match has begun: the first
+    one with a result, or without any the last one.
     """
     query = (
-        select(_OF_EVENT.number, _MATCHES.id, _MATCHES.state, _BASELINES.scores)
+        select(_OF_EVENT.number, _MATCHES.id, _MATCHES.state, _BASELINES.scores, schema.log.c.leaf)
         .join_from(schema.event_matches, schema.matches)
         .outerjoin(schema.baselines, _BASELINES.match_id == _MATCHES.id)
+        .outerjoin(schema.match_seats, (_SEATS.match_id == _MATCHES.id) & (_SEATS.seat == 0))
+        .outerjoin(schema.log, schema.log.c.number == _SEATS.leaf)
         .where(_OF_EVENT.event_id == event_id, _OF_EVENT.number >= first)
         .order_by(_OF_EVENT.number, _MATCHES.id)
     )
-    found: dict[int, tuple[int, MatchState, str | None]] = {}
-    for number, match_id, state, scores in connection.execute(query).all():
-        if number not in found or found[number][1] is not MatchState.FINISHED:
-            found[number] = match_id, MatchState(state), scores
-    return tuple(
-        TableMatch(number, match_id, state, _played(connection, match_id, state, scores or ""), scores is not None)
-        for number, (match_id, state, scores) in found.items()
-    )
+    if until is not None:
+        query = query.where(_OF_EVENT.number < until)
+    found: dict[int, TableMatch] = {}
+    for number, match_id, state, scores, leaf in connection.execute(query):
+        if number not in found or found[number].state is not MatchState.FINISHED:
+            played = _played(leaf, scores or "") if state == MatchState.FINISHED.value else None
+            found[number] = TableMatch(number, match_id, MatchState(state), played, scores is not None)
+    return tuple(found.values())
 
 
 def seat(connection: Connection, event: str, match_id: int) -> None:
@@ -398,6 +413,12 @@ def leaf_numbers(connection: Connection, name: str) -> tuple[int, ...]:
     return tuple(number for number, leaf in rows if json.loads(leaf)["event"] == name)
 
 
+def leaves_by_event(connection: Connection, kind: LeafKind) -> dict[str, dict[str, Any]]:
+    """Return the leaves of a kind of which each event has at most one, by the event's name."""
+    found = (json.loads(leaf) for _, leaf in log.about_no_match(connection, kind))
+    return {leaf["event"]: leaf for leaf in found}
+
+
 def newest_leaf(connection: Connection, name: str) -> str:
     """Return the text of the newest leaf about an event, without those of its matches."""
     return log.leaf(connection, leaf_numbers(connection, name)[-1]).decode()
@@ -425,12 +446,8 @@ def _read(connection: Connection, query: Select[Any]) -> Iterator[StoredEvent]:
         yield StoredEvent(row.id, plan, row.state, row.seed, EarlierMatches.of(json.loads(row.earlier)), row.result)
 
 
-def _played(connection: Connection, match_id: int, state: MatchState, scores: str) -> PlayedTable | None:
-    if state is not MatchState.FINISHED:
-        return None
-    leaf = json.loads(
-        log.leaf(connection, connection.scalar(select(_SEATS.leaf).where(_SEATS.match_id == match_id)) or 0)
-    )
+def _played(text: str, scores: str) -> PlayedTable:
+    leaf = json.loads(text)
     house = tuple(map(int, scores.split(","))) if scores else ()
     return PlayedTable(tuple(leaf["bots"]), tuple(leaf["points"]), tuple(leaf["counts"]), house)
 

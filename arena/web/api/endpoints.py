@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from arena.queries.events import EventRow
 from arena.queries.game_rows import GameRow, game_row
 from arena.queries.log_rows import LogHeadRow, head_row
 from arena.queries.profile import BotProfile, gathered
@@ -13,6 +12,7 @@ from arena.queries.source import LARGEST_MATCH, LARGEST_PAGE, ChosenLadder, Data
 from arena.store.base.rows import (
     BotEventRow,
     BotRow,
+    EventRow,
     LadderEntryRow,
     LadderRows,
     OpponentRow,
@@ -109,8 +109,10 @@ async def _bot_events(sources: Sources, asked: Asked) -> Reply:
     return Reply({"events": rows}, {"before": rows[-1].number} if len(rows) == most else None)
 
 
-async def _events(sources: Sources, _: Asked) -> Reply:
-    return Reply({"events": await sources.fresh.read("events", lambda source: source.events())})
+async def _events(sources: Sources, asked: Asked) -> Reply:
+    most, before = asked["limit"], asked["before"]
+    rows = await sources.fresh.read(("events", most, before), lambda source: source.events(most, before))
+    return Reply({"events": rows}, {"before": rows[-1].number} if len(rows) == most else None)
 
 
 async def _event(sources: Sources, asked: Asked) -> Reply:
@@ -136,6 +138,7 @@ def _no_bot(name: str) -> list[BotProfile]:
 BEFORE_EVENT: Final = number("before", "Only decisions older than the one of this number.", 1, LARGEST_MATCH)
 SEATS: Final = number("seats", "Only from results at tables of this size; fitted for who asks.", 1, 99)
 AT: Final = instant("at", "As it was last published until then; UTC unless it names another zone.")
+BEFORE_NUMBER: Final = number("before", "Only events announced before the one of this number.", 1, LARGEST_MATCH)
 EVENT: Final = words("name", "The event's name.", where="path", required=True)
 EVENT_TABLE: Final = {"number": int, "match": int, "state": str, "bots": [str], "points": [int]}
 """A table of an event, numbered from 0. A house bot's name is empty."""
@@ -232,9 +235,11 @@ ENDPOINTS: Final = (
     Endpoint(
         "/events",
         "events",
-        "The events, the newest first; 404 if only a server is read.",
+        "The events, the newest first.",
         {"events": [EventRow]},
         _events,
+        (limit("Events"), BEFORE_NUMBER),
+        example="/events?limit=10",
     ),
     Endpoint(
         "/events/{name}",
@@ -252,7 +257,7 @@ ENDPOINTS: Final = (
         },
         _event,
         (EVENT,),
-        fresh=10,
+        fresh=3,
         example="/events/friday",
     ),
     *MATCH_ENDPOINTS,

@@ -1,5 +1,4 @@
-"""A preview picture of a match, 1200 × 630 pixels: players, result and score lines. Other sites show it beside links to
-the match.
+"""Preview pictures of a match and of an event, 1200 × 630 pixels. Other sites show them beside links.
 
 Pillow draws it with its own font: most sites accept no SVG, and a server may have no fonts.
 """
@@ -26,6 +25,8 @@ EDGE: Final = 70
 """Width of the empty margin on every side, in pixels."""
 ROW: Final = 58
 MARK: Final = " *"
+MOST_STANDINGS: Final = 6
+"""Number of bots in the picture of an event."""
 PLAYED_ON: Final = "* a house bot played on"
 KEPT: Final = 256
 """Number of cached pictures of some 15 kB each."""
@@ -64,22 +65,73 @@ class PicturedMatch(NamedTuple):
     """The scores after each round by seat number. Empty if unknown."""
 
 
+class PicturedStanding(NamedTuple):
+    """One bot of an event, which is a line of the picture."""
+
+    place: int
+    bot: str
+    best: float
+    """Probability that it is the best."""
+    still_in: bool
+
+
+class PicturedEvent(NamedTuple):
+    """The content of an event's picture."""
+
+    title: str
+    game: str
+    verdict: str
+    standings: tuple[PicturedStanding, ...] = ()
+    """The best ones, in order."""
+
+
 class MatchPictures:
     """A cache of pictures by content. Pictures are drawn one at a time, in a separate thread."""
 
     def __init__(self) -> None:
-        self._kept: LruCache[PicturedMatch, bytes] = LruCache(KEPT)
+        self._kept: LruCache[PicturedMatch | PicturedEvent, bytes] = LruCache(KEPT)
         self._limiter = anyio.CapacityLimiter(1)
         """A separate limiter, so that requests waiting for a picture do not occupy threads that other pages need."""
 
-    async def picture(self, match: PicturedMatch) -> bytes:
-        """Return the picture of a match as a PNG file. It may take some hundredths of a second."""
-        return await run_sync(self._picture, match, limiter=self._limiter)
+    async def picture(self, pictured: PicturedMatch | PicturedEvent) -> bytes:
+        """Return a picture as a PNG file. It may take some hundredths of a second."""
+        return await run_sync(self._picture, pictured, limiter=self._limiter)
 
-    def _picture(self, match: PicturedMatch) -> bytes:
-        if match not in self._kept:
-            self._kept[match] = _drawn(match)
-        return self._kept[match]
+    def _picture(self, pictured: PicturedMatch | PicturedEvent) -> bytes:
+        if pictured not in self._kept:
+            self._kept[pictured] = _drawn_event(pictured) if isinstance(pictured, PicturedEvent) else _drawn(pictured)
+        return self._kept[pictured]
+
+
+def _drawn_event(event: PicturedEvent) -> bytes:
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.new("RGB", SIZE, PAPER)
+    draw = ImageDraw.Draw(image)
+    large, usual, small = (ImageFont.load_default(size) for size in (64, 44, 32))
+    right = SIZE[0] - EDGE
+    draw.text((EDGE, EDGE - 14), _fitting(draw, event.title, large, right - EDGE - 400), INK, large)
+    draw.text((right, EDGE + 14), _fitting(draw, event.game, small, 380), DIM, small, anchor="ra")
+    draw.text((EDGE, EDGE + 76), _fitting(draw, event.verdict, usual, right - EDGE), INK, usual)
+    top = SIZE[1] - EDGE - ROW * MOST_STANDINGS
+    for number, each in enumerate(event.standings[:MOST_STANDINGS]):
+        y, ink = top + ROW * number, INK if each.still_in else DIM
+        draw.text((EDGE, y), f"{each.place}.", ink, usual)
+        draw.text((EDGE + 80, y), _fitting(draw, each.bot, usual, CHART[0] - EDGE - 120), ink, usual)
+        draw.rectangle((CHART[0], y + 14, right - 110, y + 40), LINE)
+        filled = round((right - 110 - CHART[0]) * each.best)
+        if filled:
+            draw.rectangle((CHART[0], y + 14, CHART[0] + filled, y + 40), SEATS[1])
+        draw.text((right, y), f"{each.best:.2f}", ink, usual, anchor="ra")
+    return _as_png(image)
+
+
+def _as_png(image: Image.Image) -> bytes:
+    from PIL import Image
+
+    content = BytesIO()
+    image.quantize(palette=_palette(), dither=Image.Dither.NONE).save(content, "PNG", compress_level=6)
+    return content.getvalue()
 
 
 def _drawn(match: PicturedMatch) -> bytes:
@@ -110,9 +162,7 @@ def _drawn(match: PicturedMatch) -> bytes:
         room = ends - name - draw.textlength(score, usual) - draw.textlength(mark, usual) - 20
         draw.text((name, y), _fitting(draw, seat.bot, usual, room) + mark, ink, usual)
         draw.text((ends, y), score, ink, usual, anchor="ra")
-    content = BytesIO()
-    image.quantize(palette=_palette(), dither=Image.Dither.NONE).save(content, "PNG", compress_level=6)
-    return content.getvalue()
+    return _as_png(image)
 
 
 @cache

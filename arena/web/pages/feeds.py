@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287): the matches of a bot, a ladder day by day, and the operator's decisions.
+"""Atom feeds (RFC 4287): the matches of a bot, a ladder day by day, events, and the operator's decisions.
 
 The id of an entry remains when a bot is renamed or the pages move, because it contains the name of the server's log.
 """
@@ -18,16 +18,17 @@ from starlette.responses import Response
 from arena.queries.log_rows import head_row
 from arena.queries.source import LARGEST_PAGE, DataSource
 from arena.store.base.errors import Refused
-from arena.store.base.rows import BotEventKind, BotEventRow, MatchRow, MatchState, PastLadder
+from arena.store.base.rows import BotEventKind, BotEventRow, EventRow, MatchRow, MatchState, PastLadder
 from arena.store.ladder.seasons import id_of
 from arena.web.answers.addresses import own_addresses
 from arena.web.answers.responses import conditional, fragment, ladder_title
 from arena.web.pages.asked import AskedLadder, ladder_asked
 from arena.web.pages.bots import present_name
 from arena.web.reading.reader import Missing
+from engine.registry import GAMES
 
 ENTRIES: Final = 50
-"""Maximum number of matches, and of decisions, in a feed."""
+"""Maximum number of matches, of events, and of decisions, in a feed."""
 DAYS: Final = 7
 """Number of days whose last ladder is in a feed: the day of the newest ladder, and the days before it."""
 FIRST: Final = 10
@@ -138,6 +139,26 @@ async def of_decisions(request: Request) -> Response:
 def _decision(row: BotEventRow) -> Entry:
     title = f"{row.name} was {row.kind.value}" + (f" {row.new_name}" if row.new_name else "")
     return Entry(f"bot-events/{row.number}", title, row.at, "/bots", row.reason)
+
+
+async def of_events(request: Request) -> Response:
+    """Send the newest events. An entry changes with the state of its event. Raises: Missing."""
+    rows = await request.app.state.fresh.read(("events", ENTRIES, None), lambda source: source.events(ENTRIES))
+    return await _feed(request, "Events", "events", "/events", [_event(row) for row in rows], NEVER)
+
+
+def _event(row: EventRow) -> Entry:
+    start = f"{row.start.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    match row.state:
+        case "announced":
+            state = f"announced for {start}"
+        case "finished":
+            state = f"{row.winner} won" if row.winner else "ended undecided"
+        case _:
+            state = {"playing": "has begun", "cancelled": "was cancelled"}[row.state]
+    title = GAMES[row.ladder].title if row.ladder in GAMES else row.ladder
+    summary = f"{title}, tables of {row.seats}, {row.entrants} bots, start {start}"
+    return Entry(f"event/{row.name}", f"{row.name}: {state}", row.changed, f"/event/{row.name}", summary)
 
 
 async def _feed(request: Request, title: str, key: str, path: str, entries: list[Entry], began: datetime) -> Response:

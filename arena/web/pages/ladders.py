@@ -8,10 +8,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.queries.events import EventRow
 from arena.queries.figures import FLAG_MEANING
 from arena.queries.source import DataSource, choose_ladders
-from arena.store.base.rows import LadderRows, MatchRow
+from arena.store.base.rows import EventRow, LadderRows, MatchRow
 from arena.web.answers.responses import page
 from arena.web.drawing.five_pictures import five_pictures
 from arena.web.drawing.ratings import UNSETTLED, intervals

@@ -12,11 +12,10 @@ from typing import Any, Final, TypeAlias, TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from arena.queries.events import EventRow
 from arena.queries.remote import NoAnswer
 from arena.queries.source import DataSource
 from arena.store.base.errors import Refused, StoreError
-from arena.store.base.rows import LadderRows, MatchRow, MatchState
+from arena.store.base.rows import EventRow, LadderRows, MatchRow, MatchState
 from arena.store.matches.search import MatchFilter
 from arena.web.caches import TtlCache
 
@@ -28,8 +27,8 @@ AT_ONCE: Final = 4
 SECONDS: Final = 1.0
 """Number of seconds for which a result is cached, so few that the ladder shows a match within two seconds."""
 JUST_ENDED: Final = 5
-EVENT: Final = 10.0
-"""Seconds for which an event is cached, because all looks of a running event are computed for it."""
+EVENT: Final = 3.0
+"""Seconds for which an event is cached: as long as its page waits before it looks again."""
 TABLE_LADDER: Final = 60.0
 """Seconds for which a ladder of one table size is cached."""
 
@@ -93,7 +92,7 @@ def stopped(source: DataSource) -> dict[str, str]:
 def newest_events(source: DataSource) -> tuple[EventRow, ...]:
     """Return the events that began or were announced last. Return none if the data source has no events."""
     try:
-        return source.events()[:JUST_ENDED]
+        return source.events(JUST_ENDED)
     except Refused:
         return ()
 
@@ -111,7 +110,7 @@ class FreshRows:
 
 
 async def event_found(fresh: FreshRows, name: str) -> dict[str, Any]:
-    """Return an event that is at most ten seconds old.
+    """Return an event that is at most three seconds old.
 
     Raises:
         Missing: there is no such event.

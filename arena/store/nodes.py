@@ -47,6 +47,10 @@ _LENGTH: Final = int(LEASE * 1_000_000)
 _NODES: Final = schema.nodes.c
 _LEASES: Final = schema.leases.c
 _CHANGES: Final = schema.changes.c
+_ALLOWANCES: Final = schema.allowances.c
+_HOUR: Final = 3600 * 1_000_000
+REGISTRATIONS: Final = "registrations"
+"""The kind of allowance for registrations from an address."""
 _RENEW: Final = Statement(
     update(schema.nodes).where(
         _NODES.number == bindparam("of_number"),
@@ -95,6 +99,16 @@ class NodeStart(NamedTuple):
     """A digest of the settings that all nodes share."""
     beside: Collection[int] = ()
     """The numbers of all nodes that this server's parent starts on the same data directory, this one's included."""
+
+
+class Allowance(NamedTuple):
+    """An hourly allowance at all nodes together, saved up for an hour."""
+
+    kind: str
+    key: str
+    """An address, an owner in lower case, …"""
+    hourly: int
+    """Number of uses."""
 
 
 def register(
@@ -230,6 +244,29 @@ def reserve_numbers(connection: Connection, number: int, count: int) -> range:
     last = first + count - 1
     connection.execute(update(schema.nodes).where(_NODES.number == number).values(last_number=last))
     return range(first, last + 1)
+
+
+def spend(connection: Connection, allowance: Allowance) -> float:
+    """Use an allowance once and return 0; if nothing of it is left, return the seconds until one use is available."""
+    now, pause = database_now(connection), _HOUR // allowance.hourly
+    own = (_ALLOWANCES.kind == allowance.kind) & (_ALLOWANCES.key == allowance.key)
+    connection.execute(delete(schema.allowances).where(_ALLOWANCES.full <= now))
+    full = connection.scalar(select(_ALLOWANCES.full).where(own))
+    then = (full or now) + pause
+    if then > now + _HOUR:
+        return (then - now - _HOUR) / 1e6
+    if full is None:
+        connection.execute(insert(schema.allowances).values(kind=allowance.kind, key=allowance.key, full=then))
+    else:
+        connection.execute(update(schema.allowances).where(own).values(full=then))
+    return 0.0
+
+
+def give_back(connection: Connection, allowance: Allowance) -> None:
+    """Undo one `spend`."""
+    own = (_ALLOWANCES.kind == allowance.kind) & (_ALLOWANCES.key == allowance.key)
+    pause = _HOUR // allowance.hourly
+    connection.execute(update(schema.allowances).where(own).values(full=_ALLOWANCES.full - pause))
 
 
 def newest_change(connection: Connection) -> int:

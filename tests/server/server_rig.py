@@ -182,6 +182,7 @@ class MemoryStore:
     """
 
     operator_token = "operator_secret"
+    lease = None
 
     def __init__(self) -> None:
         engine = in_memory(schema.metadata)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import structlog
 import trio
 from trio.testing import MockClock
 
 from arena.server.config import LadderTable
+from arena.server.sessions.accounts import Accounts
 from arena.server.sessions.hourly import HOUR, MOST_REMEMBERED, Registrations, TooManyRegistrations
 from arena.server.sessions.limits import Limits
 from arena.server.sessions.messages import Closed, Reason
+from arena.server.sessions.players import Players
 from arena.store.bots import bots
 from arena.store.bots.entry import NewInvitations
-from tests.server.server_rig import GAME, Bot, MemoryStore, running
+from arena.store.nodes import NodeStart
+from arena.store.store import open_store
+from tests.server.server_rig import GAME, Bot, MemoryStore, config, running
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -46,6 +52,23 @@ async def test_invited_registrations_are_not_counted() -> None:
         await arena.accounts.register("last", "", "", by_invitation=False, origin="192.0.2.1")
         with pytest.raises(TooManyRegistrations):
             await arena.accounts.register("more", "", "", by_invitation=False, origin="192.0.2.1")
+
+
+async def test_an_address_registers_so_often_at_all_nodes_together(tmp_path: Path) -> None:
+    starts = [NodeStart(number, f"localhost:{number}", "arena", "", (1, 2)) for number in (1, 2)]
+    limits = config(limits=Limits(registrations_per_address=3))
+    async with open_store(tmp_path, 1, node=starts[0]) as one, open_store(tmp_path, 1, node=starts[1], lock=0) as two:
+        accounts = [Accounts(store, Players(), limits, lambda kind, fields: None) for store in (one, two)]
+
+        async def register(node: int, name: str, code: str = "") -> None:
+            await accounts[node].register(name, "", code, by_invitation=bool(code), origin="192.0.2.1")
+
+        ((_, code),) = await accounts[0].invite(NewInvitations("anna"))
+        await register(1, "invited", code)
+        for number, node in enumerate((0, 1, 0)):
+            await register(node, f"bot-{number}")
+        with pytest.raises(TooManyRegistrations, match="try again in 20 min"):
+            await register(1, "more")
 
 
 async def test_a_stranger_writes_no_line_into_the_log() -> None:

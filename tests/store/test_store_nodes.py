@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from arena.log.head import LogHead
 from arena.log.keys import LogKeys
@@ -296,6 +296,22 @@ def test_a_node_learns_what_others_changed_and_each_subject_once(data: Path) -> 
         moderation.hide(connection, "Bob", "", NOW)
         assert nodes.changed_since(connection, mark)[1] == ((changes.BOT, str(ada)), (changes.BOT, str(bob)))
         assert nodes.changed_since(connection, 0)[0] == nodes.newest_change(connection)
+
+
+def test_an_hourly_allowance_is_one_for_all_nodes_and_fills_over_time(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        a, b = (nodes.Allowance(nodes.REGISTRATIONS, key, 4) for key in "ab")
+        assert [nodes.spend(connection, a) for _ in range(4)] == [0.0] * 4
+        assert 899 < nodes.spend(connection, a) <= 900
+        assert nodes.spend(connection, b) == 0.0
+        connection.execute(update(schema.allowances).values(full=schema.allowances.c.full - 900_000_000))
+        assert nodes.spend(connection, a) == 0.0
+        assert nodes.spend(connection, a) > 0
+        nodes.give_back(connection, a)
+        assert nodes.spend(connection, a) == 0.0
+        connection.execute(update(schema.allowances).values(full=1))
+        assert nodes.spend(connection, b) == 0.0
+        assert connection.scalars(select(schema.allowances.c.key)).all() == ["b"], "a full allowance has no row"
 
 
 def told(node: NodeProcess) -> list[list[Any]]:

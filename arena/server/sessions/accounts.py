@@ -10,9 +10,10 @@ import structlog
 import trio
 
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.hourly import Registrations
+from arena.server.sessions.hourly import Registrations, TooManyRegistrations
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
 from arena.stderr import decisions_log
+from arena.store import nodes
 from arena.store.base.errors import EntryRefused, NoSuchLadder, UnknownToken
 from arena.store.bots import bots, entry
 from arena.store.moderation import moderation, parking
@@ -80,12 +81,23 @@ class Accounts:
                 self._authenticated[key] = found
         return bot
 
+    async def _take_registration(self, origin: str) -> None:
+        """Count one more request to register, at all nodes together. Raises: TooManyRegistrations, StoreError."""
+        self._registrations.take(origin, trio.current_time())
+        if self._store.lease is not None:
+            allowance = self._allowance(origin)
+            if wait := await self._store.write(partial(nodes.spend, allowance=allowance)):
+                raise TooManyRegistrations(allowance.hourly, wait)
+
+    def _allowance(self, origin: str) -> nodes.Allowance:
+        return nodes.Allowance(nodes.REGISTRATIONS, origin, self._limits.registrations_per_address)
+
     async def register(
         self, name: str, owner: str, invitation: str, by_invitation: bool, token: str = "", origin: str | None = None
     ) -> bots.Registered:
         """Register a bot for a call from `origin`. Raises TooManyRegistrations and what `bots.register` raises."""
         if origin is not None:
-            self._registrations.take(origin, trio.current_time())
+            await self._take_registration(origin)
         registered = await self._store.write(
             partial(
                 bots.register,
@@ -102,6 +114,8 @@ class Accounts:
             log.info("bot registered", bot=name, owner=registered.bot.owner)
             if origin is not None:
                 self._registrations.give_back(origin)
+                if self._store.lease is not None:
+                    await self._store.write(partial(nodes.give_back, allowance=self._allowance(origin)))
         else:
             # at the debug level, because strangers choose these names and their number
             log.debug("bot registered", bot=name, owner=registered.bot.owner)

@@ -1,4 +1,4 @@
-"""A server in memory with two bots; its small game can be read from a journal."""
+"""A server in memory with two bots. Its small game can be read from a journal."""
 
 from collections.abc import Sequence
 from inspect import iscoroutinefunction

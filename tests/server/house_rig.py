@@ -1,4 +1,4 @@
-"""Shared parts of the tests of house bots that think: a server with workers, and the expected choices."""
+"""Shared parts of the tests of house bots that use workers: a server with workers, and the expected choices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ async def thinking(store: MemoryStore, game: Game, seats: int, **changes: Any) -
 
 
 def choices(replay: Replay) -> Iterator[tuple[int, int]]:
-    """Return the choices of house bots in a match, and the expected ones: answers to the same questions here."""
+    """Return the choices of house bots in a match, and the expected choices, which this process makes for the same
+    questions.
+    """
     header = replay.header
     key = match_key(header.seed, header.nonces)
     match = Match(header.game, len(header.bots), header.options, SeededDecks(key), header.policy)
@@ -43,7 +45,7 @@ def choices(replay: Replay) -> Iterator[tuple[int, int]]:
     stand_in, removed = header.stand_in, tuple[int, ...]()
     for event in replay.inputs:
         if isinstance(event, StoodIn) or (isinstance(event, Acted) and header.bots[event.seat].house):
-            ask = asks.pop(event.decision)  # the question is answered once
+            ask = asks.pop(event.decision)  # answer the question only once
             stands_in = isinstance(event, StoodIn) or event.seat in removed
             name = stand_in.split()[0] if stands_in else header.bots[event.seat].name
             yield event.action, house[name].decide(ask.view, ask.legal, sha256(key + ask.decision.to_bytes(4)).digest())

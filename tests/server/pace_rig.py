@@ -1,6 +1,7 @@
-"""An evening on a virtual clock: the real matchmaker, ready checks and paces; matches have a length but no game.
+"""An evening on a virtual clock: the real matchmaker, ready checks and pace classes. Matches have a length but no game.
 
-A match lasts as long as its bots owe answers, one after the other. A single task handles one event after the other.
+A match lasts as long as its bots owe answers, one after the other. A single task handles the events one after the
+other.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ from arena.server.workers.search import SearchWorker
 from tests.server.server_rig import CODEC, GAME, QUICK, config, house_players, turns, unpacked
 
 SLOW: Final = 0.9
-"""Seconds that a slow bot takes for a decision."""
+"""Seconds per decision of a slow bot."""
 DECISIONS: Final = (20, 40)
-"""Minimum and maximum number of a seat's decisions in a match."""
+"""Minimum and maximum number of decisions of a seat in a match."""
 SEED: Final = bytes(32)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The behaviour of a bot."""
+    """The behaviour of a simulated bot."""
 
     seconds: float = QUICK
-    """Seconds for a decision."""
+    """Seconds per decision."""
     capacity: int = 1
     answers: str = "ready"
     """Reaction to invitations: `ready`, `declines` or `ignores`."""
     leaves: bool = False
-    """True if it vanishes from every match except its first, and returns when the match is over."""
+    """True if the bot vanishes from every match except its first, and returns when the match is over."""
 
 
 class Played(NamedTuple):
@@ -83,7 +84,7 @@ class Told:
 
 
 class SimulatedBot:
-    """A bot and its statistics."""
+    """A simulated bot and its statistics."""
 
     def __init__(self, evening: Evening, bot_player: BotPlayer, kind: Kind) -> None:
         self.player = bot_player
@@ -96,8 +97,8 @@ class SimulatedBot:
         """Times at which its matches ended."""
         self.table_time = 0.0
         self.waited = 0.0
-        """Time in which only much slower bots owed an answer, and its whole time, of matches that ended in the
-        window.
+        """Two sums over the matches that ended in the window: time in which only much slower bots owed an answer, and
+        all time.
         """
         self.troubles = 0
 
@@ -116,7 +117,7 @@ class SimulatedBot:
 
 
 class Silent:
-    """A running match that ignores all messages of its bots."""
+    """A running match that ignores all messages from its bots."""
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         pass
@@ -137,12 +138,12 @@ class Evening:
         self.rules = rules
         self.bots: dict[BotPlayer, SimulatedBot] = {}
         self.window = math.inf
-        """The instant from which meetings and times count."""
+        """The time from which meetings and durations count."""
         self.meetings = Counter[frozenset[str]]()
-        """Numbers of meetings of two bots that are not house bots, by their names."""
+        """Numbers of meetings between two bots that are not house bots, by their names."""
         self.seats = seats
         self.guests = Counter[int]()
-        """Numbers of matches that began, by their number of bots that are not house bots."""
+        """Numbers of matches that began, by the number of their bots that are not house bots."""
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._events = 0
         self.turns = turns()
@@ -174,7 +175,7 @@ class Evening:
         heapq.heappush(self._heap, (trio.current_time() + seconds, self._events, event))
 
     def run(self, seconds: float) -> None:
-        """Let some time pass."""
+        """Let virtual time pass."""
         end = trio.current_time() + seconds
         self._send()
         while self._heap and self._heap[0][0] <= end:
@@ -280,20 +281,20 @@ class Evening:
 
 @dataclass
 class Figures:
-    """Figures of the honest bots of an evening, and of the other bots, per second of the window."""
+    """Figures of an evening's honest bots and of its other bots, per second of the window."""
 
     rate: float
-    """Matches that the honest bots finish."""
+    """Number of matches that the honest bots finish."""
     least: float
-    """Matches of the honest bot with the fewest."""
+    """Number of matches of the honest bot that finishes the fewest."""
     meetings: float
-    """Meetings of two honest bots."""
+    """Number of meetings between two honest bots."""
     waited: float
-    """The largest share of an honest bot's time at tables in which only much slower bots owed an answer."""
+    """The largest share of an honest bot's playing time in which only much slower bots owed an answer."""
     others: float
-    """Matches that the other bots finish."""
+    """Number of matches that the other bots finish."""
     mixed: float
-    """Meetings of an honest bot and another bot, per hour."""
+    """Number of meetings between an honest bot and another bot, per hour."""
 
 
 def evening(

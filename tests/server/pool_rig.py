@@ -23,7 +23,7 @@ PATIENCE = 60
 """Seconds after which a test fails."""
 WORKER = "arena.house.worker"
 FREE: Final = -1.0
-"""A cost of asking, in seconds, at which no choice is so cheap that it is made in this process."""
+"""A cost of a question, in seconds, at which this process itself makes no choice."""
 
 
 class Case(NamedTuple):
@@ -54,7 +54,7 @@ HARD: Final = next(case for case in NULLERN if case.bot in THINKERS and len(case
 
 
 class Client:
-    """A client of a pool that stores the answers."""
+    """A client of a pool that records the answers."""
 
     def __init__(self, pool: WorkerPool, turns: Turns) -> None:
         self.pool = pool
@@ -78,7 +78,7 @@ class Client:
                 await self._told.park()
 
     async def up(self, workers: int = 1) -> None:
-        """Start a number of workers, and wait until they are ready."""
+        """Start a number of workers. Wait until they are ready."""
         self.pool.choose(HARD.bot, 0, HARD.ask, "play", HARD.chance, lambda *_: None)
         await until(lambda: len(self.pool._workers) == workers)
 
@@ -91,7 +91,7 @@ class Client:
 
 @asynccontextmanager
 async def working(size: int, away: float = FREE) -> AsyncIterator[Client]:
-    """Run a pool. Once its workers are ready, they get all questions, because asking seems to cost nothing."""
+    """Run a pool. When its workers are ready, they get all questions, because a question seems to cost nothing."""
     turns = Turns(lambda: None, 0.0)
     pool = WorkerPool(size, turns, away)
     async with trio.open_nursery() as nursery:
@@ -107,7 +107,7 @@ def workers_of(parent: int | None = None) -> list[int]:
 
 
 def alive(process: int) -> bool:
-    """Return whether a worker with this number runs."""
+    """Return True if a worker with this number runs."""
     return runs(process, WORKER)
 
 

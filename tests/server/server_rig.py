@@ -61,9 +61,9 @@ GAME = CountingGame()
 POLICY = Policy(soft_limit=1_000_000, bank=10_000_000, newcomer_grace=30_000_000)
 NONCE = bytes(range(16))
 QUICK = 0.005
-"""Seconds for a decision of a bot with a known pace."""
+"""Seconds per decision of a bot with a known pace."""
 PATIENCE = 10_000
-"""Seconds after which a test fails, mostly of a virtual clock."""
+"""Seconds after which a test fails, usually on a virtual clock."""
 
 
 class HouseBot:
@@ -85,7 +85,7 @@ def house_players(*names: str) -> list[HousePlayer]:
 
 
 class Packed(bytes):
-    """Bytes that stand for a message and carry it, because the compiled build accepts only bytes."""
+    """Bytes that stand for a message and contain a reference to it. The compiled build accepts only bytes."""
 
     message: Any
 
@@ -101,19 +101,19 @@ def unpacked(content: bytes) -> Any:
 
 
 class Line:
-    """A link to a bot, seen from both ends, with `CODEC`."""
+    """A link to a bot with `CODEC`. Tests see both of its ends."""
 
     peer = "memory"
     received_at = 0.0
 
     def __init__(self, *, reads: bool = True) -> None:
         self.reads = reads
-        """True if the bot reads; otherwise no message is delivered."""
+        """True if the bot reads. Otherwise no message is delivered."""
         self._say, self._heard = trio.open_memory_channel[BotMessage | None](math.inf)
         self._show, self._shown = trio.open_memory_channel[Any](math.inf)
         self._gone = trio.Event()
         self.acknowledged: float | None = None
-        """Times in seconds until the bot's system acknowledged bytes, as reported by the server's system."""
+        """Round trips in seconds as the server's system reports them."""
 
     @property
     def busy(self) -> bool:
@@ -161,7 +161,7 @@ class Line:
         return cast("Outgoing", await self._shown.receive())
 
     def unread(self) -> Outgoing | None:
-        """Return the next message, if there is one."""
+        """Return the next message, or None."""
         try:
             return cast("Outgoing", self._shown.receive_nowait())
         except trio.WouldBlock:
@@ -177,7 +177,7 @@ def turns() -> Turns:
 
 
 class MemoryStore:
-    """The store's jobs on SQLite in memory without a thread, so that a virtual clock may jump. It can be made to
+    """The store's jobs on SQLite in memory without a thread, so that a virtual clock may jump. Tests can make it
     fail.
     """
 
@@ -198,7 +198,7 @@ class MemoryStore:
         self.journal, _ = open_journal(self._directory, ())
         self._closing = weakref.finalize(self, self.journal.close)
         self.troubles: list[StoreError | None] = []
-        """The errors of the next writes, in order; None lets a write succeed."""
+        """The errors of the next writes in order. None lets a write succeed."""
         self.gate = trio.Event()
         """An event for which writes wait."""
         self.gate.set()
@@ -218,14 +218,14 @@ class MemoryStore:
         return self.now(job)
 
     def reopen(self) -> None:
-        """Return the store that the next server finds after this one has died."""
+        """Return the store that the next server finds after this server has died."""
         self._closing()
         self.journal, left = open_journal(self._directory, self.now(matches.playing))
         self.unfinished = left.lines
         self._closing = weakref.finalize(self, self.journal.close)
 
     def shorten(self, at: Callable[[str], bool]) -> None:
-        """Cut the journal before the first line that fulfils a condition."""
+        """Cut the journal before the first row that meets a condition."""
         self.unfinished = {
             match: list(takewhile(lambda line: not at(line), lines)) for match, lines in self.unfinished.items()
         }
@@ -245,7 +245,8 @@ class MemoryStore:
 
 
 def config(**changes: Any) -> Config:
-    """Return a configuration; `games`, `seats` and `options` make its default ladders, and `ladders` follow them.
+    """Return a configuration. Its default ladders follow from `games`, `seats` and `options`. The `ladders` come after
+    them.
 
     Every game is played at the same tables, or at its largest table if it has none of these.
     """
@@ -279,7 +280,7 @@ class Hall:
 
     @asynccontextmanager
     async def open(self, *players: Bot, house_bots: Sequence[HouseBot] = (), **changes: Any) -> AsyncIterator[Arena]:
-        """Run the server for the block; these bots are connected from its beginning."""
+        """Run the server for the block with these bots connected from the beginning."""
         async with running(self._store, house_bots, **changes) as self._arena:
             self.join(*players)
             yield self._arena
@@ -302,14 +303,14 @@ def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:
 
 
 class Bot:
-    """A bot that accepts every invitation and plays the last legal action; it stores the messages that it gets."""
+    """A bot that accepts every invitation and plays the last legal action. It records the messages that it receives."""
 
     def __init__(self, row: bots.Bot, *, capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> None:
         self.row = row
         self.hello = Hello(games, capacity, "test")
         self.line = Line()
         self.known = True
-        """True if the server already knows that it is quick; otherwise it first plays house bots."""
+        """True if the server already knows that the bot is quick. Otherwise the bot first plays house bots."""
         self.accepts = True
         self.answers = True
         self.welcome: Welcome | None = None
@@ -335,11 +336,11 @@ class Bot:
         return Bot(self.row, **({"capacity": self.hello.capacity} | changes))
 
     async def authorize(self) -> bots.Bot:
-        """Return the bot as if its token had been checked."""
+        """Return the bot as if the server had checked its token."""
         return self.row
 
     async def attend(self, arena: Arena) -> None:
-        """Serve the link from connecting to its end."""
+        """Serve the link from its connection to its end."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen)
             if self.known:
@@ -352,7 +353,7 @@ class Bot:
             nursery.cancel_scope.cancel()
 
     async def until(self, done: Callable[[], object]) -> None:
-        """Wait until a condition holds, which is checked after every message."""
+        """Wait until a condition holds. Check it after every message."""
         with trio.fail_after(PATIENCE):
             while not done():
                 await self.told.park()

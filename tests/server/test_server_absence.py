@@ -1,4 +1,6 @@
-"""Absent bots: the table is notified, a house bot plays on, and the bot gets its seat back with the next round."""
+"""Absent bots: the other seats are notified, a house bot takes over, and the bot gets its seat back in the next
+round.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole matches between bots in memory: from connecting to the record, with a virtual clock."""
+"""Whole matches between bots in memory, from the connection to the record, with a virtual clock."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_a_result_comes_with_the_next_invitation(hall: Hall, store: Memory
         for bot in (attentive := Attentive(ann.row), bob):
             hall.join(bot)
         await bob.until(lambda: bob.questions)
-        store.gate = trio.Event()  # the match is over long before its result is stored
+        store.gate = trio.Event()  # the match ends long before its result is stored
         await wait_all_tasks_blocked()
         store.gate.set()
         await attentive.until(lambda: attentive.reports)
@@ -142,7 +142,7 @@ async def test_house_bots_fill_the_table_and_are_rated(hall: Hall, ann: Bot) -> 
 
 
 class Failing(HouseBot):
-    """A house bot that raises errors and cheats in turn."""
+    """A house bot that alternately raises errors and makes illegal choices."""
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         if chance[0] % 2:
@@ -181,7 +181,7 @@ async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
 async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_match_only(
     hall: Hall, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The match is played to its end, while others run beside it."""
+    """The match is played to its end while other matches run."""
     ann.hello = ann.hello._replace(capacity=2)
     bob.hello = bob.hello._replace(capacity=2)
     add, unlucky = Recorder.add, 2
@@ -247,7 +247,7 @@ async def test_a_late_answer_is_told_how_late_it_was(hall: Hall, ann: Bot, bob: 
 
 
 async def kinds(bot: Bot, kind: NoticeKind, number: int) -> list[Notice]:
-    """Read notices of one kind until all bots wait; there must be exactly the given number."""
+    """Read notices of one kind until all bots wait. There must be exactly the given number."""
     await bot.until(lambda: bot.kinds().count(kind) >= number)
     await wait_all_tasks_blocked()
     found = [notice for notice in bot.notices if notice.kind is kind]
@@ -306,7 +306,7 @@ async def test_illegal_answers_keep_the_decision_open_until_the_third(hall: Hall
         assert list(bob.notices[2].legal) == [], "the third mistake closes the decision"
         assert "guess 0 was chosen for you" in bob.notices[3].text
         bob.answers = True
-        await bob.until(lambda: len(bob.questions) == 2)  # the batch is settled: the next question comes
+        await bob.until(lambda: len(bob.questions) == 2)  # the batch is settled, so the next question comes
         bob.line.say((), [answer(bob.questions[1])])
         await ann.until(lambda: ann.reports)
     assert {seat.bot: seat.forced for seat in hall.listed()[0].seats} == {"ann": 0, "bob": 1}
@@ -545,7 +545,7 @@ async def test_a_match_that_gathers_is_called_off_when_the_server_stops(hall: Ha
         assert trio.current_time() == began
         await ann.until(lambda: NoticeKind.WITHDRAWN in ann.kinds())
         of_ann, of_bob = (bot.invitations[0].invitation_id for bot in (ann, bob))
-        ann.line.say([Ready(of_ann, NONCE)])  # it crosses the withdrawal, which is nobody's mistake
+        ann.line.say([Ready(of_ann, NONCE)])  # it crosses the withdrawal, so it is no mistake of the bot
         bob.line.say([Ready(of_bob, NONCE), Ready(of_ann, NONCE)])  # the second one is a mistake
         await bob.until(lambda: NoticeKind.UNKNOWN in bob.kinds())
         assert [each.invitation_id for each in bob.notices if each.kind is NoticeKind.UNKNOWN] == [of_ann]

@@ -1,4 +1,4 @@
-"""Pauses after failed invitations, and answers that are owed."""
+"""Pauses after failed invitations, and answers that bots owe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Rig(Availability):
         self.changes += 1
 
     def until(self) -> float:
-        """Wait until the pauses are over; return the time since instant 0."""
+        """Wait until the pauses are over. Return the time since time 0."""
         end = self.deadline
         self.on_timer(end)
         return end

@@ -1,4 +1,4 @@
-"""Baselines of a running server: the house's scores, from its workers, whatever happens to these."""
+"""Baselines on a running server: the house bots' scores from its workers, whatever happens to the workers."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ async def test_of_what_was_left_only_the_last_are_replayed(tmp_path: Path, monke
 
 
 class Busy(WorkerPool):
-    """Workers that never have time, or fail."""
+    """Workers that are always busy, or that fail."""
 
     def __init__(self, fails: bool) -> None:
         super().__init__(1, Turns(lambda: None, 0.0))
@@ -223,7 +223,7 @@ async def test_a_store_in_trouble_and_a_damaged_replay_cost_no_more_than_they_mu
         writes, write = [StoreError("the disk is full"), None], store.write
 
         async def failing(job: Any) -> Any:
-            stores_a_baseline = getattr(job, "func", None) is baselines.add  # a fit may be stored meanwhile, too
+            stores_a_baseline = getattr(job, "func", None) is baselines.add  # a fit may be stored meanwhile
             if stores_a_baseline and writes and (trouble := writes.pop(0)) is not None:
                 raise trouble
             return await write(job)

@@ -1,4 +1,4 @@
-"""Casual matches in a running server: unrated, with house bots only, limited per hour, and without any charge."""
+"""Casual matches on a running server: unrated, only with house bots, limited per hour, and free of charge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def casual(store: MemoryStore, name: str, owner: str = "", capacity: int = 1) ->
 
 
 class Slow(Bot):
-    """A bot that takes half a second for its answers."""
+    """A bot that takes half a second per answer."""
 
     async def _listen(self) -> None:
         while True:
@@ -59,7 +59,7 @@ async def test_a_casual_bot_plays_house_bots_only_and_no_rating_moves(hall: Hall
 
 
 async def test_casual_matches_move_no_balance(hall: Hall, store: MemoryStore) -> None:
-    """A bot that plays them slowly would otherwise gain more opponents in rated matches."""
+    """Otherwise a bot that plays casual matches slowly would gain more opponents in rated matches."""
     ann, bob = Slow(store.register("ann")), Slow(store.register("bob"))
     ann.hello = ann.hello._replace(casual=True)
     async with hall.open(house_bots=HOUSE, house=True) as arena:

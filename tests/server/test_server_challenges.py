@@ -1,4 +1,4 @@
-"""Challenges in a running server: named, accepted by all, unrated, few per hour, and without effect on other
+"""Challenges on a running server: named bots, accepted by all, unrated, few per hour, and without effect on other
 matches.
 """
 
@@ -157,7 +157,7 @@ async def test_a_challenge_moves_no_balance_and_is_no_news_for_the_ladder(
     hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     ann, bob = challenger(store, "ann", capacity=3), challenger(store, "bob", "ann", capacity=3)
-    async with running(store) as arena:  # of one owner, so that they play nothing else
+    async with running(store) as arena:  # both belong to one owner, so they play no other matches
         await come(arena, nursery, ann, bob)
         player = arena.players.get(ann.row.id)
         assert player is not None
@@ -251,7 +251,7 @@ async def test_a_bot_has_one_challenge_at_a_time_and_one_without_room_fails_afte
 async def test_a_place_that_was_kept_in_vain_is_not_kept_again_so_soon(
     hall: Hall, store: MemoryStore, nursery: trio.Nursery, given_up: bool
 ) -> None:
-    """Two names could otherwise keep a bot that accepts challenges from its matches for half of each hour."""
+    """Otherwise two names could keep a bot that accepts challenges from its matches for half of each hour."""
     ann, bob = challenger(store, "ann", "anna"), challenger(store, "bob", "anna")
     full = challenger(store, "full", capacity=0)
     async with hall.open(seats=(2, 3)) as arena:

@@ -1,4 +1,4 @@
-"""The order in which the fields of a message are handled, as the protocol's comments state it."""
+"""The order in which the fields of a message are handled, as stated in the protocol's comments."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "policy": replace(POLICY, newcomer_grace=50_000),
 }
 LOOKED_INTO: Final = ("arena.durations", "arena.scheduling.", "arena.ladder.", "arena.server.matchmaking.")
-"""Beginnings of the names of modules whose objects are compared by their attributes."""
+"""Prefixes of the names of modules whose objects are compared by their attributes."""
 CHANGED: Final = {
     *("matches", "rated_results", "ratings", "pair_days", "baselines", "paces"),
     *("ladders", "standings", "kept_ladders"),
@@ -64,7 +64,7 @@ CACHES: Final = {
     *("matchmaker._queues", "players._paces", "publisher._through", "publisher.fits"),
     *("figures.matches", "figures.decisions", "figures.thinking"),
 }
-"""The values that a server has in memory for each ladder on which somebody has played."""
+"""The values that a server has in memory for each ladder with at least one match."""
 
 
 @asynccontextmanager
@@ -110,7 +110,7 @@ def attributes(value: object) -> Iterable[tuple[str, Any]]:
 
 
 def cached(arena: Arena, ladder: str) -> dict[str, object]:
-    """The values that the server has in memory under a ladder's name or id, by the place where they are."""
+    """The values that the server has in memory under a ladder's name or id, by their location."""
     keys, found, seen = {ladder, ""} if ladder == GAME.name else {ladder}, dict[str, object](), set[int]()
 
     def visit(place: str, value: object) -> None:
@@ -120,7 +120,7 @@ def cached(arena: Arena, ladder: str) -> dict[str, object]:
         if isinstance(value, Mapping):
             for key, each in value.items():
                 if isinstance(each, Pace) and not each.known:
-                    continue  # a bot that has not played there
+                    continue  # a bot that has not played on that ladder
                 if keys & {*(key if isinstance(key, tuple) else (key,))}:
                     found[f"{place}[{key!r}]"] = content(each)
                 else:
@@ -139,7 +139,7 @@ def bot_of(name: str) -> Callable[[Connection], bots.Bot]:
 
 
 class Leaver(Bot):
-    """A bot that vanishes at its first question, so that a house bot has to play on and it is parked."""
+    """A bot that vanishes at its first question. A house bot replaces it, and it is parked."""
 
     def hear(self, message: Outgoing) -> None:
         super().hear(message)
@@ -154,7 +154,7 @@ async def until(done: Callable[[], Any]) -> None:
 
 
 async def settled(store: Store, arena: Arena, ladder: str) -> bool:
-    """True if all results of a season are published, with their baselines, and all paces of the ladder stored."""
+    """True if all results of a season are published with their baselines and all paces of the ladder are stored."""
     ladder_id, keys = arena.ladder_ids[ladder], ("",) if ladder == GAME.name else (ladder,)
 
     def stored(connection: Connection) -> bool:
@@ -173,7 +173,9 @@ async def settled(store: Store, arena: Arena, ladder: str) -> bool:
 
 
 async def play(store: Store, arena: Arena, ladders: tuple[str, ...], *others: Bot, together: int = 0) -> None:
-    """Let ann and bob play on ladders, some matches `together`, until everything about these is stored."""
+    """Let Ann and Bob play on ladders, some matches at the same time (`together`), until all data about them is
+    stored.
+    """
     players = [Bot(await store.read(bot_of(name)), games=(GAME.name,)) for name in ("ann", "bob")]
     async with trio.open_nursery() as nursery:
         for bot in [*players, *others]:

@@ -1,4 +1,4 @@
-"""Limits on a bot's messages: answers to questions are free, everything else is bounded."""
+"""Limits on a bot's messages: answers to questions are free, and everything else is limited."""
 
 from __future__ import annotations
 

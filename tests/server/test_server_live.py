@@ -1,4 +1,4 @@
-"""Public data of running matches: finished rounds, once stored, the same as every seat received."""
+"""Public data of running matches: finished rounds after they are stored, equal to those that every seat received."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.virtual_clock
 
 
 class Recording(Bot):
-    """A bot that stores the reports of rounds."""
+    """A bot that records the reports of rounds."""
 
     def hear(self, message: Outgoing) -> None:
         self.seen: list[RoundReport]
         self.seen = [*getattr(self, "seen", ()), *(each.report for each in message.rounds)]
         super().hear(message)
-        self.accepts = not self.starts  # one match only, because otherwise no time would ever pass
+        self.accepts = not self.starts  # only one match, because otherwise virtual time would never pass
 
 
 class Spectator:

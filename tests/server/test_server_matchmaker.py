@@ -1,4 +1,4 @@
-"""The forming of tables: opponents, numbers of matches at once, and waiting times. With a virtual clock."""
+"""Formation of tables: opponents, numbers of simultaneous matches, and waiting times. With a virtual clock."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ NO_LIMITS = ReadyLimits(math.inf, math.inf, math.inf)
 
 
 class Whist(CountingGame):
-    """Another game."""
+    """A second game."""
 
     name = "whist"
 
 
 class Rig:
-    """A matchmaker and the tables that it formed; their seats are occupied until `over`."""
+    """A matchmaker and the tables that it formed. Their seats are occupied until `over`."""
 
     def __init__(
         self,
@@ -313,7 +313,7 @@ async def test_a_parked_or_full_bot_delays_nobody(nursery: trio.Nursery) -> None
 async def test_a_size_for_which_too_few_have_room_is_given_up_when_patience_ends(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, seats=(2, 3, 4, 5))
     for name in ("cleo", "dora", "emil"):
-        rig.come(name, capacity=0)  # connected, but never with room
+        rig.come(name, capacity=0)  # connected, but always at capacity
     rig.come("ann")
     rig.come("bob")
     await trio.sleep(100)
@@ -401,7 +401,7 @@ TODAY = 20_000
 
 
 class Quotas(Rig):
-    """A matchmaker of a server with quotas of pairs, on a day that the test sets."""
+    """A matchmaker of a server with pair quotas, on a day that the test sets."""
 
     def __init__(self, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
         self.day = TODAY
@@ -409,7 +409,7 @@ class Quotas(Rig):
         super().__init__(nursery, pair_quota=9, **changes)
 
     async def spend(self) -> tuple[BotPlayer, BotPlayer]:
-        """Connect two bots, and spend their quota in a match; it counts again on the next day."""
+        """Connect two bots and use up their quota in a match. Matches count again on the next day."""
         ann, bob = self.come("ann"), self.come("bob")
         await wait_all_tasks_blocked()
         again = [((1, TODAY + 1),), ((0, TODAY + 1),)]
@@ -419,7 +419,7 @@ class Quotas(Rig):
         return ann, bob
 
     def come_again(self, bot_player: BotPlayer) -> BotPlayer:
-        """Reconnect a bot, so that its earlier opponents are forgotten."""
+        """Reconnect a bot, so that the matchmaker forgets its earlier opponents."""
         self.go(bot_player)
         found = self.players.enter(bot_player.bot_id, bot_player.name, bot_player.owner)
         assert found is not bot_player
@@ -433,7 +433,7 @@ class Quotas(Rig):
 async def test_a_pair_that_has_spent_its_quota_is_seated_with_others_until_it_counts_again(
     nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, day: int, who: str
 ) -> None:
-    """A bot that has stayed remembers the other when that returns."""
+    """A bot that stayed connected remembers the other bot when it returns."""
     met = 0
     for _ in range(80):
         rig = Quotas(nursery, monkeypatch)

@@ -1,4 +1,4 @@
-"""The metrics of a server for Prometheus: those of real matches over a real socket, and wrong requests."""
+"""The metrics of a server for Prometheus: those of real matches over a real socket, and invalid requests."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_one_too_many_is_closed_and_who_comes_later_is_answered(monkeypatc
             await each.aclose()
         with trio.fail_after(60):
             while not await ask(port, b"GET /hello HTTP/1.1\r\nhost: a\r\n\r\n"):
-                await trio.lowlevel.checkpoint()  # it learns of the ends with a delay
+                await trio.lowlevel.checkpoint()  # it is informed of the ends with a delay
 
 
 def test_durations_are_counted_in_the_bucket_that_holds_them() -> None:

@@ -1,4 +1,4 @@
-"""The operator's decisions about bots and owners take effect at once in a running server, also on open streams."""
+"""The operator's decisions about bots and owners take effect at once on a running server, even on open streams."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Matches of honest bots beside one that is slow, declines, is silent or leaves: evenings on a virtual clock.
+"""Matches of honest bots beside a bot that is slow, declines, is silent or leaves: evenings on a virtual clock.
 
-The bars are promises: numbers and meetings of honest bots with the other bot, divided by those without it.
+The bars are promises: numbers of matches and meetings of honest bots with the other bot, divided by those without it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CELLS = [
     for seed, (honest, seats, capacity) in enumerate(product((2, 3, 4, 6, 20), (2, 4), (1, 8)))
     if (honest, capacity) != (20, 8)  # minutes for each evening
 ]
-"""Honest bots, their capacity, seats and seed."""
+"""Honest bots: their number, capacity, seats and seed."""
 CAPACITIES = [8, 256]
 """Capacities of the troublesome bots."""
 NOT_SLOWED = 0.9
@@ -69,7 +69,7 @@ def compared(
 
 
 def check_slow(found: Compared, honest: int, seats: int, most_waited: float = 0.25) -> None:
-    """Check the bars for a bot that takes 0.9 s for a decision."""
+    """Check the bars for a bot that takes 0.9 s per decision."""
     assert found.rate >= (0.75 if honest >= 4 else 0.7), found
     assert found.meetings >= (0.55 if seats == 2 else 0.7), found
     assert found.beside.waited <= most_waited, found
@@ -79,7 +79,7 @@ def check_slow(found: Compared, honest: int, seats: int, most_waited: float = 0.
 def share_kept(
     honest: int, capacity: int, seats: int, others: Sequence[Kind], span: Span = WHOLE, seed: int = 1
 ) -> float:
-    """Return the matches that others finish, divided by those that they would finish if no bot counted as slow."""
+    """Return the number of matches that the others finish, divided by their number if no bot counted as slow."""
     ruled, free = (
         evening(honest, capacity, seats, others, seed=seed, lead=span.lead, seconds=span.seconds, rules=rules)
         for rules in (PaceRules(), NO_RULES)
@@ -90,7 +90,7 @@ def share_kept(
 @pytest.mark.thorough
 @pytest.mark.parametrize(("honest", "seats", "slow"), [(3, 4, 8), (4, 2, 8)])
 def test_a_slow_bot_costs_others_a_fifth(honest: int, seats: int, slow: int) -> None:
-    """The window is short, so a match or two matter much."""
+    """The window is short, so one or two matches matter much."""
     check_slow(compared(honest, 1, seats, [Kind(SLOW, slow)], span=SHORT), honest, seats, most_waited=0.35)
 
 
@@ -109,8 +109,8 @@ def test_a_bot_that_declines_is_silent_or_leaves_costs_others_next_to_nothing(ki
 @pytest.mark.long
 @pytest.mark.parametrize(("honest", "capacity", "seats", "seed"), CELLS)
 class TestGrid:
-    """Evenings of 30 minutes, measured from the tenth minute on. In all half an hour; every seed for each cell takes
-    hours.
+    """Evenings of 30 minutes, measured from the tenth minute on. This takes half an hour in all. Every seed for each
+    case would take hours.
     """
 
     @pytest.mark.parametrize("slow", CAPACITIES)
@@ -175,7 +175,7 @@ async def test_a_bot_whose_pace_nobody_knows_plays_one_rated_match_with_house_bo
 
 
 class Thinker(Bot):
-    """A bot that takes 0.9 s for each message with questions."""
+    """A bot that takes 0.9 s per message with questions."""
 
     seconds = SLOW
 
@@ -189,7 +189,7 @@ class Thinker(Bot):
 
 
 class Quick(Thinker):
-    """A bot that takes 20 ms for each message with questions."""
+    """A bot that takes 20 ms per message with questions."""
 
     seconds = 0.02
 
@@ -317,7 +317,7 @@ def test_with_turns_bots_meet_as_often_as_without() -> None:
 
 @pytest.mark.parametrize("per_hour", [0, 600, 3600])
 def test_turns_shorter_than_the_patience_do_not_keep_bots_of_two_paces_apart(per_hour: int) -> None:
-    """Without house bots, bots of two paces sit together once their patience is over."""
+    """Without house bots, bots of two pace classes play together when their patience is over."""
     clock = MockClock()
 
     async def play() -> Evening:

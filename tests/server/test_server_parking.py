@@ -1,4 +1,4 @@
-"""Parked bots in a running server: they are notified, get no seats, and play again once they are un-parked."""
+"""Parked bots on a running server: they are notified, get no seats, and play again after they are resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def state(store: MemoryStore, name: str = "ann") -> bots.Bot:
 
 
 async def park(arena: Arena, ann: Bot, nursery: trio.Nursery) -> Bot:
-    """Let Ann be silent and late in three matches against house bots; she is connected afterwards."""
+    """Let Ann be silent and late in three matches against house bots. She stays connected afterwards."""
     ann.answers = False
     nursery.start_soon(ann.attend, arena)
     await ann.until(lambda: NoticeKind.PARKED in ann.kinds())
@@ -138,7 +138,7 @@ async def test_a_new_token_ends_the_stream_of_the_old_one(hall: Hall, ann: Bot) 
 async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_known(
     hall: Hall, store: MemoryStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reader still saw the old state; the moment of the answer counts."""
+    """The reader still saw the old state, but the time of the answer counts."""
     registered = store.now(partial(bots.register, name="ann", owner="", at=0))
     async with hall.open() as arena:
         read = store.read

@@ -1,4 +1,4 @@
-"""Reports that a bot missed: it names the leaf of its last report, and gets every later one once, in order."""
+"""Reports that a bot missed. It names the leaf of its last report and gets every later one once, in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def after(bot: Bot, number: int | None) -> Bot:
-    """Return the same bot on a new stream, with the leaf of its last report; it accepts no more matches."""
+    """Return the same bot on a new stream, with the leaf of its last report. It accepts no more matches."""
     again = bot.again()
     again.hello = again.hello._replace(reports_after=number)
     again.accepts = False
@@ -32,7 +32,7 @@ def numbers(reports: list[MatchOver]) -> list[int]:
 
 
 def interrupted(store: MemoryStore, *players: Bot) -> int:
-    """Store a match of these bots that was interrupted, as if the server had just been restarted; return its leaf."""
+    """Store an interrupted match of these bots, as if the server had just been restarted. Return its leaf."""
     rows = [player.row.id for player in players]
     begun = store.now(lambda connection: matches.begin(connection, "x", {}, rows, 1))
     store.now(lambda connection: matches.interrupt(connection, [begun], "it was a test", 2))
@@ -116,7 +116,7 @@ def test_the_reports_of_a_bot_are_found_by_an_index(store: MemoryStore) -> None:
 
 
 class SlowStore(MemoryStore):
-    """A store that does jobs at once, but returns their results when gates open."""
+    """A store that executes jobs at once, but returns their results only when gates open."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""House bots choose the same in worker processes as anywhere, whatever happens to the processes. Real processes,
+"""House bots make the same choices in worker processes as anywhere, whatever happens to the processes. Real processes,
 real time.
 """
 
@@ -68,7 +68,7 @@ async def test_who_asks_before_a_worker_is_up_is_answered_at_once() -> None:
 
 
 def turn(client: Client, *asked: Case) -> Mapping[int, int]:
-    """Ask in one turn; return the answers that are there at its end."""
+    """Send questions in one turn. Return the answers that are available at its end."""
     client.actions.clear()
     with client.turns:
         for case in asked:
@@ -208,7 +208,7 @@ async def test_a_hanging_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_worker_may_take_longer_to_start_than_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that was killed for a slow start on a busy machine would be started and killed for ever."""
+    """Otherwise a worker that was killed for a slow start on a busy machine would be started and killed forever."""
     with capture_logs() as logs:
         async with working(1) as client:
             with monkeypatch.context() as patch:
@@ -239,7 +239,9 @@ async def test_a_question_that_ended_a_worker_waits_no_longer_for_another_one_th
 
 
 async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The question gets the first legal action after the second worker; others in the batch are answered as usual."""
+    """After the second worker, the question gets the first legal action. Other questions of the batch are answered as
+    usual.
+    """
     fatal = HARD._replace(ask=replace(HARD.ask, decision=1000, view=Fatal(0)))
     first = HARD._replace(ask=replace(HARD.ask, decision=1001))
     others = [case for case in NULLERN if case.bot in THINKERS and len(case.ask.legal) > 1][:20]
@@ -431,7 +433,7 @@ def test_an_answer_for_a_batch_is_packed_and_unpacked_whatever_its_pieces() -> N
 
 
 class Recalling:
-    """A house bot that records its questions, and chooses the last action."""
+    """A house bot that records its questions and chooses the last action."""
 
     name = "house-recalling"
     version = "1"

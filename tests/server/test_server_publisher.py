@@ -1,4 +1,4 @@
-"""The ladder publisher: its fits, its published ladders, and that no failure of it stops a match."""
+"""The ladder publisher: its fits and its published ladders. No failure of it stops a match."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PATIENCE = 120.0
 
 
 async def until(done: Callable[[], Any]) -> None:
-    """Wait until a condition holds that can only be checked repeatedly."""
+    """Poll until a condition holds, for conditions without an event."""
     with trio.fail_after(PATIENCE):
         while not await done():
             await trio.sleep(0.01)
@@ -90,14 +90,14 @@ async def fitted(store: Store, number: int, game: str = GAME.name) -> None:
 
 
 def workers(path: Path) -> list[int]:
-    """Return the processes that fit the ladders of a directory."""
+    """Return the fit processes of a directory's ladders."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
             try:
                 words = (process / "cmdline").read_bytes().split(b"\0")
             except OSError:
-                continue  # it has ended
+                continue  # the process has ended
             if b"arena.server.ratings.fit_process" in words and str(path).encode() in words:
                 found.append(int(process.name))
     return found
@@ -193,7 +193,7 @@ async def test_a_process_is_warm_before_the_first_fit_and_gives_way_to_matches(t
 
 @pytest.mark.process
 async def test_a_process_that_cannot_read_is_warm_all_the_same(tmp_path: Path) -> None:
-    """A failure is reported with the first request, and only if it still exists then."""
+    """A failure is reported with the first request, and only if it still exists at that time."""
     async with open_fit_client(tmp_path) as fit_client:
         await warm(fit_client)
         with pytest.raises(NotFitted, match=r"it has no arena\.db; a server started on it makes one"):
@@ -229,7 +229,7 @@ async def test_a_killed_process_is_started_anew(tmp_path: Path) -> None:
 
 
 def ended(logs: Sequence[Mapping[str, Any]]) -> Callable[[], Awaitable[bool]]:
-    """Return whether the log reports the end of a process."""
+    """Return True if the log reports the end of a process."""
 
     async def told() -> bool:
         return any(line["event"] == "the process that fits ladders ended" for line in logs)
@@ -435,7 +435,7 @@ async def test_a_list_that_is_not_sound_is_named(tmp_path: Path) -> None:
 
 
 class Fake:
-    """A fit client that returns the requested ladder, or fails."""
+    """A fit client that returns the requested ladder or fails."""
 
     warm = True
 

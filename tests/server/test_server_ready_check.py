@@ -1,4 +1,4 @@
-"""A match that waits for its bots: invitations, answers that count, and the end of the wait."""
+"""A match that waits for its bots: invitations, valid answers, and the end of the wait."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIMITS = ReadyLimits(answer=30.0, offer=2.0, seat=3.0)
 
 
 def guest(number: int, name: str) -> BotPlayer:
-    """Return a bot on a connection that is never served, so that its queued messages stay there."""
+    """Return a bot on a connection that the server never reads, so its queued messages stay there."""
     player = BotPlayer(number, name, name, lambda _: None)
     arrive(player)
     return player

@@ -1,4 +1,4 @@
-"""Registrations: a limit per hour and address, no line in the log about them, and entry to ladders."""
+"""Registrations: a limit per hour and address, no log line about them, and entry to ladders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches survive their server: the next one continues them. In memory, with a virtual clock."""
+"""Matches survive their server, because the next server continues them. In memory, with a virtual clock."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
 async def ending(
     store: MemoryStore, *players: Bot, house: Sequence[HouseBot] = (), **changes: Any
 ) -> AsyncIterator[Arena]:
-    """A server with these bots that accepts no more input at the end of the block; then the next one may start."""
+    """A server with these bots. It accepts no more input after the block, so that the next server may start."""
     async with running(store, house, house=bool(house), **changes) as arena, trio.open_nursery() as nursery:
         for bot in players:
             nursery.start_soon(bot.attend, arena)
@@ -55,7 +55,7 @@ def asked(bot: Bot, questions: int) -> bool:
 
 
 async def plays_on(hall: Hall, bot: Bot) -> Bot:
-    """Return a bot of an earlier server on a new stream, once it has a result."""
+    """Return a bot of an earlier server on a new stream, after it has a result."""
     bot = bot.again()
     hall.join(bot)
     await bot.until(lambda: bot.reports)
@@ -63,7 +63,7 @@ async def plays_on(hall: Hall, bot: Bot) -> Bot:
 
 
 async def substituted(ann: Bot, bob: Bot) -> None:
-    """Bob is absent until a house bot replaces him; from then on Ann answers nothing more."""
+    """Bob is absent until a house bot replaces him. From then on Ann sends no answers."""
     bob.answers = False
     await bob.until(lambda: bob.questions)
     bob.line.vanish()
@@ -100,7 +100,7 @@ async def test_a_match_goes_on_at_the_decision_where_it_stood_and_nobody_is_char
         assert again.bank == stood.bank
         assert 750_000 <= again.soft <= 1_000_000, "only what had passed by the last input is gone"
         bob.line.say((), [answer(bob.questions[0], 97)])
-        await bob.until(lambda: NoticeKind.FORCED_BY_ILLEGALITY in bob.kinds())  # the third strike: two are stored
+        await bob.until(lambda: NoticeKind.FORCED_BY_ILLEGALITY in bob.kinds())  # the third strike; two are stored
         bob.answers = True
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].match_id == 1
@@ -140,7 +140,8 @@ async def test_a_server_that_fails_charges_nobody_while_it_ends(
             calls.start_soon(bob.attend, arena)
             await bob.until(partial(asked, bob, 1))
             calls.cancel_scope.cancel()
-        await trio.sleep(100)  # until its connections are closed: longer than bob's clock and grace together
+        # until its connections are closed, which takes longer than bob's clock and grace together
+        await trio.sleep(100)
     store.reopen()
     ann, bob = ann.again(), bob.again()
     async with hall.open(ann, bob):
@@ -252,7 +253,7 @@ async def test_a_house_bot_that_plays_on_for_another_does_so_in_the_next_server(
 async def test_a_seat_of_which_a_house_bot_owes_a_choice_is_played_at_once(
     hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
-    """The server died after the house bot got the seat and before its choice was written."""
+    """The server died after the house bot got the seat, but before its choice was written."""
     async with ending(store, ann, bob):
         await substituted(ann, bob)
     store.shorten(lambda line: '"in":"stood_in"' in line)

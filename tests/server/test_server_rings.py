@@ -1,7 +1,7 @@
-"""The gain of a ring that chooses its matches, because its bots tell each other when they are invited.
+"""The gain of a ring whose bots choose their matches by informing each other of invitations.
 
-An invitation names no players, but two invitations of the same instant probably belong to one table. The server does
-not prevent that. The threat model states this gap and its size.
+An invitation names no players, but two invitations at the same time probably belong to one table. The server does not
+prevent this. The threat model describes this gap and its size.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.server.pace_rig import Evening, Kind, Played, SimulatedBot, Told
 from tests.server.server_rig import QUICK
 
 HEAD = "head"
-"""The bot for which the ring works."""
+"""The bot that benefits from the ring."""
 
 
 FORM = Matchmaker._form
@@ -39,7 +39,9 @@ class Invited(NamedTuple):
 
 
 class Member(Told):
-    """A link to a bot of the ring. The head accepts only matches to which another member was invited at once."""
+    """A link to a bot of the ring. The head accepts only matches to which another member was invited at the same
+    time.
+    """
 
     def __init__(self, bot: SimulatedBot, invited: set[Invited], choosy: bool) -> None:
         super().__init__(bot)
@@ -61,12 +63,12 @@ class Member(Told):
 
 
 class Shares(NamedTuple):
-    """The results of an evening."""
+    """The results of a simulated evening."""
 
     own: float
-    """The share of ring members among the opponents of the ring's head, in its rated matches."""
+    """The share of ring members among the opponents of the ring's head in its rated matches."""
     rate: float
-    """Seats that honest bots played per second."""
+    """Number of honest bots' seats played per second."""
 
 
 def evening(honest: int, ring: int, seats: int, choosy: bool, seconds: float = 300.0) -> Shares:
@@ -103,7 +105,7 @@ def evening(honest: int, ring: int, seats: int, choosy: bool, seconds: float = 3
 
 
 def gathering(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Form tables only at intervals, of all bots that have room by then."""
+    """Form tables only at intervals, from all bots that are below their capacity by then."""
     formed = -1
 
     def now_and_then(self: Matchmaker, now: float, seat: Announce) -> float:
@@ -123,7 +125,9 @@ def gathering(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 def test_to_gather_bots_before_they_are_seated_costs_honest_bots_more_than_it_takes_from_a_ring(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The threat model has these figures. If a way is found that costs at most 5 %, build it and change that page."""
+    """The threat model contains these figures. If there is a way that costs at most 5 %, implement it and change that
+    page.
+    """
     before = evening(8, 4, 2, choosy=True, seconds=150.0)
     gathering(monkeypatch, 0.05)
     shortly = evening(8, 4, 2, choosy=True, seconds=150.0)

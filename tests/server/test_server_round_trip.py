@@ -1,4 +1,4 @@
-"""The round trip of a session is the shortest recent time, and a late bot gains nothing."""
+"""The round trip of a session is the shortest recent measurement, and a late bot gains nothing from it."""
 
 from __future__ import annotations
 

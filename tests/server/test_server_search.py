@@ -1,4 +1,4 @@
-"""House bots that search, at the tables of a server: their seats and their choices. Real processes."""
+"""House bots that search, at a server's tables: their seats and their choices. Real processes."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ SHORT = {"target": 5}
 
 
 def sits(replay: Replay) -> int:
-    """Return its seats at a table."""
+    """Return the seats of the searching bot at a table."""
     return [bot.name for bot in replay.header.bots].count(NAME)
 
 
 def right(replay: Replay) -> bool:
-    """Return whether all house bots made their usual choices."""
+    """Return True if all house bots made their usual choices."""
     made = list(choices(replay))
     return [chosen for chosen, _ in made] == [due for _, due in made] and len(made) > 0
 
 
 def running(arena: Arena) -> bool:
-    """Return whether it sits at a running table."""
+    """Return True if the searching bot has a seat at a running table."""
     return any(
         isinstance(player, HousePlayer) and player.name == NAME for driver in arena.drivers for player in driver.players
     )
@@ -70,7 +70,7 @@ async def played(store: MemoryStore, bot: Bot, done: Callable[[], bool], **chang
 
 @pytest.mark.parametrize("game", SEARCH_BOTS)
 async def test_one_sits_at_a_rated_table_of_who_has_played_before(store: MemoryStore, game: str) -> None:
-    """The searching bot gets no seat in a newcomer's first match, and replaces absent bots only at its own tables."""
+    """The searching bot gets no seat in a newcomer's first match. It replaces absent bots only at its own tables."""
     ann = Bot(store.register("ann"), games=(game,))
     ended = await played(store, ann, lambda: with_it(ann) == 1, options={}, house_search=1.0)
     assert not sits(ended[0])
@@ -105,7 +105,7 @@ async def test_one_plays_on_for_a_bot_that_is_gone_from_its_table(store: MemoryS
 
 
 async def left_running(store: MemoryStore, ann: Bot) -> int:
-    """Leave a running match with a searching bot to the next server; return its number."""
+    """Leave a running match with a searching bot to the next server. Return the match's number."""
     async with thinking(store, GAME, 3, options=SHORT, house_search=1.0) as arena, trio.open_nursery() as first:
         first.start_soon(ann.attend, arena)
         await ann.until(lambda: running(arena))
@@ -154,7 +154,7 @@ async def test_a_choice_is_the_same_when_its_process_is_killed_over_it(
         nursery.start_soon(ann.attend, arena)
 
         def thinks() -> bool:
-            """Return whether it is asked something for the first time."""
+            """Return True if the bot gets a question for the first time."""
             return worker._worker is not None and any(not thought.failures for thought in worker._worker.thoughts)
 
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Tables at which a searching house bot sits: within its share of a core, however matches go."""
+"""Tables of a searching house bot: it stays within its share of a core, whatever the course of the matches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMITS = ReadyLimits(math.inf, math.inf, math.inf)
 
 
 class Account:
-    """A worker's account, without its process."""
+    """The account of a worker's time, without its process."""
 
     def __init__(self) -> None:
         self.spent = 0.0
@@ -41,7 +41,7 @@ class Rig:
         return [self.bot, FILLER, OTHER]
 
     def sits(self, now: float) -> ReadyCheck | None:
-        """Return the table at which it sits from now on, if it gets a seat."""
+        """Return the table at which the bot plays from now on, if it gets a seat."""
         taken = self.seats.taken(self.table(), GAME.name, now)
         if taken is None:
             return None
@@ -84,7 +84,7 @@ def test_what_a_match_cost_is_earned_before_the_next() -> None:
 
 
 def test_tables_at_which_it_sits_are_reckoned_with() -> None:
-    """With slow bots, it plays several matches at once, as many as the saved time allows."""
+    """With slow opponents, the bot plays several matches at once, as many as the saved time allows."""
     rig = Rig(share=0.25)
     table = rig.sits(1.0)
     assert table is not None

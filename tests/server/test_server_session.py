@@ -1,4 +1,4 @@
-"""The stream of one bot: the order of its messages, and its end. In memory, with a virtual clock."""
+"""The stream of one bot: the order and the end of its messages. In memory, with a virtual clock."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HELLO = Hello(("counting",), 6, "test")
 
 
 class Asking:
-    """A match that records which of its questions were sent, and when."""
+    """A match that records its sent questions and their times."""
 
     def __init__(self, match_id: int) -> None:
         self.match_id = match_id
@@ -71,7 +71,7 @@ def asked(message: Outgoing | None) -> list[tuple[int, int]]:
 
 
 class Rig:
-    """A running session, the messages received, and its end."""
+    """A running session, its received messages, and its end."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Rig:
         hello: Hello = HELLO,
         begun: trio.Event | None = None,
     ) -> None:
-        """`begun`: an event for which the session waits."""
+        """`begun` is an event for which the session waits."""
         self.begun = begun
         self.line = line or Line()
         sending = turns()
@@ -226,7 +226,7 @@ async def test_a_question_that_the_bot_has_is_not_put_to_it_twice(rig: Rig) -> N
 
 
 async def beaten(rig: Rig, seconds: float) -> None:
-    """Have a heartbeat answered after a number of seconds."""
+    """Answer a heartbeat after the given number of seconds."""
     rig.session.beat(trio.current_time())
     message = await rig.sent()
     assert message is not None
@@ -241,7 +241,7 @@ async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig) -> None:
 
 
 async def test_the_table_is_told_the_shortest_round_trip(rig: Rig) -> None:
-    """Heartbeats come late, decisions are answered sooner, and the bot's system is nearer still."""
+    """Heartbeats are answered late, decisions sooner, and the bot's system acknowledges bytes sooner still."""
     one = Asking(1)
     for decision, (late, thought) in enumerate(((0.3, 0.2), (0.3, 0.1), (0.3, 0.15)), 1):
         if decision == 3:
@@ -342,7 +342,7 @@ async def test_the_last_word_ends_the_line_in_good_order(rig: Rig) -> None:
 
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_bot_that_vanishes_is_one_event_whatever_was_going_on(nursery: trio.Nursery, reads: bool) -> None:
-    """A bot that also does not read ends reader and writer at the same instant."""
+    """A bot that does not read either ends reader and writer at the same time."""
     rig = Rig(nursery, Line(reads=reads))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
     await wait_all_tasks_blocked()
@@ -364,7 +364,7 @@ async def test_what_hearing_raises_comes_out() -> None:
 
 
 class RawLine(Line):
-    """A link to a bot that reads a message soon, or when the test says so."""
+    """A link to a bot that reads a message after a moment, or when the test says so."""
 
     def __init__(self, *, soon: bool = True) -> None:
         super().__init__()

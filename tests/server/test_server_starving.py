@@ -1,4 +1,6 @@
-"""Honest bots play on, whatever another bot does with its invitations: the real server under a virtual clock."""
+"""Honest bots continue to play whatever another bot does with its invitations: the real server under a virtual
+clock.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,15 @@ from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
 pytestmark = pytest.mark.virtual_clock
 
 THINKING = 0.1
-"""Seconds that an honest bot takes for the questions of a message."""
+"""Seconds that an honest bot needs for the questions of a message."""
 
 
 NOT_STARVED = 0.8
-"""Minimum ratio of rates. One minute of matches measures it only to a few hundredths; the bar is 0.9."""
+"""Minimum ratio of rates. One minute of matches measures it only to a few hundredths, and the bar is 0.9."""
 
 
 class Honest(Bot):
-    """A bot that takes a while for each message."""
+    """A bot that needs some time for each message."""
 
     async def _listen(self) -> None:
         while True:
@@ -48,7 +50,9 @@ class Ignorer(Bot):
 async def rate(
     others: Sequence[type[Bot]], honest: int, capacity: int, house: bool, seats: int, seconds: float
 ) -> float:
-    """Return the matches that honest bots finish per second, beside others of the same capacity, after a while."""
+    """Return the number of matches that honest bots finish per second beside others of the same capacity, after a
+    start-up time.
+    """
     store = MemoryStore()
     kinds = [Honest] * honest + [*others]
     bots = [kind(store.register(f"bot-{number}"), capacity=capacity) for number, kind in enumerate(kinds)]

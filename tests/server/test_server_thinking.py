@@ -1,4 +1,4 @@
-"""House bots that think in worker processes, in whole matches of a server: real processes, real time."""
+"""House bots that use worker processes, in whole matches of a server: real processes, real time."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ async def test_matches_are_the_same_as_with_house_bots_in_the_server(
 
 
 async def owes(pool: WorkerPool, bot: Bot) -> bool:
-    """Answer for the bot while the worker stands still; return whether the worker owes a choice and the bot does
-    not.
-    """
+    """Answer for the bot while the worker is stopped. Return True if the worker owes a choice and the bot does not."""
     asked = len(bot.questions)
     bot.line.say(answers=[answer(bot.questions[-1])])
     await until(lambda: pool._workers[0].thoughts or len(bot.questions) > asked)
@@ -45,7 +43,7 @@ async def owes(pool: WorkerPool, bot: Bot) -> bool:
 
 
 async def stopped_thinking(pool: WorkerPool, bot: Bot) -> int:
-    """Run until the worker owes a choice, and stop its process; return the process."""
+    """Run until the worker owes a choice. Stop its process and return it."""
     while True:
         process = pool._workers[0].pid
         os.kill(process, signal.SIGSTOP)
@@ -55,7 +53,7 @@ async def stopped_thinking(pool: WorkerPool, bot: Bot) -> int:
 
 
 async def killed_thinking(pool: WorkerPool, bot: Bot) -> None:
-    """Do the same and kill it; wait until another worker has made the choice."""
+    """Run until the worker owes a choice, and kill it. Wait until another worker has made the choice."""
     process = await stopped_thinking(pool, bot)
     asked = len(bot.questions)
     os.kill(process, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The webhook: messages to a real HTTP server that fails, is slow, redirects or is away; the receiver's check."""
+"""The webhook: messages to a real HTTP server that fails, is slow, redirects or is down, and the receiver's check."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from tests.waiting import until
 KEY = Signer(bytes(32))
 SIGNER = HeadSigner(log_name(KEY.public), KEY)
 SOON = 0.02
-"""Seconds until the first retry, instead of one second."""
+"""Seconds before the first retry, instead of one second."""
 
 
 def byte_by_byte(handler: BaseHTTPRequestHandler) -> None:
-    """Answer one byte after the other without end."""
+    """Send a response one byte at a time without end."""
     try:
         while True:
             handler.wfile.write(b"x")
@@ -116,7 +116,7 @@ async def test_a_receiver_that_was_away_over_a_restart_gets_everything(tmp_path:
         post(made, 2)
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
     with (tmp_path / FILE).open("ab") as file:
-        file.write(b'{"number":3,"kind":"bot_pa')  # cut short by a kill
+        file.write(b'{"number":3,"kind":"bot_pa')  # incomplete because of a kill
     receiver = Receiver()
     async with posting(address, tmp_path) as made:
         post(made, 1)
@@ -170,7 +170,7 @@ async def test_only_so_many_messages_wait_and_only_a_day(tmp_path: Path, monkeyp
 async def test_messages_wait_in_memory_while_the_file_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhook, "APPENDED", 0)  # so that each change writes the file anew
+    monkeypatch.setattr(webhook, "APPENDED", 0)  # so that each change writes a new file
     folder = tmp_path / "data"
     folder.mkdir()
     with receiving(Receiver()) as address, capture_logs() as logged:

@@ -24,12 +24,12 @@ def status(number: int, **headers: str) -> Answer:
 
 
 class Receiver:
-    """An HTTP server that first gives the answers of a list, then accepts everything."""
+    """An HTTP server that first sends the given responses, then accepts everything."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.got: list[tuple[bytes, str]] = []
-        """Every received body with its signature, accepted or not."""
+        """Every received body with its signature, whether or not it was accepted."""
         self.accepted: list[dict[str, Any]] = []
 
     def handle(self, handler: BaseHTTPRequestHandler) -> None:
@@ -44,7 +44,7 @@ class Receiver:
 
 @contextmanager
 def receiving(receiver: Receiver, port: int = 0, context: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Run a receiver for the block; yield its address."""
+    """Run a receiver for the block. Yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -48,7 +48,7 @@ def finish(
     more: bytes = b"",
     quota: Quota = NO_QUOTA,
 ) -> tuple[RatingChange, ...]:
-    """Finish a match; `more` is appended to its replay."""
+    """Finish a match. `more` is appended to its replay."""
     scores = [10 - place for place in places]
     return matches.finish(
         connection,
@@ -69,9 +69,7 @@ def replay(changes: tuple[RatingChange, ...]) -> PackedReplay:
 
 
 def audit(connection: Connection) -> set[int]:
-    """Return the finished matches, after checking that each is complete and that the ratings follow exactly from
-    them.
-    """
+    """Return the finished matches. Check that each is complete and that the ratings follow exactly from them."""
     finished = set()
     steps: dict[tuple[int, str], dict[Rating, Rating]] = {}
     for row in connection.execute(select(schema.matches)).all():

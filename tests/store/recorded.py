@@ -1,6 +1,7 @@
-"""Data directories of the oldest schema that a server upgrades, as the program of that schema left one.
+"""Data directories of the oldest schema that a server upgrades, in the state in which the program of that schema left
+them.
 
-A server with that program was killed while Ada and house-random played match 5. Before, it had finished four rated
+A server with that program was killed while Ada and house-random played match 5. Before that, it had finished four rated
 matches of 6th Sense and published their ladder, and its operator had banned Bob.
 """
 
@@ -16,19 +17,19 @@ from typing import Any, Final
 
 RECORDED: Final = Path(__file__).with_name("directory_0017.tar.xz")
 FORMER: Final = {"rated_results": "events"}
-"""Earlier names of present tables, in the recorded schema."""
+"""Names in the recorded schema of tables that have other names now."""
 
 
 def recorded_directory(directory: Path) -> None:
     """Copy the recorded data directory to a path."""
     directory.mkdir()
     with tarfile.open(RECORDED) as archive:
-        archive.extractall(directory, filter="tar")  # this keeps the modes of folders
+        archive.extractall(directory, filter="tar")  # this preserves the modes of folders
 
 
 @contextmanager
 def oldest_database(directory: Path) -> Iterator[sqlite3.Connection]:
-    """Make a data directory whose database has the recorded tables without rows, for tests to fill."""
+    """Create a data directory whose database has the recorded tables without rows, for tests to fill."""
     with TemporaryDirectory() as recorded:
         recorded_directory(Path(recorded, "data"))
         with closing(sqlite3.connect(Path(recorded, "data", "arena.db"))) as database:
@@ -43,7 +44,7 @@ def oldest_database(directory: Path) -> Iterator[sqlite3.Connection]:
 
 
 def fill(database: sqlite3.Connection, rows: Mapping[str, Iterable[Sequence[Any]]]) -> None:
-    """Insert rows of the present tables, without columns that were added later."""
+    """Insert rows of the present tables without the columns that were added later."""
     for name, found in rows.items():
         table = FORMER.get(name, name)
         width = len(database.execute(f"PRAGMA table_info({table})").fetchall())

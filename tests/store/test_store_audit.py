@@ -1,4 +1,4 @@
-"""The audit reports nothing about a server's own work, and every row that was changed behind its back."""
+"""The audit reports nothing about a server's own work, and every row that was changed in another way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.store.test_store_log import _play
 
 
 async def make(directory: Path) -> None:
-    """Make a log with leaves of every kind except restorations."""
+    """Create a log with leaves of every kind except restorations."""
     async with open_store(directory, NOW) as store:
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
         for kind in ("rated", "casual", "rated"):

@@ -1,4 +1,4 @@
-"""Backups of real directories: complete and checked, or refused by name; nothing is overwritten."""
+"""Backups of real directories are complete and checked, or refused by name. They overwrite nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.store.test_store_journal import header
 
 
 async def make(directory: Path, to: Path) -> Backup:
-    """Make a backup of an open store with a finished and a running match, and change the store afterwards."""
+    """Back up an open store with a finished and a running match, and change the store afterwards."""
     async with open_store(directory, NOW) as store:
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
         first = await store.write(lambda connection: begin(connection, players))
@@ -74,7 +74,7 @@ async def test_all_of_a_backup_and_of_a_restored_directory_is_on_the_disk_before
     after: list[int] = []
 
     def recorded(descriptor: int) -> None:
-        """Sync a file, and record the file, its size, and whether this was in time."""
+        """Sync a file. Record the file, its size, and whether the sync was in time."""
         sync(descriptor)
         about = os.fstat(descriptor)
         if named.exists():
@@ -94,7 +94,7 @@ async def test_all_of_a_backup_and_of_a_restored_directory_is_on_the_disk_before
         assert {path.name for path in paths} >= {"arena.db", "log.key", "journal", "00000001.log", "00000001.gz"}
         assert [path for path in paths if path.stat().st_ino not in before] == []
         for path in filter(Path.is_file, paths):
-            if name == "backup" or path.name != "arena.db":  # SQLite adds a leaf to it, and syncs it
+            if name == "backup" or path.name != "arena.db":  # SQLite adds a leaf to the file and syncs it
                 assert (path, before[path.stat().st_ino]) == (path, path.stat().st_size)
         assert after[-1] == tmp_path.stat().st_ino, "the name itself"
 

@@ -1,4 +1,4 @@
-"""Baselines in the store: numbered in the order of arrival, read beside their results, published with the ladder."""
+"""Baselines in the store: numbered in the order of arrival, read with their results, and published with the ladder."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def replay(connection: Connection, chance: Random, played: list[int]) -> None:
 
 @pytest.fixture
 def played(data: Path) -> Path:
-    """Forty matches, the first thirty of which were replayed in another order."""
+    """Forty matches. The first thirty were replayed in another order."""
     with open_to_amend(data) as connection:
         chance = Random(1)
         numbers = play(connection, chance, add_bots(connection, "ann", "bob", "cleo", "dan"), 40)

@@ -117,7 +117,7 @@ def test_a_name_that_is_not_allowed(data: Path, name: str) -> None:
         with pytest.raises(NameNotAllowed) as caught:
             bots.register(connection, name, "", NOW)
         assert caught.value.name == name
-        if name:  # without an owner the bot is its own
+        if name:  # without an owner, the bot is its own owner
             with pytest.raises(NameNotAllowed):
                 bots.register(connection, "fine", name, NOW)
         with pytest.raises(NameNotAllowed):

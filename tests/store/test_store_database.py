@@ -1,4 +1,4 @@
-"""The interface to the database: only one folder uses SQLite, and no statement is specific to it."""
+"""The interface to the database: only one folder uses SQLite, and no other statement is specific to it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_nothing_outside_its_folder_knows_sqlite() -> None:
 
 def statements() -> Iterator[Statement]:
     for module in pkgutil.walk_packages(store.__path__, "arena.store."):
-        if ".migrations." in module.name:  # alembic runs these
+        if ".migrations." in module.name:  # alembic runs these modules
             continue
         yield from (each for each in vars(importlib.import_module(module.name)).values() if isinstance(each, Statement))
 

@@ -1,4 +1,4 @@
-"""The data directory: created if missing, refused if unusable, locked against a second server."""
+"""The data directory: created if missing, refused if unusable, and locked against a second server."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def test_a_file_is_not_a_data_directory(tmp_path: Path, inside: str) -> No
 
 @contextmanager
 def powerless() -> Iterator[None]:
-    """Run as a user who is not root, because permissions do not stop root."""
+    """Run as a user other than root, because permissions do not restrict root."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)

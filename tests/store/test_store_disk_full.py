@@ -1,4 +1,4 @@
-"""A disk that is really full while a match is finished: a named error, no half-recorded result, and later success."""
+"""A disk that is really full while a match ends: a named error, no half-recorded result, and success later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 
 CHECKOUT = Path(__file__).parents[2]
 
-# Finishes a match three times: twice without room, then with room again.
+# Finish a match three times: twice with a full disk, then with free space.
 FINISH = """
 import contextlib, json, os, resource, sys
 from pathlib import Path
@@ -58,7 +58,7 @@ async def main(directory):
     print(json.dumps(seen))
 """
 
-# A small file system, filled to the last byte. Only this process sees it, and it vanishes with the process.
+# A small file system, filled to the last byte. Only this process sees it, and it disappears with the process.
 TMPFS = """
 def take_room(directory):
     with (directory / "ballast").open("wb", buffering=0) as file, contextlib.suppress(OSError):
@@ -72,7 +72,7 @@ def give_room(directory):
 trio.run(main, Path(sys.argv[1]))
 """
 
-# Limits the size of the process's files. This works everywhere, but the system reports another error.
+# Limit the size of the process's files. This works everywhere, but the system reports another error.
 LIMIT = """
 def take_room(directory):
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
@@ -104,7 +104,7 @@ AFTERWARDS = {"audit when full": [], "playing when full": [1], "with room": "sto
 
 @pytest.mark.parametrize(("spare", "named"), [(0, "arena.db"), (400_000, "replays/00000001.gz")])
 def test_a_full_disk_is_named_and_costs_nothing(tmp_path: Path, spare: int, named: str) -> None:
-    """One of the disks has room for the rows, but not for the replay."""
+    """One of the disks has space for the rows, but not for the replay."""
     if not can_mount(tmp_path):
         pytest.skip("needs Linux and the right to mount a small file system; the next test does not")
     program = FINISH + TMPFS
@@ -119,7 +119,7 @@ def test_a_file_that_must_not_grow_is_named_and_costs_nothing(tmp_path: Path) ->
     assert seen == {"full": [why, why], **AFTERWARDS}
 
 
-# Opens a new and an old data directory with a running match, first with little room, then with enough.
+# Open a new and an old data directory with a running match, first with too little space, then with enough.
 START = """
 import json, shutil, sys
 from pathlib import Path
@@ -160,7 +160,7 @@ for left in (0, 1, 2, 3, 8, 9, 10, 11, 20):
 print(json.dumps(seen))
 """
 
-# Blocks of the disk.
+# Blocks of a disk with a given size.
 BLOCKS = """
 from pathlib import Path
 import sys
@@ -179,7 +179,7 @@ def give_room():
     ballast.unlink()
 """
 
-# Files on a disk with room for a given number of them.
+# Files on a disk that holds a given number of them.
 FILES = """
 from contextlib import suppress
 from pathlib import Path

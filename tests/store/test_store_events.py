@@ -1,4 +1,4 @@
-"""Events in the store: from the announcement to the result, each step with its leaf in the log."""
+"""Events in the store, from the announcement to the result. Each step has its leaf in the log."""
 
 from __future__ import annotations
 

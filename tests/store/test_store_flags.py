@@ -1,4 +1,4 @@
-"""Flags are stored with their ladder, name bots and owners, and change none of its figures."""
+"""Flags are stored with their ladder, name bots and owners, and change none of the ladder's figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.store.recorded import fill, oldest_database
 
 
 def rigged(connection: Connection) -> None:
-    """Ann wins 80 times against Eve, who is of average strength against Bob and Cleo."""
+    """Ann wins 80 times against Eve, whose results against Bob and Cleo are average."""
     owners = {"Ann": "Ann", "Eve": "Mallory", "Bob": "Bob", "Cleo": "Bob"}
     known = {name: bots.register(connection, name, owner, NOW).bot.id for name, owner in owners.items()}
     for number in range(240):

@@ -1,4 +1,4 @@
-"""The journal of running matches, on real files: committed lines are found again, whatever happened to the rest."""
+"""The journal of running matches on real files: committed rows are found again, whatever happened to the rest."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_what_was_committed_is_found_by_match(tmp_path: Path) -> None:
     journal.add(header(2), sent(5))
     journal.add(header(1), Acted(Instant(7), 1, 2, 3))
     journal.commit()
-    journal.add(header(1), sent(9))  # never committed: the process dies here
+    journal.add(header(1), sent(9))  # never committed, because the process dies here
     left = open_journal(tmp_path, [2, 1, 99])[1].lines
     assert list(left) == [1, 2], "a match that began elsewhere is not known here"
     assert left[1] == [header_line(header(1)), text(BEGUN), text(Acted(Instant(7), 1, 2, 3))]
@@ -134,7 +134,7 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("torn", range(1, 129, 7))
 def test_a_last_commit_cut_off_anywhere_counts_for_nothing(tmp_path: Path, torn: int) -> None:
-    """No message that depends on any of its lines was sent."""
+    """No message that depends on any of these rows was sent."""
     journal = opened(tmp_path)
     begin(journal, 1)
     kept = newest(tmp_path).stat().st_size
@@ -365,7 +365,7 @@ def play_beside(journal: Journal, data: Path, long: int, short: range, turns: in
             journal.commit()
         journal.forget(number)
         if len(short) < 10_000 and journal._copy is not None and journal._copy._syncing is not None:
-            journal._copy._syncing.join()  # these files are full before the disk has one of them
+            journal._copy._syncing.join()  # these files are full before one of them is on the disk
         if number % 100 == 0 or len(short) < 10_000:
             sizes = sizes_of(data)
             most, count = max(most, sum(sizes)), max(count, len(sizes))
@@ -478,7 +478,7 @@ def test_files_stay_if_their_lines_cannot_be_copied(
 
 
 def test_a_reader_can_see_that_a_copy_has_replaced_a_file(tmp_path: Path) -> None:
-    """A backup needs this, because its view of the database may still show a finished match as running."""
+    """A backup needs this, because its snapshot of the database may still show a finished match as running."""
     journal = opened(tmp_path, full=1 << 15)
     begin(journal, 1, 3)
     while journal._number < 2:
@@ -520,7 +520,7 @@ def test_a_match_that_goes_on_after_the_opening_is_written_on(tmp_path: Path) ->
 
 
 def test_a_match_begun_twice_is_what_it_was_the_second_time(tmp_path: Path) -> None:
-    """The match's number was not stored the first time, so the next server gave it to another match."""
+    """The match's number was not stored the first time, so the next server gave the number to another match."""
     journal = opened(tmp_path)
     begin(journal, 1)
     journal.add(header(1), sent(1))
@@ -539,7 +539,7 @@ def test_a_match_begun_again_after_its_file_was_left_behind_is_the_newer_one(tmp
     journal = opened(tmp_path)
     journal.begin(header(1, server="2.0"))
     journal.close()
-    (tmp_path / "journal" / "00000001.log").write_bytes(old)  # as if it could not be removed
+    (tmp_path / "journal" / "00000001.log").write_bytes(old)  # as if the file could not be removed
     assert found(tmp_path, 1)[1] == [header_line(header(1, server="2.0"))]
 
 

@@ -14,7 +14,7 @@ MATCHES = (1, 7, 12, 17, 123_456)
 
 
 def lines_of(commit: int) -> list[tuple[int, str]]:
-    """A strategy for a commit of one to four lines, some of the same match."""
+    """A strategy for commits of one to four rows, some of the same match."""
     chance = Random(commit)
     return [
         (match, f'{{"in":"acted","at":{commit * 1000 + line},"seat":{match % 3}}}')
@@ -41,7 +41,7 @@ def read(content: bytes, newest: bool = True) -> tuple[dict[int, list[str]], set
 
 
 def oldest(lines: Sequence[tuple[int, str]]) -> bytes:
-    """Return a commit in the form of the first servers."""
+    """Return a commit in the format of the first servers."""
     bodies = [f"{match} {text}".encode() for match, text in lines]
     return b"".join(b"%08x %b\n" % (crc32(body), body) for body in bodies)
 
@@ -72,7 +72,7 @@ def test_a_changed_byte_of_each_of_several_commits_costs_nothing() -> None:
 
 
 def test_two_changed_bytes_of_a_commit_cost_all_that_had_begun_but_nothing_after() -> None:
-    """They are not mistaken for another single changed byte."""
+    """Such bytes are not mistaken for another single changed byte."""
     content = BLOCKS[2]
     for at in range(21, len(content) - 1):
         bad = content[:20] + bytes([content[20] ^ 1]) + content[21:at] + bytes([content[at] ^ 4]) + content[at + 1 :]

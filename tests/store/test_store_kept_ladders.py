@@ -1,4 +1,4 @@
-"""Old ladders: which are stored, for how long, and that they equal the published ones."""
+"""Old ladders: which are stored and for how long. They equal the published ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def data_played(data: Path) -> Path:
 
 
 def kept(connection: Connection) -> list[int]:
-    """Return when the stored ladders were published, in microseconds after noon."""
+    """Return the times at which the stored ladders were published, in microseconds after noon."""
     found = connection.scalars(select(schema.kept_ladders.c.at).order_by(schema.kept_ladders.c.at))
     return [at - NOON for at in found]
 

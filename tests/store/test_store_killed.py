@@ -1,4 +1,4 @@
-"""A server killed while writing: all acknowledged data is stored, and none of it in part."""
+"""A server that is killed while it writes: all acknowledged data is stored, and no data is stored in part."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_kill_while_the_lines_of_long_matches_are_copied_loses_and_doubles_non
                 else:
                     done, number = map(int, line)
                     first = first or number
-            time.sleep(chance.uniform(0, 0.002))  # do not wait: the kill may come at any moment of a copy
+            time.sleep(chance.uniform(0, 0.002))  # do not wait, so that the kill comes at any moment of a copy
             os.kill(pid, signal.SIGKILL)
             for text in iter(launcher.stdout.readline, "dead\n"):
                 done = int(text.split()[0])
@@ -158,12 +158,12 @@ async def test_a_killed_writer_loses_nothing_acknowledged_and_leaves_nothing_hal
                     pid = int(line[1])
                 else:
                     acknowledged.add(int(line[0]))
-            time.sleep(chance.uniform(0, 0.02))  # do not wait: the kill may come at any moment of a commit
+            time.sleep(chance.uniform(0, 0.02))  # do not wait, so that the kill comes at any moment of a commit
             os.kill(pid, signal.SIGKILL)
             for text in iter(launcher.stdout.readline, "dead\n"):
                 acknowledged.update(int(word) for word in text.split() if word.isdigit() and "pid" not in text)
             if not (directory / "arena.db").exists():
-                continue  # killed before it wrote anything
+                continue  # killed before it wrote any data
             with open_readonly(directory) as connection:
                 assert audit(connection) >= acknowledged
             async with open_store(directory, NOW) as store:

@@ -1,4 +1,4 @@
-"""Ladders in the store: data of one ladder never affects another, even of the same game."""
+"""Ladders in the store: data of one ladder never affects another, even on the same game."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def stored(connection: Connection, ladder_id: str) -> dict[str, Sequence[Any]]:
     found["live"] = standings(connection, ladder_id)
     found["voided"] = sorted(events.voided(connection, ladder_id, 0, 100))
     found["missing"] = baselines.missing(connection, ladder_id, 9)
-    for seats in (0, 2):  # without and with another condition
+    for seats in (0, 2):  # without a further condition, and with one
         wanted = MatchFilter(ladder_id=ladder_id, seats=seats)
         found[f"search {seats}"] = search(connection, wanted).matches
         assert len(found[f"search {seats}"]) == len(found["matches"])

@@ -1,4 +1,6 @@
-"""The log in the database: a leaf in the transaction that it describes; its key; and data from before the log."""
+"""The log in the database: each leaf is in the transaction that it describes. Also the log's key, and data from before
+the log.
+"""
 
 from __future__ import annotations
 
@@ -187,7 +189,9 @@ async def test_hashes_that_a_connection_keeps_are_not_those_of_leaves_that_were_
 
 
 def test_two_committers_write_one_log_whatever_is_undone(data: Path) -> None:
-    """Jobs, ends of transactions and commits fail in either process; numbers that are free again get other leaves."""
+    """Jobs, ends of transactions and commits fail in either process. Numbers that become free again get other
+    leaves.
+    """
     database, chance, failing, stored = database_of(data), Random(5), False, 0
 
     def end(connection: Connection) -> None:
@@ -317,7 +321,7 @@ async def test_a_rotated_key_is_named_by_the_old_one(data: Path, crashed: bool) 
 async def test_a_key_and_its_name_are_on_the_disk_before_the_log_names_it(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A power failure could otherwise leave a log whose key nobody has, and no server would start with it again."""
+    """Otherwise a power failure could leave a log whose key is lost, and no server could start on it."""
     sync, synced = os.fsync, []
 
     def recorded(descriptor: int) -> None:

@@ -29,7 +29,7 @@ async def make(directory: Path) -> None:
 
 
 def fill(connection: Connection, count: int) -> list[MatchRow]:
-    """Store matches of four bots with random properties; return them, newest first."""
+    """Store matches of four bots with random properties. Return them, newest first."""
     chance = Random(7)
     bots = add_bots(connection, "Ada", "Bob", "Eve", "Ida")
     for number in range(count):
@@ -57,7 +57,7 @@ def fill(connection: Connection, count: int) -> list[MatchRow]:
 
 
 def fits(row: MatchRow, wanted: MatchFilter) -> bool:
-    """Return whether a match fits a filter, by the plainest possible code."""
+    """Return True if a match fits a filter, by the simplest possible code."""
     own = [seat for seat in row.seats if seat.bot == wanted.bot]
     last = max((seat.place or 0 for seat in row.seats), default=0)
     others = [seat.bot for seat in row.seats]
@@ -114,7 +114,7 @@ FILTERS = [
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Connection, list[MatchRow]]]:
-    """A directory with 200 matches, which is only read."""
+    """A directory with 200 matches that tests only read."""
     directory = tmp_path_factory.mktemp("history") / "data"
     trio.run(partial(make, directory))
     with open_to_amend(directory) as connection:
@@ -152,7 +152,7 @@ def test_a_bot_that_nobody_knows_has_no_matches_and_one_that_is_not_named_is_ask
 
 @pytest.mark.thorough
 def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
-    """The cost is counted in steps of SQLite's virtual machine, which do not depend on this computer's load."""
+    """The cost is counted in steps of SQLite's virtual machine, which do not depend on the load of this machine."""
     costs: dict[int, list[int]] = {}
     # clients expect that a bot's matches of one game, without other filters, are searched to the end
     wanted = [each for each in FILTERS if each != MatchFilter(game="nullern", bot="Ada")]
@@ -167,7 +167,7 @@ def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
 
 
 def _lengthen(connection: Connection, size: int) -> None:
-    """Add finished matches of two bots up to a number; no bot loses, and no decision is forced."""
+    """Add finished matches of two bots up to a number. No bot loses, and no decision is forced."""
     first = matches.newest(connection) + 1
     rows = [
         {

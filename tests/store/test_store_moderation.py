@@ -1,4 +1,4 @@
-"""Moderation: the operator's decisions about bots and owners take effect, and are added to a list that only grows."""
+"""Moderation: the operator's decisions about bots and owners take effect, and are appended to a list."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CHOSEN = "arena_" + "A-_z" * 10 + "123"
 
 
 def happened(connection: Connection) -> list[tuple[BotEventKind, str, str]]:
-    """Return the events, the oldest first."""
+    """Return the events, oldest first."""
     return [(event.kind, event.name, event.reason) for event in reversed(moderation.list_events(connection))]
 
 
@@ -123,7 +123,7 @@ def test_the_database_itself_refuses_to_change_what_the_operator_did(data: Path)
 
 
 def played(connection: Connection) -> str:
-    """Register Ada of Lovelace by invitation and let her beat Bob; return her token."""
+    """Register Ada of Lovelace by invitation and let her beat Bob. Return her token."""
     code = bots.invite(connection, "Lovelace", NOW)
     ada = bots.register(connection, "Ada", "", NOW, invitation=code)
     bob = bots.register(connection, "Bob", "", NOW)

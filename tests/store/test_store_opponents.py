@@ -1,4 +1,4 @@
-"""Results by opponent: they agree with the matches, also for bots hidden later; history does not slow a page."""
+"""Results by opponent agree with the matches, even for bots hidden later. A long history does not slow a page."""
 
 from __future__ import annotations
 

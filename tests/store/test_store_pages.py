@@ -1,4 +1,4 @@
-"""Pages of lists: each row is on one page, and the cost of a page depends on its rows, not on the list's length."""
+"""Pages of lists: each row is on one page, and the cost of a page depends on its rows and not on the list's length."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def steps(connection: Connection, job: Callable[[Connection], object]) -> int:
 
 
 def play(connection: Connection, players: list[bots.BotId], count: int, first: int, game: str = GAME) -> None:
-    """Store a number of results of two bots, from the given numbers of a match and an event on."""
+    """Store a number of results of two bots, beginning with the given match and event numbers."""
     numbers = range(first, first + count)
     match = {
         "game": game,
@@ -70,7 +70,7 @@ def play(connection: Connection, players: list[bots.BotId], count: int, first: i
 
 
 def stored(connection: Connection, count: int) -> None:
-    """Store results of ann and bob, then results of two others, then further bots, each in the given number."""
+    """Store results of Ann and Bob, then results of two others, then further bots, each in the given number."""
     four = add_bots(connection, "ann", "bob", "cleo", "dan")
     versions = [{"id": bot, "bot_id": bot, "version": "", "created": NOW} for bot in four]
     connection.execute(insert(schema.versions), versions)
@@ -98,7 +98,7 @@ PAGES: Final[dict[str, Callable[[Connection], Any]]] = {
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
-    """Return the steps of each page with 10 and with 10,000 matches of a bot, and as many of others."""
+    """Return the steps of each page with 10 and with 10,000 matches of a bot, and with equally many of other bots."""
     found: dict[str, list[int]] = {page: [] for page in PAGES}
     for count in (10, 10_000):
         directory = tmp_path_factory.mktemp("pages")

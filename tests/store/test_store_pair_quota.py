@@ -1,4 +1,4 @@
-"""A quota of pairs in the store: live ratings after each match, and a fit that is the same bit for bit."""
+"""Pair quotas in the store: live ratings after each match, and a fit that is the same bit for bit."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_result_says_which_pairs_have_spent_their_quota_and_when_they_count_ag
 
 
 def test_results_since_the_fit_move_live_ratings_as_they_did_under_the_quota_of_a_week(data: Path) -> None:
-    """The fit dates from the middle of a week, and the later results from two different days."""
+    """The fit is from the middle of a week, and the later results are from two different days."""
     monday, rule = week_of(day_of(NOW)).start * DAY, Quota(2, 3)
     with open_to_amend(data) as connection:
         ann, bob, cleo = add_bots(connection, "ann", "bob", "cleo")

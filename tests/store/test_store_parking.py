@@ -1,4 +1,4 @@
-"""Parking: matches that count, events that reset the count, reasons for parking, and the return to seats."""
+"""Parking: matches that count, events that reset the count, reasons for parking, and the return to play."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMIT = 3
 def play(
     connection: Connection, players: Sequence[BotId], *troubled: bool, match_id: MatchId | None = None
 ) -> list[str]:
-    """Store a match of these bots; return the names of the bots that it parks."""
+    """Store a match of these bots. Return the names of the bots that it parks."""
     match_id = match_id or begin(connection, players)
     finish(connection, match_id, range(1, len(players) + 1))
     return [bot.name for bot in parking.count(connection, match_id, troubled, LIMIT, NOW + 9)]

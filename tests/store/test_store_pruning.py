@@ -1,4 +1,6 @@
-"""Pruning of replays: the oldest are removed, but their digests and all results stay; disk space of a directory."""
+"""Pruning of replays: the oldest are removed, but their digests and all results remain. Also the disk space of a
+directory.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def big(connection: Connection, match_id: MatchId) -> None:
 
 
 def pruned(connection: Connection) -> list[int]:
-    """Return the matches whose replays are pruned; every other match must have its replay."""
+    """Return the matches with pruned replays. Every other match must have its replay."""
     found = []
     for row in connection.execute(select(schema.replays).order_by(schema.replays.c.match_id)):
         if row.segment is not None:
@@ -88,7 +90,7 @@ def test_a_few_are_pruned_at_a_time_the_oldest_first(played: Path) -> None:
 
 
 def test_those_of_matches_that_ended_before_an_instant_are_pruned(data: Path) -> None:
-    """Match 2 is running, match 3 was a long one."""
+    """Match 2 is still running, and match 3 was long."""
     ended = {1: 10, 3: 40, 4: 20, 5: 50}
     with open_to_amend(data) as connection:
         players = add_bots(connection, "Ada", "Bob")
@@ -160,7 +162,7 @@ def test_what_is_rolled_back_is_neither_kept_nor_pruned(played: Path) -> None:
 
 
 def test_a_replay_that_is_pruned_while_it_is_looked_at_is_called_pruned(data: Path) -> None:
-    """The transaction that reads still sees the row, but the file is gone."""
+    """The reading transaction still sees the row, but the file is gone."""
     with open_to_amend(data) as connection:
         finish(connection, begin(connection, add_bots(connection, "Ada", "Bob")), [1, 2])
     with open_readonly(data) as reader:

@@ -1,4 +1,4 @@
-"""Published ladders follow bit for bit from their events, and live ratings are rebased on them."""
+"""Published ladders follow bit for bit from their events. Live ratings are rebased on them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.store.jobs import GAME, NOW, add_bots, finish
 
 
 def play(connection: Connection, chance: Random, players: list[BotId], count: int) -> list[int]:
-    """Store matches of two to four bots, some of which change their version at times."""
+    """Store matches of two to four bots, some of which sometimes change their version."""
     played = []
     for _ in range(count):
         seated = chance.sample(players, chance.randint(2, 4))
@@ -81,7 +81,7 @@ def test_a_ladder_is_kept_bit_for_bit(played: Path) -> None:
 
 
 def test_the_scale_stays_where_it_is_when_a_house_bot_that_searches_comes_to_a_ladder(data: Path) -> None:
-    """It beats everybody, so it would raise the house bots' mean and lower everybody's rating."""
+    """The bot beats all others, so it would raise the house bots' mean and lower all other ratings."""
     with open_to_amend(data) as connection:
         careful, planner, search = [
             bot.id for bot in ensure_house_bots(connection, ["house-careful", "house-planner", "house-search"], NOW)
@@ -129,7 +129,7 @@ def test_moved_on_are_seated_on_the_fit_and_go_on_from_it(played: Path) -> None:
         ladder = Fits().ladder(connection, GAME)
         players = list(connection.scalars(select(schema.bots.c.id)))
         chance = Random(2)
-        play(connection, chance, players, 10)  # while the fit was running
+        play(connection, chance, players, 10)  # during the fit
         publish(connection, GAME, ladder, NOW)
         assert live(connection) == seated_live(connection)
         play(connection, chance, [*players, *add_bots(connection, "new", "newer")], 30)

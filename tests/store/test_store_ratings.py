@@ -1,4 +1,4 @@
-"""The ladder's rows: they follow from the results."""
+"""The ladder's rows follow from the results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_shared_first_place_is_a_win(data: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_many_matches_add_up(data: Path, seed: int) -> None:
-    """Ratings, counts and means are compared with the same matches computed here."""
+    """Compare ratings, counts and means with a computation from the same matches."""
     chance = Random(seed)
     with open_to_amend(data) as connection:
         players = add_bots(connection, *(f"bot{number}" for number in range(8)))

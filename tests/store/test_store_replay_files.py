@@ -32,7 +32,7 @@ PIECE = 5000
 
 
 def play(data: Path, count: int) -> None:
-    """Store a number of matches, each with its own readable replay."""
+    """Store a number of matches, each with a different readable replay."""
     with open_to_amend(data) as connection:
         players = matches.seated(connection, 1) if matches.newest(connection) else ()
         seats = [bot.id for bot in players] or add_bots(connection, "Ada", "Bob")
@@ -56,7 +56,7 @@ def segments(data: Path) -> list[Path]:
 
 
 def damaged(data: Path) -> dict[int, str]:
-    """Return the finished matches with damaged replays, with the reasons."""
+    """Return the finished matches with damaged replays, each with the reason."""
     found = {}
     with open_readonly(data) as connection:
         for match in matches.list_matches(connection, limit=1000):
@@ -134,7 +134,7 @@ async def test_a_harmed_file_costs_the_replays_in_it_by_name_and_nothing_else(
 
 
 async def test_a_segment_that_was_cut_short_is_not_added_to(played: Path) -> None:
-    """New replays would otherwise replace lost ones that a backup might restore."""
+    """Otherwise new replays would replace lost ones that a backup might restore."""
     newest = segments(played)[-1]
     whole = newest.read_bytes()
     cut(newest)
@@ -178,7 +178,9 @@ async def test_a_file_that_is_replaced_under_the_server_ends_it_and_nothing_is_t
 
 
 async def test_rows_name_only_what_is_on_the_disk(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each sync comes before the commit, one for all results of a transaction; a failed sync undoes the transaction."""
+    """The sync precedes the commit, one sync for all results of a transaction. A failed sync rolls back the
+    transaction.
+    """
     synced: list[tuple[int, int]] = []
     fails = False
 
@@ -227,7 +229,7 @@ def test_a_backup_while_files_are_pruned_has_every_replay_that_it_names(
 
 
 def old(directory: Path, count: int) -> None:
-    """A directory of an older program, with the replays of two games in the database, every fifth of them pruned."""
+    """A directory of an older program. The database contains the replays of two games, every fifth of them pruned."""
     with oldest_database(directory) as database:
         for bot in (1, 2):
             database.execute(
@@ -264,7 +266,7 @@ def kept(number: int) -> bytes:
 
 
 def moved(data: Path, count: int) -> int:
-    """Return the number of replays in files, after checking that each replay is complete and counted."""
+    """Return the number of replays in files. Check that each replay is complete and counted."""
     in_files = 0
     with open_readonly(data) as connection:
         rows = connection.execute(select(schema.replays)).all()

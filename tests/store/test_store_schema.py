@@ -1,4 +1,4 @@
-"""The schema: migrations produce the tables that the program expects, and foreign databases are refused by name."""
+"""The schema: migrations create the tables that the program expects, and foreign databases are refused by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def make(directory: Path) -> None:
 
 
 async def refused(directory: Path) -> StoreError:
-    """Return the error with which a server and a reader are refused."""
+    """Return the error that a server and a reader get."""
     with pytest.raises(StoreError) as for_server:
         await make(directory)
     with pytest.raises(type(for_server.value)), open_readonly(directory):

@@ -1,4 +1,4 @@
-"""Statements that the driver runs directly: they behave like those that SQLAlchemy runs."""
+"""Statements that the driver runs directly behave as those that SQLAlchemy runs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def test_a_new_token_is_of_256_bits_and_the_old_one_is_dead(data: Path) -> None:
         assert bots.authenticate(connection, new).name == "Ada"
         with pytest.raises(UnknownToken):
             bots.authenticate(connection, old)
-    assert len(new) == len("arena_") + 43  # 43 characters of 6 bits hold 256
+    assert len(new) == len("arena_") + 43  # 43 characters of 6 bits contain at least 256 bits
     assert new != old
 
 
@@ -64,7 +64,7 @@ def test_an_owner_has_so_many_bots_and_no_more_invited_or_not(data: Path) -> Non
 
 
 def test_errors_of_the_database_show_no_parameters(data: Path) -> None:
-    """Errors are logged, and parameters contain hashes of tokens and files with seeds."""
+    """Errors are logged, and their parameters contain hashes of tokens and files with seeds."""
     with open_to_amend(data) as connection:
         bots.register(connection, "Ada", "", NOW)
         again = insert(schema.bots).values(name="Ada", key="ada", owner=OWNER, house=0, registered=NOW)

@@ -37,7 +37,7 @@ from tests.store.recorded import recorded_directory
 
 RECORDED_GAME = "sixth_sense"
 KEYED = ("ratings", "pair_days", "events", "baselines", "ladders", "standings", "kept_ladders", "flags")
-"""Tables whose key was a game up to the schema 0022."""
+"""Tables whose key was a game up to schema 0022."""
 
 
 async def make(directory: Path) -> None:
@@ -46,7 +46,7 @@ async def make(directory: Path) -> None:
 
 
 def put_replays_in_rows(directory: Path) -> None:
-    """Put the replays where the older server left those of its predecessors if the disk had no room to move them."""
+    """Put the replays where an older server left those of its predecessors when the disk had no space to move them."""
     content = (directory / "replays" / "00000001.gz").read_bytes()
     with closing(sqlite3.connect(directory / "arena.db")) as database, database:
         for number, start, length in database.execute("SELECT match_id, start, length FROM replays").fetchall():
@@ -138,7 +138,7 @@ async def test_what_was_keyed_by_a_game_is_keyed_by_its_default_ladder(
 
 @contextmanager
 def next_revision(monkeypatch: pytest.MonkeyPatch, folder: Path, last: str) -> Iterator[str]:
-    """Give the program a made-up revision after its newest, which adds a column and ends with the line `last`."""
+    """Give the program a made-up revision after its newest. It adds a column and ends with the line `last`."""
     number = f"{int(schema.REVISION) + 1:04}"
     shutil.copytree(Path(migrations.__file__).parent, folder)
     (folder / "versions" / f"v{number}_colours.py").write_text(

@@ -1,4 +1,4 @@
-"""Versions and the list of events: the ladder's input, which never changes."""
+"""Versions and the list of events: the input of the ladder, which never changes."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_results_of_a_bot_are_made_void_one_by_one_from_an_instant_on(data: Path
         ada, bob, eve = add_bots(connection, "Ada", "Bob", "Eve")
         played = [begin(connection, players) for players in ([ada, bob], [eve, ada, ada], [bob, eve], [ada, bob])]
         elsewhere = begin(connection, [bob, ada], "skat")
-        begin(connection, [ada, eve])  # the match is not over
+        begin(connection, [ada, eve])  # the match has not ended
         for number, match_id in enumerate(played):
             places = list(range(1, 1 + len(matches.get_match(connection, match_id).seats)))
             finish(connection, match_id, places, at=NOW + number)

@@ -1,4 +1,4 @@
-"""The writing thread: group commit, failures of a job or a commit, waiters that leave, and the end."""
+"""The writer thread: group commit, failures of a job or a commit, waiters that leave, and the end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def names(connection: Connection) -> set[str]:
 
 
 class Gate:
-    """A job that keeps the writer busy, so that all jobs queued meanwhile form one batch."""
+    """A job that occupies the writer, so that all jobs queued meanwhile form one batch."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()
@@ -42,7 +42,7 @@ class Gate:
 
 
 async def together(store: Store, *jobs: Callable[[Connection], object]) -> list[object]:
-    """Run jobs in one batch; return their results or errors."""
+    """Run jobs in one batch. Return their results or errors."""
     results: list[object] = [None] * len(jobs)
     gate = Gate()
 
@@ -150,7 +150,7 @@ async def test_a_full_database_that_ends_the_transaction_fails_everybody_in_it(d
 
 async def test_a_commit_that_fails_fails_everybody_in_it_and_the_writer_lives_on(directory: Path) -> None:
     def orphan(connection: Connection) -> None:
-        # a deferred constraint is checked by the commit itself
+        # the commit itself checks a deferred constraint
         connection.execute(text("PRAGMA defer_foreign_keys = ON"))
         connection.execute(text("INSERT INTO replays (match_id, content, sha256) VALUES (99, x'', x'')"))
 
@@ -219,7 +219,7 @@ async def test_closing_is_not_cut_short_by_cancellation(directory: Path) -> None
 
 
 def test_a_job_outlives_the_run_that_asked_for_it(tmp_path: Path) -> None:
-    """The writer's trio run is over: the job is stored all the same, and no result is reported."""
+    """The writer's trio run is over. The job is stored nevertheless, and no result is reported."""
     from arena.store.base.directory import database_of
     from arena.store.base.migrate import migrate
     from arena.store.writer.group_commit import Committer

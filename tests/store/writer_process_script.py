@@ -22,7 +22,7 @@ from arena.store.writer.process import WriterProcess, fork_writer_process
 from tests.store.jobs import NOW
 
 LARGE = 3_000_000
-"""More bytes than any buffer holds."""
+"""More bytes than any buffer can contain."""
 
 
 class Strange(Exception):  # noqa: N818 - one of others
@@ -107,7 +107,7 @@ async def order(store: Store) -> object:
 
 
 async def last(store: Store) -> object:
-    """Jobs are stored when the store is closed, although nobody waits for them and most bytes are still unsent."""
+    """Jobs are stored when the store is closed, although no task waits for them and most bytes are still unsent."""
     busy, large = partial(rest, seconds=0.2), partial(echo, large=bytes(LARGE))
     for job in (busy, large, partial(register, name="Ada"), partial(register, name="Bob")):
         with trio.CancelScope() as scope:
@@ -130,7 +130,7 @@ async def death(store: Store) -> object:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(one, partial(end, after=0.2))
             await wait_all_tasks_blocked()
-            nursery.start_soon(one, partial(echo, large=bytes(LARGE)))  # the writer process reads none of it
+            nursery.start_soon(one, partial(echo, large=bytes(LARGE)))  # the writer process reads none of this data
         await one(partial(register, name="Ada"))
         print(json.dumps(seen), flush=True)
     await trio.sleep_forever()

@@ -9,7 +9,7 @@ import inspect
 import logging
 import operator
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar, get_args
 
 from arena_client.bot import Bot
@@ -21,6 +21,7 @@ from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2 import Notice, NoticeKind, PlayRequest, PlayResponse
 
 if TYPE_CHECKING:
+    from arena_client.inbox import Gathered
     from arena_client.session import Session
 
 _M = TypeVar("_M")
@@ -53,7 +54,7 @@ class Caller:
         self._now = 0.0
         """Time of the last clock reading. While the bot's own code runs, the time at which it began."""
 
-    def react(self, message: PlayResponse, session: Session, received: float) -> Iterator[PlayRequest]:
+    def react(self, message: PlayResponse, session: Session | Gathered, received: float) -> Iterator[PlayRequest]:
         """Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
 
         `session`: the conversation of the message's stream. `received`: the message's time of arrival, in seconds of
@@ -76,7 +77,7 @@ class Caller:
         if self._out is not None:
             yield self._take()
 
-    def news_of(self, message: PlayResponse, session: Session) -> None:
+    def news_of(self, message: PlayResponse, session: Session | Gathered) -> None:
         """Call the bot for everything in a message except decisions, and send its replies."""
         self._since = self._read_clock()
         for request in self.news(message, session):
@@ -132,7 +133,7 @@ class Caller:
         self._now = self.clock()
         return self._now
 
-    def news(self, message: PlayResponse, session: Session | None = None) -> Iterator[PlayRequest]:
+    def news(self, message: PlayResponse, session: Session | Gathered | None = None) -> Iterator[PlayRequest]:
         """Call the bot for everything in a message except decisions, and add the necessary answers to the reply."""
         for start in message.starts:
             self._bot._games_by_match[start.match_id] = start.game + (f" on {start.ladder}" if start.ladder else "")
@@ -147,12 +148,14 @@ class Caller:
             if self._held():
                 yield self._take()
 
-    def _note(self, notice: Notice, session: Session | None) -> None:
+    def _note(self, notice: Notice, session: Session | Gathered | None) -> None:
         self._tell(self._bot.on_notice, notice)
         if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED and (session is None or session.plays(notice.match_id)):
             self._reply().resumed.append(notice.match_id)  # A bot that receives this notice is back.
 
-    def _answers(self, decisions: list[Decision], session: Session, received: float) -> Iterator[PlayRequest]:
+    def _answers(
+        self, decisions: list[Decision], session: Session | Gathered, received: float
+    ) -> Iterator[PlayRequest]:
         """Add answers to the reply; yield the parts that are sent before everything is answered."""
         decisions = [each for each in decisions if not each.closed]
         left = [(each.soft_ms, each.bank_ms) for each in decisions]  # As they were on arrival.
@@ -192,7 +195,7 @@ class Caller:
                 self.thinking = False
             decisions, left = decisions[done:], left[done:]
 
-    def _answer(self, decision: Decision, action: int, session: Session) -> None:
+    def _answer(self, decision: Decision, action: int, session: Session | Gathered) -> None:
         if decision.closed and not session.plays(decision.match_id):
             return  # In a running match a late answer gets a notice that says how late it is.
         answer = self._reply().answers.add()
@@ -217,7 +220,7 @@ class Caller:
 def as_decision(
     message: play_pb2.Decision,
     games: Mapping[str, Catalog],
-    open_ones: Collection[tuple[int, int]] | None = None,
+    open_ones: Container[tuple[int, int]] | None = None,
     make: type[Decision] = Decision,
 ) -> Decision:
     """Convert a message to a decision for the bot. `make`: the class of the decision.

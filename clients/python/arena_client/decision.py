@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -113,7 +113,7 @@ class Decision:
     """Milliseconds left in the bank, for the rest of the match."""
     other: AnyMessage | None = field(default=None, repr=False)
     """The view as the server sent it, with the name of its type; None for the games in `GAMES`."""
-    _open: Collection[tuple[int, int]] | None = field(default=None, repr=False)
+    _open: Container[tuple[int, int]] | None = field(default=None, repr=False)
     """The open decisions of the stream; None without a stream."""
 
     @property

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from arena_client.network import calls_here
+from arena_client.v1.play_pb2 import PlayRequest, PlayResponse
 
 if TYPE_CHECKING:
     from arena_client.session import Session
-    from arena_client.v1.play_pb2 import PlayResponse
 
 
 class Delivery:
@@ -24,6 +25,46 @@ class Delivery:
         self.message = message
         self.received = received
         """Time of arrival, in seconds of `time.monotonic`."""
+
+
+class Gathered:
+    """Messages of several streams, as one message. For the bot this object is their session."""
+
+    over = False
+
+    def __init__(self, deliveries: Sequence[Delivery]) -> None:
+        self.message = PlayResponse()
+        self.received = deliveries[0].received
+        self.games = deliveries[0].session.games
+        self.session = self
+        self.open = self
+        self._streams = {each.session for each in deliveries}
+        self._sessions: dict[int, Session] = {}
+        for each in deliveries:
+            if each.session.over:
+                each.message.ClearField("decisions")
+            self.message.MergeFrom(each.message)
+            matches = [decision.match_id for decision in each.message.decisions]
+            matches += [notice.match_id for notice in each.message.notices]
+            self._sessions |= dict.fromkeys(matches, each.session)
+
+    def __contains__(self, decision: object) -> bool:
+        """Return whether a decision, given by the numbers of match and decision, is open."""
+        return any(decision in session.open for session in self._streams)
+
+    def plays(self, match_id: int) -> bool:
+        """Return whether a match is still running, as far as is known."""
+        return self._sessions[match_id].plays(match_id)
+
+    def send(self, request: PlayRequest) -> None:
+        """Send each answer on the stream of its match."""
+        parts: dict[Session, PlayRequest] = {}
+        for answer in request.answers:
+            parts.setdefault(self._sessions[answer.match_id], PlayRequest()).answers.append(answer)
+        for match_id in request.resumed:
+            parts.setdefault(self._sessions[match_id], PlayRequest()).resumed.append(match_id)
+        for session, part in parts.items():
+            session.send(part)
 
 
 class Inbox:
@@ -65,6 +106,21 @@ class Inbox:
         if self._error is not None:
             raise self._error
         return None
+
+    def gather(self, delivery: Delivery) -> Delivery | Gathered:
+        """Remove what waits behind a delivery, up to one message with decisions of each stream.
+
+        Return the delivery itself if the next message is not of another stream.
+        """
+        waiting = self._deliveries
+        if not waiting or waiting[0].session is delivery.session:
+            return delivery
+        deliveries, asking = [delivery], {delivery.session} if delivery.message.decisions else set()
+        while waiting and waiting[0].session not in asking:
+            deliveries.append(each := waiting.popleft())
+            if each.message.decisions:
+                asking.add(each.session)
+        return Gathered(deliveries)
 
     async def ended(self) -> None:
         """Wait for the end, ignoring deliveries."""

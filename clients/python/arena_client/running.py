@@ -216,9 +216,10 @@ async def answer(caller: Caller, inbox: Inbox) -> None:
     Errors of the bot and of the connection are raised.
     """
     while (delivery := await inbox.get()) is not None:
-        session = delivery.session
-        said = caller.react(delivery.message, session, delivery.received)
-        del delivery  # Frees its memory for the next one.
+        arrived = inbox.gather(delivery)
+        session = arrived.session
+        said = caller.react(arrived.message, session, arrived.received)
+        del delivery, arrived  # Frees its memory for the next one.
         for request in said:
             session.send(request)
 

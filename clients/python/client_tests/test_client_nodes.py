@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Barrier, Event
 
 import grpc
 import pytest
-from arena_client import TakenOverError
+from arena_client import Decision, TakenOverError
 from arena_client.v1 import play_pb2
 from client_tests.peer import PATIENCE, First, Peer, Playing, Script, Talk, asks, invites, reports, starts, welcome
 
@@ -178,3 +178,45 @@ def test_a_report_that_two_nodes_send_arrives_once(tmp_path: Path) -> None:
     with nodes:
         Playing(bot, nodes.peers[0].address, tmp_path / "token", matches=2).result()
     assert sorted(bot.results) == [1, 5]
+
+
+def test_a_bot_decides_at_once_about_what_several_nodes_ask(tmp_path: Path) -> None:
+    asked, sent, answered = Event(), Barrier(3), Barrier(2)
+    batches: list[set[int]] = []
+
+    class Batches(First):
+        def decide_many(self, decisions: Sequence[Decision]) -> Iterator[int]:
+            batches.append({each.match_id for each in decisions})
+            if len(batches) == 1:
+                asked.set()
+                sent.wait(PATIENCE)
+            return iter([each.legal[0] for each in decisions])
+
+    def script(number: int) -> Script:
+        def serve(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+            talk.next()
+            yield nodes.greet(number)
+            told_capacity(talk, 4)
+            yield starts(number, 10 + number)
+            if number == 1:
+                yield asks((11, 1))
+            assert asked.wait(PATIENCE)
+            yield asks((number, 1), heartbeat=7)
+            while talk.next().heartbeat != 7:
+                pass
+            sent.wait(PATIENCE)
+            said = talk.next()
+            while number not in (answered_here := {each.match_id for each in said.answers}):
+                said = talk.next()
+            assert answered_here == {number}
+            answered.wait(PATIENCE)
+            if number == 2:
+                ends(talk)
+            takes_over(talk)
+
+        return serve
+
+    nodes = Nodes([script(1)], [script(2)])
+    with nodes, pytest.raises(TakenOverError):
+        Playing(Batches(capacity=8), nodes.peers[0].address, tmp_path / "token").result()
+    assert batches == [{11}, {1, 2}]

@@ -127,11 +127,9 @@ def helpers(process: int) -> list[int]:
 
 
 def unpin_helpers(process: int) -> list[int]:
-    """Let a server's child processes use both cores, except those that play matches. Return all child processes."""
+    """Let a server's child processes use both cores. Return all child processes."""
     found = helpers(process)
     for helper in found:
-        if b"further_process" in Path(f"/proc/{helper}/cmdline").read_bytes():
-            continue  # these processes share the server's core, so that the bots have the other core alone
         for thread in Path(f"/proc/{helper}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
     return found

@@ -178,8 +178,6 @@ def encode(message: Outgoing) -> bytes:
     parts = [_decision(question) for question in message.questions]
     if message.rounds:
         parts += [_round(over) for over in message.rounds]
-    if message.encoded:
-        parts.insert(0, message.encoded)  # The beginning of a match comes before its first question.
     if message.routine:
         return b"".join(parts)
     response = play_pb2.PlayResponse(
@@ -300,6 +298,8 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             for ladder in welcome.ladders
         ],
         events=welcome.events,
+        nodes=[play_pb2.Node(number=number, address=address) for number, address in welcome.nodes.items()],
+        node=welcome.node,
     )
 
 

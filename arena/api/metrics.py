@@ -118,7 +118,7 @@ def metric_documents(arena: Arena) -> Documents:
 
 def troubles(arena: Arena) -> list[str]:
     """Return the faults of a server as sentences, or an empty list if there are none."""
-    storing = arena.turns.storing and (arena.processes is None or arena.processes.storing)
+    storing = arena.turns.storing
     found = [] if storing else ["the journal cannot be written, and nothing is sent until it can"]
     unfitted = arena.publisher.all_unfitted
     found += [f"the ladder of {ladder_id} cannot be fitted: {each.why}" for ladder_id, each in unfitted.items()]

@@ -55,12 +55,8 @@ async def serve_arena(
 ) -> None:
     """Serve until cancelled; started with the bound port. Raises RuntimeError if the address cannot be bound."""
     query_services = QueryServices(arena)
-
-    play_service = PlayService(arena)
-    if arena.processes is not None:
-        arena.processes.serve(play_service.Play)
     services = (
-        Service(play_pb2_grpc.add_PlayServiceServicer_to_server, play_service, as_bytes=True),
+        Service(play_pb2_grpc.add_PlayServiceServicer_to_server, PlayService(arena), as_bytes=True),
         Service(game_pb2_grpc.add_GameServiceServicer_to_server, query_services),
         Service(bots_pb2_grpc.add_BotServiceServicer_to_server, BotService(arena)),
         Service(events_pb2_grpc.add_EventServiceServicer_to_server, EventService(arena)),
@@ -79,6 +75,5 @@ async def serve_arena(
         credentials=credentials,
         turn=arena.turns,
         error_domain=ERROR_DOMAIN,
-        sharer=arena.processes,
         task_status=task_status,
     )

@@ -20,8 +20,7 @@ from arena.server.matches.persistence import RETRY, MatchPersistence, prune_repl
 from arena.server.matchmaking.events import Events
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
-from arena.server.processes.first import FurtherProcesses
-from arena.server.processes.remote_call import RemoteCall
+from arena.server.nodes.node import EVENTS, FIT, LUCK, ThisNode
 from arena.server.ratings.publisher import LadderPublisher
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
@@ -37,6 +36,7 @@ from arena.server.sessions.session import Session
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import WorkerPool
 from arena.stderr import decisions_log
+from arena.store.base import changes
 from arena.store.base.errors import NoSuchLadder
 from arena.store.ladder import pair_days, seasons
 from arena.store.matches import matches
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from arena.log.head import LogState
     from arena.replay.header import Header
     from arena.server.config import Config
+    from arena.server.matches.driver import MatchDriver
     from arena.server.matches.ready_check import ReadyCheck
-    from arena.server.matches.seated_match import SeatedMatch
+    from arena.server.matchmaking.matchmaker import Announce
     from arena.server.ratings.fit_client import FitClient
     from arena.server.sessions.messages import Hello, Link, MessageCodec
-    from arena.server.sessions.player import BotPlayer
     from arena.store.base.errors import StoreError
     from arena.store.bots.bots import Bot
     from arena.store.ladder.seasons import Season
@@ -75,12 +75,17 @@ async def open_arena(
     store: Store,
     house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS,
     fit_client: FitClient | None = None,
+    asked: float = 0.0,
 ) -> AsyncIterator[Arena]:
     """Run a server for the duration of the block. The next server continues the matches that run at its end.
 
     `house_bots`: the house bots that fill tables, by game, the weakest first; the strongest is the stand-in.
-    `fit_client` fits the ladders; without it the ladders do not change.
+    `fit_client` fits the ladders; without it the ladders do not change. `asked`: the instant of `nodes.node.instant`
+    from before the store registered this server as a node, if it has.
     """
+    node = None if store.lease is None else ThisNode(store, store.lease, asked)
+    if node is not None:
+        await node.begin()
     house = await House.registered(config, store, house_bots)
     newest, ladder_ids = await store.read(partial(_newest, ladders=[ladder.name for ladder in config.ladders]))
     async with trio.open_nursery() as nursery:
@@ -88,33 +93,34 @@ async def open_arena(
         further = {ladder.name: ladder.pace_rules for ladder in config.ladders if ladder.further_name}
         pace_rules = config.clock.pace_rules(config.slow_pace, config.slow_percent / 100)
         players = Players(timers.watch, pace_rules, further)
-        turns = Turns(store.journal.commit, RETRY, partial(_tell_of_storage, players))
+        commit = store.journal.commit if node is None else partial(_commit, store, node)
+        turns = Turns(commit, RETRY, partial(_tell_of_storage, players))
         pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
         search_seats = SearchSeats(config.house_search, house.searchers, pool.search)
         matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch, search_seats, ladder_ids)
         post = _webhook(config, store, nursery)
         accounts = Accounts(store, players, config, post)
-        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids)
+        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids, _fits(node))
         baselines = Baselines(config, store, pool, publisher.replayed)
 
         def rated(header: Header) -> None:
             publisher.recorded(header.ladder_id)
-            baselines.finished(header)
+            if node is None:
+                baselines.finished(header)
 
         figures = MatchFigures()
         events = Events(config, store, players, house.fillers, ladder_ids, baselines, post)
 
-        def played(driver: SeatedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange]) -> None:
+        def played(driver: MatchDriver, ready_check: ReadyCheck | None, changes: Sequence[RatingChange]) -> None:
             figures.ended(driver)
             matchmaker.match_ended(driver, ready_check, changes)
             if event := driver.header.event:
                 events.ended(event)
 
         observers = Observers(rated, accounts.park, played, matchmaker.close)
-        persistence = MatchPersistence(config, store)
+        persistence = MatchPersistence(config, store, node)
         live = LiveMatches(turns)
-        processes = FurtherProcesses(config, store.lock, players, turns, timers) if config.processes > 1 else None
         lifecycle = MatchLifecycle(
             house,
             players,
@@ -127,7 +133,7 @@ async def open_arena(
             newest,
             ladder_ids,
             nursery,
-            processes,
+            node,
         )
         arena = Arena(
             config,
@@ -144,7 +150,7 @@ async def open_arena(
             nursery,
             ladder_ids,
             events,
-            processes,
+            node,
         )
         await accounts.load(further)
         kept_paces = KeptPaces(store, players)
@@ -155,15 +161,27 @@ async def open_arena(
             for one, other, again in await store.read(job):
                 matchmaker.spent(name, one, other, again)
         await lifecycle.take_up()
-        if processes is not None:
-            processes.open(lifecycle)
-            await nursery.start(processes.run)
         matchmaker.open(lifecycle.announce)
         nursery.start_soon(timers.run)
         nursery.start_soon(live.run)
-        await nursery.start(events.run, lifecycle.announce)
+        if node is None:
+            await nursery.start(events.run, lifecycle.announce)
+        else:
+            nursery.start_soon(_hold_events, node, events, lifecycle.announce)
         nursery.start_soon(arena.run)
-        nursery.start_soon(baselines.run)
+        if node is None:
+            nursery.start_soon(baselines.run)
+        else:
+            nursery.start_soon(baselines.run_for_all, partial(node.does, LUCK))
+            learn = {
+                changes.BOT: accounts.learn,
+                changes.OWNER: accounts.learn_owner,
+                changes.LADDER: publisher.learn,
+                changes.SEASON: arena.learn_season,
+                changes.PACES: kept_paces.learn,
+                changes.EVENT: events.learn,
+            }
+            nursery.start_soon(node.run, learn)
         nursery.start_soon(kept_paces.run)
         if config.keep_replays is not None:
             nursery.start_soon(prune_replays, store, config.keep_replays)
@@ -174,7 +192,26 @@ async def open_arena(
                 await arena.drain(0)
                 await kept_paces.last()
                 await publisher.last()
+                if node is not None:
+                    await node.release()
             nursery.cancel_scope.cancel()
+
+
+def _fits(node: ThisNode | None) -> Callable[[], bool]:
+    """Return the function that returns whether this server fits the ladders now."""
+    return (lambda: True) if node is None else partial(node.does, FIT)
+
+
+def _commit(store: Store, node: ThisNode) -> None:
+    """Commit the journal of a node. Raises: StoreError: Nothing may be sent."""
+    store.journal.commit()
+    node.require()
+
+
+async def _hold_events(node: ThisNode, events: Events, announce: Announce) -> None:
+    """Hold all events once this node has that job."""
+    await node.acquired(EVENTS)
+    await events.run(announce)
 
 
 def _newest(connection: Connection, ladders: Sequence[str]) -> tuple[int, dict[str, str]]:
@@ -219,7 +256,7 @@ class Arena:
         nursery: trio.Nursery,
         ladder_ids: dict[str, str],
         events: Events,
-        processes: FurtherProcesses | None = None,
+        node: ThisNode | None = None,
     ) -> None:
         self.config = config
         self.store = store
@@ -241,12 +278,14 @@ class Arena:
         self.figures = figures
         """Counts and times of finished matches."""
         self.workers = workers
-        self.processes = processes
-        """The further processes of the server; None if it has only one process."""
         self.ladder_ids: Mapping[str, str] = ladder_ids
         """The ids of the current seasons, by the ladders' names."""
         self._ladder_ids = ladder_ids
         self.events = events
+        self.node = node
+        """This server as one of several nodes; None if it is alone."""
+        self.on_drain: Callable[[float], None] = lambda _: None
+        """Function that is called with the limit of each drain that begins."""
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -257,7 +296,7 @@ class Arena:
         return self._lifecycle.playing
 
     @property
-    def drivers(self) -> Collection[SeatedMatch]:
+    def drivers(self) -> Collection[MatchDriver]:
         """The drivers of running matches."""
         return self._lifecycle.drivers
 
@@ -293,13 +332,12 @@ class Arena:
         bot, found = await past(self.store, self.players, authorize, hello.reports_after)
         if hello.events:
             await self.events.greet(bot, hello.events, hello.ladders or hello.games)
-        if isinstance(link, RemoteCall) and link.over:
-            raise trio.BrokenResourceError  # the bot has left, or the process with its connection has ended
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
         bot_player.newcomer = bot_player.newcomer and found.newcomer
+        bot_player.authorize = authorize
         if bot_player.session is not None:
             bot_player.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
-        session = self._session(link, codec, hello, bot_player)
+        session = Session(link, codec, hello, self.turns, self.config.limits)
         session.welcome(self._welcome(bot, games, hello, found.log_state))
         parked = self.accounts.parked(bot)
         bot_player.parked = frozenset(parked)
@@ -320,20 +358,9 @@ class Arena:
             self.abandon()  # the server ends, perhaps because of a fault; its bots do not count as absent
             raise
         finally:
-            if self.processes is not None:
-                self.processes.disown(session)
             bot_player.disconnected(trio.current_time(), session)
             self.players.release(bot_player)
             log.debug("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.playing.running))
-
-    def _session(self, link: Link, codec: MessageCodec, hello: Hello, bot_player: BotPlayer) -> Session:
-        """Begin a session in the process that holds the bot's connection."""
-        if isinstance(link, RemoteCall):
-            return link.begin(codec, hello, self.turns, bot_player)
-        session = Session(link, codec, hello, self.turns, self.config.limits)
-        if self.processes is not None:
-            self.processes.own(session)
-        return session
 
     def _welcome(self, bot: Bot, games: tuple[Game, ...], hello: Hello, log_state: LogState | None) -> Welcome:
         config = self.config
@@ -350,6 +377,8 @@ class Arena:
             held(hello.features),
             named_ladders(hello, config.ladders),
             tuple(name for name, _ in hello.events),
+            {} if self.node is None else self.node.living,
+            0 if self.node is None else self.node.number,
         )
 
     async def void(self, match_id: int, reason: str) -> None:
@@ -379,15 +408,25 @@ class Arena:
         if ladder not in self._ladder_ids:
             raise NoSuchLadder(ladder, self._ladder_ids)
         season = await self.store.write(partial(seasons.begin, ladder=ladder, at=now_us()))
-        self._ladder_ids[ladder] = season.id
-        self.matchmaker.begin_season(ladder)
+        self._use_season(season)
         decided.info("season begun", ladder=ladder, season=season.number)
         return season
+
+    async def learn_season(self, ladder: str) -> None:
+        """Use the season of a ladder that another node has begun. Raises: StoreError."""
+        if ladder in self._ladder_ids:
+            self._use_season(await self.store.read(partial(seasons.current, ladder=ladder)))
+
+    def _use_season(self, season: Season) -> None:
+        if self._ladder_ids[season.ladder] != season.id:
+            self._ladder_ids[season.ladder] = season.id
+            self.matchmaker.begin_season(season.ladder)
 
     def begin_drain(self, limit: float) -> None:
         """Start `drain` in the background; a later call with a lower limit shortens it."""
         decided.info("draining", matches=self.playing, limit=limit)
         self._nursery.start_soon(self.drain, limit)
+        self.on_drain(limit)
 
     @property
     def next_change(self) -> trio.Event:
@@ -413,8 +452,7 @@ class Arena:
         """
         if not self._lifecycle.leaving:
             self._close()
-            with self.turns:  # notifies the server's other processes now, because no other turn may follow
-                self._lifecycle.leave()
+            self._lifecycle.leave()
 
     def _close(self) -> None:
         """Form no more matches."""

@@ -124,7 +124,11 @@ class Config:
 
     ladder_tables: tuple[LadderTable, ...]
     address: str = field(
-        default="127.0.0.1:50051", metadata={"help": "Address to listen at, as HOST:PORT; port 0 means any free port."}
+        default="127.0.0.1:50051",
+        metadata={
+            "help": "Address to listen at, as HOST:PORT; port 0 means any free port. With several processes, that of "
+            "the first: the others take the next ports. Or one for each, separated by commas."
+        },
     )
     data: Path = field(
         default=Path("arena-data"), metadata={"help": "Directory of the database and journal; created if missing."}
@@ -147,8 +151,8 @@ class Config:
         metadata={
             "least": 1,
             "most": 64,
-            "help": "Processes that serve connections and play matches: the cores that they can use; see "
-            "docs/processes.md.",
+            "help": "Nodes: processes that each serve bots at an address of their own and play their own matches; see "
+            "docs/nodes.md.",
         },
     )
     house: bool = field(default=True, metadata={"help": "Let house bots fill tables."})

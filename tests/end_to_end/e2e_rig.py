@@ -65,9 +65,6 @@ def tail(text: str, lines: int = 5) -> str:
 
 # --- servers ---
 
-SEVERAL = ("--processes", many) if (many := os.environ.get("ARENA_TEST_PROCESSES")) else ()
-"""The default number of processes of every server, from `ARENA_TEST_PROCESSES=2 pytest tests/end_to_end`."""
-
 
 class Server:
     """A server process that listens."""
@@ -137,7 +134,7 @@ def server(
 ) -> Iterator[Server]:
     """Run a server for the block. Kill it if it still runs at the end."""
     log = log or data.with_name(f"{data.name}.log")
-    command = [*program, "--data", str(data), "--address", address, "--seats", seats, "--no-house", *SEVERAL, *options]
+    command = [*program, "--data", str(data), "--address", address, "--seats", seats, "--no-house", *options]
     with log.open("a") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
     try:

@@ -42,10 +42,10 @@ def play(arena: Server, home: Path, matches: int) -> None:
 
 
 def config(folder: Path, *ladders: str) -> tuple[str, ...]:
-    """Options that name a file with these ladders. Only a server with a single process supports them."""
+    """Options that name a file with these ladders."""
     file = folder / "arena.toml"
     file.write_text("\n".join(ladders))
-    return "--config", str(file), "--processes", "1"
+    return "--config", str(file)
 
 
 def check(replay: Replay, ladder: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from arena_client.v1 import play_pb2 as pb
 
 from arena.store.base import leaves as log
@@ -44,16 +43,15 @@ def lie_behind(data: Path) -> tuple[int, list[int]]:
     return before, [*begun]
 
 
-@pytest.mark.parametrize("processes", ["1", "2"])
-def test_a_thousand_missed_reports_come_in_messages_that_every_client_takes(tmp_path: Path, processes: str) -> None:
+def test_a_thousand_missed_reports_come_in_messages_that_every_client_takes(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with server(data, "--processes", processes) as first, Crowd(first.address) as crowd:
+    with server(data) as first, Crowd(first.address) as crowd:
         for name in NAMES:
             crowd.token(name)
         first.signal(15)
         first.ended()
     before, missed = lie_behind(data)
-    with server(data, "--processes", processes) as second, Crowd(second.address) as again:
+    with server(data) as second, Crowd(second.address) as again:
         again.tokens = crowd.tokens
         for name in NAMES:
             bot = Weighing(second.address, again.tokens[name], reports_after=before, games=("nullern",), capacity=0)

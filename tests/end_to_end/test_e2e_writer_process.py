@@ -90,16 +90,14 @@ def take_the_journal_away_for_a_moment(arena: Server) -> None:
     away.rename(journal)
 
 
-@pytest.mark.parametrize(("fault", "processes"), [(kill_the_writer, "1"), (take_the_journal_away_for_a_moment, "2")])
-def test_a_server_that_ends_by_its_own_fault_charges_nobody(
-    tmp_path: Path, fault: Callable[[Server], None], processes: str
-) -> None:
+@pytest.mark.parametrize("fault", [kill_the_writer, take_the_journal_away_for_a_moment])
+def test_a_server_that_ends_by_its_own_fault_charges_nobody(tmp_path: Path, fault: Callable[[Server], None]) -> None:
     data, address, tokens = tmp_path / "data", "127.0.0.1:0", dict[str, str]()
 
     @contextmanager
     def both_playing() -> Iterator[tuple[Server, RawBot]]:
         nonlocal address
-        with server(data, "--processes", processes, address=address) as arena, Crowd(arena.address) as crowd:
+        with server(data, address=address) as arena, Crowd(arena.address) as crowd:
             address, crowd.tokens = arena.address, tokens
             crowd.come("ann").play_in_background()
             yield arena, crowd.come("bob")

@@ -66,13 +66,3 @@ def test_a_word_that_is_owed_keeps_further_invitations_away_and_fails_when_it_do
     rig.on_timer(32.0)
     assert rig.invitable
     assert rig.changes == 5, "whoever forms tables hears of every change"
-
-
-def test_no_word_is_waited_for_from_a_session_that_the_server_lost() -> None:
-    rig = Rig()
-    rig.owe_answer(7, 30.0)
-    rig.expect_no_answer()
-    assert rig.changes == 2
-    assert rig.invitable
-    assert rig.deadline == math.inf
-    assert not rig.doubtful

@@ -17,7 +17,6 @@ from arena.server.sessions.messages import (
     MAX_RESPONSE,
     BotMessage,
     Closed,
-    EncodedAsk,
     Hello,
     MatchOver,
     MessageCodec,
@@ -398,14 +397,34 @@ class RawLine(Line):
 
 @pytest.fixture
 def raw(nursery: trio.Nursery) -> Rig:
-    rig = Rig(nursery, RawLine(), PROTOBUF, HELLO._replace(capacity=40))
+    rig = Rig(
+        nursery, RawLine(), MessageCodec(PROTOBUF.decode, encode_large, PROTOBUF.split), HELLO._replace(capacity=40)
+    )
     assert isinstance(rig.line, RawLine)
     return rig
 
 
-def large(match_id: int, size: int) -> EncodedAsk:
-    decision = play_pb2.Decision(match_id=match_id, decision_id=1, legal=[1], other=Any_(value=bytes(size)))
-    return EncodedAsk(0, 1, play_pb2.PlayResponse(decisions=[decision]).SerializeToString())
+class LargeAsk(NamedTuple):
+    """A question that takes many bytes."""
+
+    seat: int
+    decision: int
+    size: int
+
+
+def encode_large(message: Outgoing) -> bytes:
+    """Encode a message whose questions are `LargeAsk`s."""
+    questions, message.questions = message.questions, []
+    encoded = PROTOBUF.encode(message)
+    message.questions = questions
+    for match_id, ask in ((each.match_id, cast("LargeAsk", each.ask)) for each in questions):
+        decision = play_pb2.Decision(match_id=match_id, decision_id=1, legal=[1], other=Any_(value=bytes(ask.size)))
+        encoded += play_pb2.PlayResponse(decisions=[decision]).SerializeToString()
+    return encoded
+
+
+def large(size: int) -> Ask:
+    return cast("Ask", LargeAsk(0, 1, size))
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -417,7 +436,7 @@ async def test_what_is_too_large_for_one_message_comes_in_several_and_before_the
         raw.session.notify(Notice(NoticeKind.UNKNOWN, f"{number:01000}", number))
         raw.session.report(MatchOver(number, 0, (), (), None, (), "", MatchKind.RATED))
     raw.session.beat(1.0)
-    raw.session.ask(7, large(7, 100_000), lambda *_: asked_at.append(len(line.sent)))
+    raw.session.ask(7, large(100_000), lambda *_: asked_at.append(len(line.sent)))
     asked_at: list[int] = []
     if closed:
         raw.session.close(Reason.STOPPING, "it was a test")
@@ -442,7 +461,7 @@ async def test_questions_that_are_too_large_for_one_message_wait_for_answers_to_
         return lambda *_: sent.append(match_id)
 
     for match_id in range(20):
-        raw.session.ask(match_id, large(match_id, 300_000), went(match_id))
+        raw.session.ask(match_id, large(300_000), went(match_id))
     answered = 0
     while answered < 20:
         await wait_all_tasks_blocked()

@@ -26,9 +26,7 @@ from arena.store.journal.journal import (
     FULL,
     Journal,
     journal_files,
-    open_further_journal,
     open_journal,
-    read_further_journal,
     read_journal,
     read_running,
     remove_further_journal,
@@ -624,14 +622,14 @@ async def test_a_changed_byte_of_the_journal_costs_nothing_and_two_cost_what_ran
         assert match.interruption is Interruption.JOURNAL_DAMAGED
 
 
-def further(data: Path, process: int, *numbers: int) -> Journal:
-    """Return the journal of a worker process in which matches have begun."""
-    journal = open_further_journal(data, process)
+def further(data: Path, node: int, *numbers: int) -> Journal:
+    """Return the journal of another node in which matches have begun."""
+    journal, _ = open_journal(data, (), node=node)
     begin(journal, *numbers)
     return journal
 
 
-def test_what_further_processes_left_is_found_at_the_next_start_and_kept_by_the_first(tmp_path: Path) -> None:
+def test_what_other_nodes_left_is_found_at_the_next_start_and_kept_by_the_first(tmp_path: Path) -> None:
     first, _ = open_journal(tmp_path, ())
     begin(first, 1)
     second, third = further(tmp_path, 2, 2), further(tmp_path, 3, 3)
@@ -647,9 +645,8 @@ def test_what_further_processes_left_is_found_at_the_next_start_and_kept_by_the_
 
 
 def test_a_match_that_was_taken_over_is_the_longer_of_two_journals(tmp_path: Path) -> None:
-    first, _ = open_journal(tmp_path, ())
     second = further(tmp_path, 2, 2)
-    first.take_over(2, read_further_journal(tmp_path, 2).lines[2])
+    first, _ = open_journal(tmp_path, [2], node=1)
     first.add(header(2), sent(5))
     first.commit()
     assert read_journal(tmp_path, 2)[1:] == [text(BEGUN), text(sent(5))]
@@ -662,9 +659,8 @@ def test_a_match_that_was_taken_over_is_the_longer_of_two_journals(tmp_path: Pat
 
 
 def test_damage_in_the_first_journal_never_brings_back_an_older_course(tmp_path: Path) -> None:
-    first, _ = open_journal(tmp_path, ())
     second = further(tmp_path, 2, 2)
-    first.take_over(2, read_further_journal(tmp_path, 2).lines[2])
+    first, _ = open_journal(tmp_path, [2], node=1)
     first.add(header(2), sent(5))
     first.commit()
     path = tmp_path / "journal" / "00000001.log"
@@ -678,26 +674,3 @@ def test_damage_in_the_first_journal_never_brings_back_an_older_course(tmp_path:
     _, found = open_journal(tmp_path, [2])
     assert 2 not in found.lines
     assert found.damaged == {2}
-
-
-def test_a_match_is_not_taken_over_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, _ = open_journal(tmp_path, ())
-    lines = [header_line(header(2)), text(BEGUN)]
-
-    def full(_: int, __: bytes) -> int:
-        raise OSError(errno.ENOSPC, "no room")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "write", full)
-        with pytest.raises(DiskFull):
-            first.take_over(2, lines)
-    first.take_over(2, lines)
-    first.close()
-    assert list(read_journal(tmp_path, 2)) == lines
-
-
-def test_a_further_journal_that_is_there_already_is_an_error_with_its_name(tmp_path: Path) -> None:
-    open_journal(tmp_path, ())[0].close()
-    further(tmp_path, 2).close()
-    with pytest.raises(StoreUnusable, match="journal/2"):
-        open_further_journal(tmp_path, 2)

@@ -127,7 +127,7 @@ class Lifetime:
         watched.setblocking(False)
         watched.before = self.step
         self.strangers.append(Stranger(mine, lively=self.chance.random() < 0.5))
-        self.listener.adopt(watched, address)
+        self.listener._connect(watched, address, None)
         return self.strangers[-1]
 
     async def settle(self) -> None:

@@ -18,7 +18,6 @@ from trio_grpc.grpc.call import CallRefused, PeerVanished
 from trio_grpc.grpc.grpc_stream import QUEUED_COST, GrpcStream
 from trio_grpc.http2.http2_stream import WINDOW
 from trio_grpc.http2.listener import Listener
-from trio_grpc.http2.sharing import Received
 from trio_grpc.limits.settings import TransportSettings
 
 GZIP: Final = {"grpc-encoding": "gzip"}
@@ -39,8 +38,9 @@ class Caller:
     """A client with one call. The call is authenticated unless the test asks for an unauthenticated one."""
 
     def __init__(self, metadata: Mapping[str, str] = NONE, *, stranger: bool = False) -> None:
-        nowhere: Any = None
-        self.listener = Listener(Received(nowhere, lambda _: None, lambda _: None), SETTINGS)
+        self.listener = Listener("127.0.0.1:0", SETTINGS)
+        for listening in self.listener._sockets:
+            listening.close()
         self.next_turn()
 
         def parse(message: bytes) -> str:

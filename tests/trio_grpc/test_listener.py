@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -105,24 +104,6 @@ async def test_connections_are_checked_in_turns() -> None:
             while not checked:
                 await trio.sleep(0.01)
     assert all(checked)
-
-
-async def test_a_connection_that_another_process_gave_counts_for_no_limit_while_it_is_open_nor_afterwards() -> None:
-    listener = Listener("127.0.0.1:0", TransportSettings(connections=1))
-    async with running(listener):
-        ours, theirs = socket.socketpair()
-        theirs.setblocking(False)
-        listener.adopt(theirs, ("127.0.0.1", 1))
-        ours.close()
-        while listener.connections:
-            await trio.sleep(0.01)
-
-        def connect() -> list[bool]:
-            address = f"127.0.0.1:{listener.port}"
-            with RawConnection(address) as first, RawConnection(address) as second:
-                return [first.receive() is not None, second.receive() is not None]
-
-        assert await in_thread(connect) == [True, False]
 
 
 async def test_a_connection_is_charged_without_a_call_and_not_read_once_the_budget_of_its_address_is_spent() -> None:

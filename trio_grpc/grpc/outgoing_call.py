@@ -175,13 +175,6 @@ async def calling(unix_socket: str, path: str, host: str, token: str = "") -> As
         await socket.send_all(header_for(host, 0))
     except OSError as error:
         raise CallRefused(grpc.StatusCode.UNAVAILABLE, f"the server does not answer: {error}") from error
-    async with calling_through(socket, path, token) as call:
-        yield call
-
-
-@asynccontextmanager
-async def calling_through(socket: trio.SocketStream, path: str, token: str = "") -> AsyncIterator[OutgoingCall]:
-    """Make a call on a connection; the end of the block ends both. Raises: CallRefused."""
     failure: Exception | None = None
     async with socket, trio.open_nursery() as nursery:
         call = OutgoingCall(socket, path, token)

@@ -25,7 +25,6 @@ from trio_grpc.http2.connection import Connection
 from trio_grpc.http2.http2 import Http2Connection
 from trio_grpc.http2.http2_stream import Headers, Http2Stream
 from trio_grpc.http2.listener import NO_CONTEXT, Listener, TurnContext
-from trio_grpc.http2.sharing import Received, Sharer
 from trio_grpc.limits.connection_limits import Origin
 from trio_grpc.limits.settings import TransportSettings
 from trio_grpc.limits.work_budget import metered
@@ -78,22 +77,20 @@ class Service(NamedTuple):
 
 async def serve(
     services: Iterable[Service],
-    address: str | Received,
+    address: str,
     *,
     settings: TransportSettings = TransportSettings(),  # noqa: B008 - frozen
     credentials: ssl.SSLContext | None = None,
     turn: TurnContext = NO_CONTEXT,
     grace: float = 1.0,
     error_domain: str = "",
-    sharer: Sharer | None = None,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled; the started value is the number of the bound port.
 
-    `address` is "host:port" (port 0 for any free port), "unix:PATH", or the source of connections that another process
-    accepts. A `sharer` may give connections accepted here to other processes. `turn` is entered around the handling of
-    each turn's input. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE;
-    connections that are still open after `grace` seconds are closed. `error_domain` is the domain of the server's own
+    `address` is "host:port" (port 0 for any free port) or "unix:PATH". `turn` is entered around the handling of each
+    turn's input. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE; connections
+    that are still open after `grace` seconds are closed. `error_domain` is the domain of the server's own
     `google.rpc.ErrorInfo`. Raises RuntimeError if the address cannot be bound, TypeError for a method that only streams
     requests.
     """
@@ -101,7 +98,7 @@ async def serve(
     for service in services:
         methods.as_bytes = service.as_bytes
         service.register(service.servicer, methods)
-    listener = Listener(address, settings, credentials, turn, sharer)
+    listener = Listener(address, settings, credentials, turn)
     listening = trio.CancelScope(shield=True)  # End calls with a status while their handlers are being cancelled.
     try:
         async with trio.open_nursery() as nursery:

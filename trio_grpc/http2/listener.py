@@ -22,9 +22,8 @@ import trio
 
 from trio_grpc.http2.connection import AcceptRequest, Connection
 from trio_grpc.http2.proxy_protocol import PeerAddress, ProxiedConnection, among, networks
-from trio_grpc.http2.sharing import Received, Sharer, take
 from trio_grpc.http2.sockets import bind, bind_unix, peer_name
-from trio_grpc.limits.connection_limits import ConnectionLimits, Origin, origin_of
+from trio_grpc.limits.connection_limits import ConnectionLimits
 from trio_grpc.limits.memory_budget import MemoryBudget
 from trio_grpc.limits.work_budget import WorkBudget
 
@@ -57,17 +56,14 @@ class Listener:
 
     def __init__(
         self,
-        address: str | Received,
+        address: str,
         settings: TransportSettings,
         credentials: ssl.SSLContext | None = None,
         turn: TurnContext = NO_CONTEXT,
-        sharer: Sharer | None = None,
     ) -> None:
         """Bind "host:port" (port 0 for any free port) or "unix:PATH". `turn` is entered around each turn's input.
 
-        Instead of an address, `address` may be the source of connections that another process accepts. A `sharer` may
-        give connections accepted here to other processes; these still count here. Raises RuntimeError if the address
-        cannot be bound.
+        Raises RuntimeError if the address cannot be bound.
         """
         self.settings = settings
         self.now = trio.current_time()
@@ -92,11 +88,8 @@ class Listener:
             raise RuntimeError(f"proxies: {error}") from error
         self._proxied: set[ProxiedConnection] = set()
         """Connections of proxies that have not yet reported the client's address."""
-        self._sharer = sharer
-        self._received = None if isinstance(address, str) else address
-        self._adopted: set[Connection] = set()
-        self._sockets = bind(address) if isinstance(address, str) else []
-        if settings.unix_socket is not None and self._received is None:
+        self._sockets = bind(address)
+        if settings.unix_socket is not None:
             try:
                 self._sockets.append(bind_unix(settings.unix_socket))
             except RuntimeError:
@@ -131,11 +124,6 @@ class Listener:
         try:
             for listening in () if self.closed else self._sockets:
                 self._start_accepting(listening)
-            if self._received is not None:
-                self.watch(self._received.line, self._take_received)
-                self._received.listening(self)
-            if self._sharer is not None:
-                self._sharer.listening(self)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._check_at_intervals)
                 nursery.start_soon(self._resume_connections)
@@ -202,26 +190,6 @@ class Listener:
         if events:
             self._selector.register(connection.socket, events, connection.ready)
 
-    def watch(self, other: socket.socket, ready: Callable[[int], None]) -> None:
-        """Call `ready` in a turn whenever a socket that belongs to no connection is readable."""
-        self._selector.register(other, selectors.EVENT_READ, ready)
-
-    def unwatch(self, other: socket.socket) -> None:
-        """Stop watching a socket that is about to be closed."""
-        if not self._finished:
-            self._selector.unregister(other)
-
-    def release(self, origin: Origin) -> None:
-        """Stop counting a connection that was closed here or in the process that received it."""
-        self._connection_limits.release(origin)
-
-    def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
-        """Serve a connection from another process, which forwards the calls of a client at `address`.
-
-        Only the client's own connection counts towards limits.
-        """
-        self._begin(accepted, address, origin_of(address[0]), None, adopted=True)
-
     def pause(self, connection: Connection) -> None:
         """Call `connection.resume` when its origin has budget again. Connections resume in the order of pausing."""
         self._paused_connections[connection] = None
@@ -230,12 +198,7 @@ class Listener:
     def remove(self, connection: Connection) -> None:
         """Discard a connection whose socket is about to be closed."""
         self.connections.discard(connection)
-        if connection in self._adopted:
-            self._adopted.remove(connection)
-        elif self._received is None:
-            self.release(connection.origin)
-        else:
-            self._received.closed(connection.origin)
+        self._connection_limits.release(connection.origin)
         self._to_flush.pop(connection, None)
         self._paused_connections.pop(connection, None)
         with suppress(KeyError):
@@ -312,18 +275,6 @@ class Listener:
             else:
                 self._connect(accepted, address, self.credentials)
 
-    def _take_received(self, _: int) -> None:
-        """Start the connections that another process has accepted."""
-        assert self._received is not None, "they come from there"
-        for _ in range(ACCEPTS_PER_TURN):
-            if (found := take(self._received.line)) is None:
-                return
-            accepted, address = found
-            if accepted is None:
-                self._received.closed(origin_of(address[0]))
-            else:
-                self._begin(accepted, address, origin_of(address[0]), self.credentials)
-
     def _wait_for_header(self, proxied: ProxiedConnection) -> None:
         self._proxied.add(proxied)
         self._selector.register(proxied.socket, selectors.EVENT_READ, partial(self._read_header, proxied))
@@ -359,30 +310,9 @@ class Listener:
         if origin is None:
             accepted.close()
             return
-        if (
-            self._sharer is not None
-            and address is not None
-            and accepted.family != socket.AF_UNIX
-            and self._sharer.share(accepted, address, origin, len(self.connections))
-        ):
-            return
-        self._begin(accepted, address, origin, credentials)
-
-    def _begin(
-        self,
-        accepted: socket.socket,
-        address: PeerAddress | None,
-        origin: Origin,
-        credentials: ssl.SSLContext | None,
-        *,
-        adopted: bool = False,
-    ) -> None:
-        """Start a connection."""
         start = thread_time()
         connection = Connection(self, accepted, peer_name(address) if address else "unix:", origin, credentials)
         self.connections.add(connection)
-        if adopted:
-            self._adopted.add(connection)
         connection.begin()
         connection.charge(thread_time() - start)
 

@@ -78,7 +78,7 @@ def read_config(path: Path) -> ConfigFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigFileError(f"{path} is not TOML: {error}") from None
     try:
-        return _checked(document)
+        return parse_config(document)
     except (ConfigFileError, OptionError) as error:
         raise ConfigFileError(f"{path}: {error}") from None
 
@@ -89,7 +89,8 @@ def write_config(config: Config) -> str:
     return "\n".join(chain(_head(), _settings(config, ""), *tables, _games(config), _ladders(config)))
 
 
-def _checked(document: dict[str, Any]) -> ConfigFile:
+def parse_config(document: dict[str, Any]) -> ConfigFile:
+    """Return the content of a configuration file. Raises: ConfigFileError, OptionError."""
     values: dict[str, Value] = {}
     games: Mapping[str, Any] = {}
     further: Sequence[LadderTable] = ()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,14 @@ def command(
     if print_config:
         _print(write_config(config))
         return
-    from arena.cli.operate.server_process import run_server
+    if config.processes > 1:
+        from arena.cli.operate.nodes import run_nodes
 
-    run_server(config)
+        run_nodes(config)
+    else:
+        from arena.cli.operate.server_process import run_server
+
+        run_server(config)
 
 
 def _settled(
@@ -88,11 +94,6 @@ def _settled(
     if (config.tls_cert is None) != (config.tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     _check_listening(config)
-    if config.processes > 1 and (further := [ladder.name for ladder in config.ladder_tables if ladder.name]):
-        raise click.UsageError(
-            f"processes is {config.processes}, but only a server with one process plays further ladders: set it to 1, "
-            f"or remove {', '.join(further)} from [[ladders]]"
-        )
     if config.quiet and config.debug:
         raise click.UsageError("--quiet and --debug: choose one")
     return config
@@ -104,13 +105,15 @@ def _check_listening(config: Config) -> None:
     Raises:
         click.UsageError: An address is invalid.
     """
+    from arena.cli.operate.addresses import addresses_of
     from trio_grpc.http2.proxy_protocol import networks
     from trio_grpc.http2.sockets import host_and_port
 
+    each = partial(addresses_of, processes=config.processes)
     checks: list[tuple[str, str | None, Callable[[str], object]]] = [
-        ("address", config.address, host_and_port),
+        ("address", config.address, each),
         ("web", config.web, host_and_port),
-        ("metrics", config.metrics, host_and_port),
+        ("metrics", config.metrics, each),
         ("proxies", config.transport.proxies, networks),
     ]
     if config.web_origin is not None or config.embed_origins is not None:
@@ -125,7 +128,7 @@ def _check_listening(config: Config) -> None:
 
         checks += [
             ("public_url", config.public_url, pages_address),
-            ("public_address", config.public_address, bot_address),
+            ("public_address", config.public_address, lambda text: [*map(bot_address, each(text))]),
         ]
     if config.webhook is not None:
         from arena.server.workers.webhook import webhook_address

@@ -14,7 +14,7 @@ import ssl
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -31,6 +31,7 @@ from arena.cli.operate.web_process import show_pages
 from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
+from arena.server.nodes.node import instant
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
 from arena.stderr import StatusLine, log_to_stderr
@@ -44,10 +45,13 @@ from trio_grpc.http2.tls import load_credentials, renew
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from arena.cli.operate.node_place import NodePlace
     from arena.server.arena import Arena
     from arena.server.config import Config
 
 SOCKET: Final = "arena.socket"
+NODE_SOCKET: Final = "node-{}.socket"
+"""The socket of a node other than the first."""
 SAYS_EVERY: Final = 3.0
 """Seconds between two log lines about long work."""
 STATUS_EVERY: Final = 1.0
@@ -67,16 +71,19 @@ log = structlog.get_logger("arena")
 
 
 @contextmanager
-def with_socket(config: Config) -> Iterator[Config]:
+def with_socket(config: Config, node: int = 1) -> Iterator[Config]:
     """Yield the configuration with a Unix socket: in the data directory, or at --unix-socket.
+
+    `node`: the number of the server among the nodes on the directory.
 
     If the data directory cannot hold a socket, because of its file system or its long path, the socket is in a
     temporary directory for the block.
     """
     if config.transport.unix_socket is not None:
-        yield _listening_at(config, config.transport.unix_socket.absolute())
+        path = config.transport.unix_socket.absolute()
+        yield _listening_at(config, path if node == 1 else path.with_name(f"{path.name}-{node}"))
     elif _can_hold_sockets(data := config.data.absolute()):
-        yield _listening_at(config, data / SOCKET)
+        yield _listening_at(config, data / (SOCKET if node == 1 else NODE_SOCKET.format(node)))
     else:
         with tempfile.TemporaryDirectory(prefix="arena-") as directory:
             yield _listening_at(config, Path(directory) / SOCKET)
@@ -107,23 +114,38 @@ def run_server(config: Config) -> None:
     Raises:
         click.ClickException: It cannot start, or it fails.
     """
-    level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
     on_terminal = sys.stdout.isatty() and sys.stderr.isatty() and not (config.log_json or config.quiet)
     status = StatusLine(sys.stderr) if on_terminal else None
-    log_to_stderr(config.log_json, level, status)
+    log_as_set(config, status)
     try:
-        credentials = _credentials(config)
+        credentials = credentials_of(config)
         with with_socket(config) as config, fork_writer_process() as writer_process:
-            serve = partial(_serve, config, credentials, writer_process, status)
+            serve = partial(serve_until_signal, config, credentials, writer_process, status)
             trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
     except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
-        cause: Exception = error
-        while isinstance(cause, ExceptionGroup):
-            cause = cause.exceptions[0]
-        if not isinstance(cause, StoreError | RuntimeError | OSError):
+        if (cause := cause_of(error)) is None:
             raise
-        why = f"no room left on the disk of {cause.path}; {NOTHING_LOST}" if isinstance(cause, DiskFull) else str(cause)
-        raise click.ClickException(why) from error
+        raise click.ClickException(words_of(cause)) from error
+
+
+def log_as_set(config: Config, status: StatusLine | None = None) -> None:
+    """Log to standard error as the settings request. `status`: a line below the log."""
+    level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
+    log_to_stderr(config.log_json, level, status)
+
+
+def cause_of(error: Exception) -> StoreError | RuntimeError | OSError | None:
+    """Return the first error in a group if it ends a server with a message; None if it is a fault of the server."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error if isinstance(error, StoreError | RuntimeError | OSError) else None
+
+
+def words_of(cause: StoreError | RuntimeError | OSError) -> str:
+    """Return the message of a server that ends because of an error."""
+    if isinstance(cause, DiskFull):
+        return f"no room left on the disk of {cause.path}; {NOTHING_LOST}"
+    return str(cause)
 
 
 class _Upgrading:
@@ -139,33 +161,37 @@ class _Upgrading:
             long_work(f"{what}: {done} of {whole}")
 
 
-async def _serve(
+async def serve_until_signal(
     config: Config,
     credentials: ssl.SSLContext | None,
     writer_process: WriterProcess | None,
-    status: StatusLine | None,
+    status: StatusLine | None = None,
+    place: NodePlace | None = None,
 ) -> None:
-    data = config.data
+    """Run a server until a signal ends it. `place`: that of the server among the nodes of its parent."""
+    data, asked = config.data, instant()
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
-            _open_store(config, writer_process) as store,
+            _open_store(config, writer_process, place) as store,
             open_fit_client(data, quota_in_force(config)) as fit_client,
-            open_arena(config, store, fit_client=fit_client) as arena,
+            open_arena(config, store, fit_client=fit_client, asked=asked) as arena,
             trio.open_nursery() as nursery,
         ):
             port = await nursery.start(partial(serve_arena, arena, config.address, credentials=credentials))
             assert config.transport.unix_socket is not None, "see with_socket"
-            store.announce(config.transport.unix_socket)
+            if place is None:
+                store.announce(config.transport.unix_socket)
             pages = "" if config.web is None else await nursery.start(show_pages, config, port)
             host = config.address.rpartition(":")[0]
             games = [game.name for game in config.games]
             further = [ladder.name for ladder in config.ladder_tables if ladder.name]
             played = [*games, *(f"the ladder {name}" for name in further)]
-            click.echo(
-                f"Arena listens on {host}:{port}, plays {', '.join(played)}, data in {data}. Stop it with Ctrl-C."
-            )
-            if pages:
-                click.echo(f"Pages at {pages}")
+            if place is None:
+                click.echo(greeting(f"{host}:{port}", played, data, pages))
+            else:
+                arena.on_drain = place.draining
+                place.listening(f"{host}:{port}", played, config.transport.unix_socket, pages)
+                nursery.start_soon(place.run, arena)
             log.info(
                 "listening",
                 host=host,
@@ -175,6 +201,7 @@ async def _serve(
                 **({"ladders": further} if further else {}),
                 build=build.kind(),
                 writer_process=writer_process and writer_process.pid,
+                **({} if place is None else {"node": place.start.number}),
             )
             if STALE_BUILD:
                 log.warning("the compiled build does not run", reason=STALE_BUILD)
@@ -215,8 +242,16 @@ async def _serve(
     log.info("stopped")
 
 
+def greeting(address: str, played: Sequence[str], data: Path, pages: str) -> str:
+    """Return what a server prints once it listens."""
+    text = f"Arena listens on {address}, plays {', '.join(played)}, data in {data}. Stop it with Ctrl-C."
+    return f"{text}\nPages at {pages}" if pages else text
+
+
 @asynccontextmanager
-async def _open_store(config: Config, writer_process: WriterProcess | None) -> AsyncIterator[Store]:
+async def _open_store(
+    config: Config, writer_process: WriterProcess | None, place: NodePlace | None
+) -> AsyncIterator[Store]:
     """Open the store for the block. Log the ladders in it that the settings no longer name, and lists of owners
     that do not protect.
 
@@ -225,7 +260,8 @@ async def _open_store(config: Config, writer_process: WriterProcess | None) -> A
         RuntimeError: A ladder of the settings has matches of another game.
     """
     data = config.data
-    async with open_store(data, now_us(), writer_process, _Upgrading()) as store:
+    node, lock = (None, None) if place is None else (place.start, place.lock)
+    async with open_store(data, now_us(), writer_process, _Upgrading(), node, lock) as store:
         played = {ladder.name: ladder.game.name for ladder in config.ladders}
         for name, game in (await store.read(seasons.games_of)).items():
             if name in played and game != played[name]:
@@ -298,7 +334,8 @@ def _log_renewal(error: ssl.SSLError | OSError | None) -> None:
         log.error("the certificate changed and cannot be used; the old one stays", error=str(error))
 
 
-def _credentials(config: Config) -> ssl.SSLContext | None:
+def credentials_of(config: Config) -> ssl.SSLContext | None:
+    """Return the server's certificate and key; None without TLS. Raises: click.ClickException."""
     if config.tls_cert is None or config.tls_key is None:
         return None
     try:

@@ -33,22 +33,24 @@ from arena.replay.header import OfferOutcome
 from arena.replay.lines import input_line
 from arena.replay.record import Recorder
 from arena.scheduling.candidate import LastMatch
+from arena.scheduling.pace import OwedTime
 from arena.server.matches.notices import NoticeTexts, too_slow
-from arena.server.matches.seated_match import SeatedMatch
-from arena.server.sessions.messages import MatchStart, RoundOver
+from arena.server.sessions.messages import MatchOver, MatchStart, RatingMove, RoundOver
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from engine.game import option_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Sequence
 
     from arena.house import HouseBot
+    from arena.ladder import live
+    from arena.log.head import LogEntry
     from arena.match.effects import Effect
     from arena.match.match import Match
-    from arena.replay.header import Header
+    from arena.replay.header import Header, MatchKind
     from arena.replay.record import Draft
     from arena.replay.thinking import Thinking
-    from arena.server.sessions.messages import Answer
+    from arena.server.sessions.messages import Answer, Notice
     from arena.server.sessions.player import Player
     from arena.server.sessions.session import Session
     from arena.server.workers.pool import WorkerPool
@@ -61,7 +63,7 @@ bot sends fewer.
 """
 
 
-class MatchDriver(SeatedMatch):
+class MatchDriver:
     """Drives one match for the players at its table."""
 
     def __init__(
@@ -82,12 +84,22 @@ class MatchDriver(SeatedMatch):
         `charged`: whether mistakes count as trouble. `round_over` is called with the match's number and the report of
         each finished round.
         """
-        super().__init__(
-            header,
-            players,
-            charged,
-            NoticeTexts(header.match_id, [each.name for each in players], stand_in.name, header.game.actions),
+        self.match_id = header.match_id
+        self.players = players
+        self.wakes_at = math.inf
+        self.timer_id = 0
+        self.owed = OwedTime(len(players))
+        """The time for which each seat owed an answer."""
+        self.forced: list[Cause] = []
+        """The reason for each decision that this server made for a seat."""
+        self._absences = [0] * len(players)
+        """By seat, the number of its bot's current absence; 0 if the bot is present."""
+        self._header = header
+        self._charged = charged
+        self._notices = NoticeTexts(
+            header.match_id, [each.name for each in players], stand_in.name, header.game.actions
         )
+        self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
         self._match = match
         self._stand_in = stand_in
         self._actions = header.game.actions
@@ -121,6 +133,26 @@ class MatchDriver(SeatedMatch):
         self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
 
     @property
+    def header(self) -> Header:
+        """The match before its first input. Secret until the match is over."""
+        return self._header
+
+    @property
+    def ladder_id(self) -> str:
+        """The id of the ladder."""
+        return self._header.ladder_id
+
+    @property
+    def kind(self) -> MatchKind:
+        """The kind of match."""
+        return self._header.kind
+
+    @property
+    def tells_paces(self) -> Sequence[bool]:
+        """By seat, true if its bot made enough decisions to measure its pace."""
+        return [2 * seat.missed < seat.decisions for seat in self.thinking]
+
+    @property
     def last_match(self) -> LastMatch:
         """The scheduler's record of this match."""
         return LastMatch(self.match_id, self._match.now / 1e6)
@@ -136,12 +168,8 @@ class MatchDriver(SeatedMatch):
         for seat in self._seats.values():
             self._start(seat)
         self._feed(Begun(self._instant(now)))
-        gone = [bot_player for bot_player in self._seats if bot_player.session is None]
-        for bot_player in gone:
-            if not bot_player.lost:
-                self.left(now, bot_player)
-        if any(bot_player.lost for bot_player in gone):
-            self.cut_off(now)
+        for bot_player in [each for each in self._seats if each.session is None]:
+            self.left(now, bot_player)
 
     def resume(self, inputs: Sequence[Input]) -> None:
         """Continue a match of a server that ended, with all clocks stopped until every bot has returned."""
@@ -162,7 +190,11 @@ class MatchDriver(SeatedMatch):
         self._began = trio.current_time() - now / 1e6
         if not inputs:
             self._feed(Begun(now))
-        self._hold(now)
+        # Stop all clocks until every bot has returned. House bots count as present.
+        house = [(seat, player) for seat, player in enumerate(self.players) if isinstance(player, HousePlayer)]
+        self._feed(Restored(now, title(self._stand_in), tuple(seat for seat, player in house if player.plays_for)))
+        for seat, _ in house:
+            self._feed(Returned(now, seat))
         for seat, player in enumerate(self.players):
             if (
                 isinstance(player, BotPlayer)
@@ -174,13 +206,6 @@ class MatchDriver(SeatedMatch):
                 for choice in todo:
                     self._feed(choice)
 
-    def _hold(self, now: Instant) -> None:
-        """Stop all clocks until every bot has returned. House bots count as present."""
-        house = [(seat, player) for seat, player in enumerate(self.players) if isinstance(player, HousePlayer)]
-        self._feed(Restored(now, title(self._stand_in), tuple(seat for seat, player in house if player.plays_for)))
-        for seat, _ in house:
-            self._feed(Returned(now, seat))
-
     def freeze(self) -> None:
         """Accept no more inputs: the next server continues from here."""
         self._frozen = True
@@ -190,14 +215,6 @@ class MatchDriver(SeatedMatch):
         await self._ended.wait()
         assert self._over is not None, "that is what has ended"
         return self._over
-
-    def go_on(self, new: Container[Player] = ()) -> None:
-        """Let connected bots continue. Bots that are `new` to the match are notified of its beginning."""
-        for bot_player, seat in self._seats.items():
-            if bot_player.session is not None:
-                if bot_player in new:
-                    self._start(seat)
-                self._feed(Returned(self._instant(trio.current_time()), seat))
 
     def open_decision(self, seat: int) -> int | None:
         """Return the open decision of a seat, or None."""
@@ -224,6 +241,49 @@ class MatchDriver(SeatedMatch):
             raise self._fault
         return self._recorder.draft()
 
+    def report(self, over: Over, changes: Sequence[live.RatingChange], entry: LogEntry | None = None) -> None:
+        """Send the bots the result and its log entry. `changes` is empty if the match was not rated."""
+        for bot_player, seat in self._seats.items():
+            if bot_player.session is not None:
+                rating = RatingMove(changes[seat].before.value, changes[seat].after.value) if changes else None
+                bot_player.session.report(
+                    MatchOver(
+                        self.match_id,
+                        seat,
+                        over.scores,
+                        over.places,
+                        rating,
+                        over.counts,
+                        over.interrupted,
+                        self._header.kind,
+                        over.spoilt,
+                        entry,
+                    )
+                )
+
+    def troubles(self, over: Over) -> list[bool | None]:
+        """By seat, whether the match counts as trouble for its bot; None if the absence has already counted in another
+        match.
+        """
+        if not self._charged:
+            return [None] * len(over.troubled)
+        troubles: list[bool | None] = list(over.troubled)
+        for bot_player, seat in self._seats.items():
+            absence = self._absences[seat]
+            if over.troubled[seat] and absence:
+                troubles[seat] = bot_player.playing.count_absence(absence, self._header.further_ladder) or None
+        return troubles
+
+    def delayed(self) -> None:
+        """Notify the bots that the result cannot be stored yet."""
+        for seat in self._seats.values():
+            self._notify(seat, self._notices.result_delayed())
+
+    def dissolve(self) -> None:
+        """Remove the match from its players."""
+        for bot_player in self._seats:
+            bot_player.playing.end(self.match_id)
+
     def sent(self, now: float, seat: int, decision: int, lag: int) -> None:
         """Start the clock of a question that the transport has accepted; `lag`: the bot's round trip in
         microseconds."""
@@ -244,16 +304,8 @@ class MatchDriver(SeatedMatch):
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Record that a bot left. With `in_order`, the stand-in takes over its seat at once."""
         seat = self._seats[bot_player]
-        self.absent(bot_player)
+        self._absences[seat] = bot_player.playing.absence
         self._feed(Left(self._instant(now), seat, in_order))
-
-    def cut_off(self, now: float) -> None:
-        """Stop all clocks until the bots that the server lost have returned."""
-        for bot_player in self._seats:
-            if bot_player.lost:
-                self.absent(bot_player)
-        self._hold(self._instant(now))
-        self.go_on()
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
         """End the suspension of a bot that is ready again; no effect if it is not suspended."""
@@ -417,3 +469,12 @@ class MatchDriver(SeatedMatch):
 
     def _sessions(self) -> list[Session]:
         return [bot_player.session for bot_player in self._seats if bot_player.session is not None]
+
+    def _session(self, seat: int) -> Session | None:
+        player = self.players[seat]
+        return player.session if isinstance(player, BotPlayer) else None
+
+    def _notify(self, seat: int, notice: Notice) -> None:
+        session = self._session(seat)
+        if session is not None:
+            session.notify(notice)

@@ -11,7 +11,7 @@ from arena.store.ladder.seasons import name_of
 
 if TYPE_CHECKING:
     from arena.match.effects import Cause
-    from arena.server.matches.seated_match import SeatedMatch
+    from arena.server.matches.driver import MatchDriver
 
 
 class MatchFigures:
@@ -26,7 +26,7 @@ class MatchFigures:
         self.thinking: defaultdict[str, Durations] = defaultdict(Durations)
         """Think times of bots' own decisions, by ladder's name."""
 
-    def ended(self, driver: SeatedMatch) -> None:
+    def ended(self, driver: MatchDriver) -> None:
         """Count a finished match."""
         ladder = name_of(driver.ladder_id)
         self.matches[ladder, driver.kind.value] += 1
@@ -38,7 +38,7 @@ class MatchFigures:
                 times.add(microseconds / 1e6)
 
 
-def decisions_of(driver: SeatedMatch) -> Counter[tuple[str, str]]:
+def decisions_of(driver: MatchDriver) -> Counter[tuple[str, str]]:
     """Return the decisions of a match so far, by ladder's name and kind of player."""
     found: Counter[tuple[str, str]] = Counter()
     for player, due in zip(driver.players, driver.due_so_far, strict=True):

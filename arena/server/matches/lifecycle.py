@@ -8,24 +8,20 @@ task.
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 import trio
 
 from arena.house import title
 from arena.replay.header import Header, MatchKind, SeatedBot
-from arena.replay.read import read_unfinished
-from arena.replay.replay import ReplayError
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.house import CannotBeRestored
-from arena.server.matches.persistence import RETRY, Beginnings
+from arena.server.matches.persistence import RETRY
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
-from arena.server.processes.remote_match import PlayedOnHere
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from arena.store.base.errors import StoreError
-from arena.store.base.interruption import A_PROCESS, Interruption
 from arena.version import __version__
 from engine.deal import SEED_BYTES, match_key
 from engine.game import settle_options
@@ -35,20 +31,17 @@ if TYPE_CHECKING:
 
     from arena.ladder.live import RatingChange
     from arena.log.head import LogEntry
-    from arena.match.inputs import Input
     from arena.server.config import LadderSettings
     from arena.server.matches.house import House
     from arena.server.matches.live import LiveMatches
     from arena.server.matches.persistence import MatchPersistence
-    from arena.server.matches.seated_match import SeatedMatch
-    from arena.server.processes.remote_match import RemoteMatch
+    from arena.server.nodes.node import ThisNode
     from arena.server.runtime.timers import Timers
     from arena.server.sessions.player import Player
     from arena.server.sessions.players import Players
     from arena.server.workers.pool import WorkerPool
     from arena.store.bots.bots import Bot
-    from arena.store.journal.journal import Journal, JournalContent
-    from engine.game import RoundReport
+    from arena.store.journal.journal import Journal
 
 LAST_RETRIES: Final = 10.0
 """Seconds for which a stopping server keeps retrying."""
@@ -66,26 +59,12 @@ class Observers(NamedTuple):
     """Called with bots that were parked, the log's entry of the match, and the ladder's name; empty for a default
     ladder. The store has already recorded both.
     """
-    played: Callable[[SeatedMatch, ReadyCheck | None, Sequence[RatingChange]], None]
+    played: Callable[[MatchDriver, ReadyCheck | None, Sequence[RatingChange]], None]
     """Called when a match is over, before its bots are released, with the match, its ready check, and the rating
     changes. The ready check is None if an earlier server began the match. The rating changes are by seat, or empty.
     """
     stuck: Callable[[float], None]
     """Called when storing has failed, with the instant of the next attempt on the server's clock."""
-
-
-class Place(Beginnings, Protocol):
-    """Another process that plays matches."""
-
-    def play(self, header: Header, players: Sequence[Player], charged: bool, stand_in: str) -> RemoteMatch:
-        """Let this process play a match whose beginning it has stored."""
-
-
-class Elsewhere(Protocol):
-    """The other processes that play matches."""
-
-    def choose(self, players: Sequence[Player]) -> Place | None:
-        """Return the process that should play a match; None for this one."""
 
 
 class MatchLifecycle:
@@ -104,10 +83,10 @@ class MatchLifecycle:
         newest: int,
         ladder_ids: Mapping[str, str],
         nursery: trio.Nursery,
-        processes: Elsewhere | None = None,
+        node: ThisNode | None = None,
     ) -> None:
         """`newest`: the number of the newest match so far. `ladder_ids`: the ids of the current seasons, by the names
-        of the ladders. Matches run in the nursery, or in `processes`.
+        of the ladders. Matches run in the nursery. `node`: this server as one of several nodes.
         """
         self.newest = newest
         self.changed = trio.Event()
@@ -122,9 +101,9 @@ class MatchLifecycle:
         self._live = live
         self._ladder_ids = ladder_ids
         self._nursery = nursery
+        self._node = node
         self._ready_checks: set[ReadyCheck] = set()
-        self._processes = processes
-        self._drivers: dict[int, SeatedMatch] = {}
+        self._drivers: dict[int, MatchDriver] = {}
         """The running matches, by number."""
         self.leaving = False
         """True if running matches are left to the next server."""
@@ -135,17 +114,9 @@ class MatchLifecycle:
         return len(self._drivers)
 
     @property
-    def drivers(self) -> Collection[SeatedMatch]:
+    def drivers(self) -> Collection[MatchDriver]:
         """The matches being played."""
         return self._drivers.values()
-
-    def get(self, match_id: int) -> SeatedMatch | None:
-        """Return a running match; None if no running match has this number."""
-        return self._drivers.get(match_id)
-
-    def round_over(self, match_id: int, report: RoundReport) -> None:
-        """Publish a round of a match that another process plays."""
-        self._live.round_over(match_id, report)
 
     async def take_up(self) -> None:
         """Continue the matches that an earlier server left running."""
@@ -159,44 +130,6 @@ class MatchLifecycle:
             driver = self._drive(header, players, header.kind is MatchKind.RATED)
             driver.resume(inputs)
             self._nursery.start_soon(self._finish, driver)
-
-    async def take_over(self, left: Sequence[RemoteMatch], content: JournalContent) -> None:
-        """Continue here the matches of a process that ended, with all clocks stopped until every bot has returned."""
-        for match in left:
-            lines = content.lines.get(match.match_id, ())
-            try:
-                inputs = _inputs_left(match.match_id, content)
-            except CannotBeRestored as error:
-                log.error("match is void", match_id=match.match_id, error=str(error))
-                match.lost(str(error))
-                continue
-            await self._copied(match.match_id, lines)
-            log.info("match taken over", match_id=match.match_id, inputs=len(inputs))
-            shown = self._live.rounds(match.match_id)
-
-            def round_over(match_id: int, report: RoundReport, shown: int = shown) -> None:
-                if report.round >= shown:
-                    self._live.round_over(match_id, report)
-
-            driver = self._driver(match.header, match.players, match.charged, round_over)
-            self._drivers[match.match_id] = driver
-            driver.absences = match.absences
-            driver.resume(inputs)
-            driver.go_on(match.new if inputs else match.players)
-            if self.leaving:
-                driver.freeze()
-            match.move(PlayedOnHere(driver))
-
-    async def _copied(self, match_id: int, lines: Sequence[str]) -> None:
-        """Copy a match from another process's journal to this one's, retrying until it succeeds."""
-        while True:
-            try:
-                self._journal.take_over(match_id, lines)
-            except StoreError as error:
-                log.error("match not taken over yet", match_id=match_id, error=str(error), retry_in=RETRY)
-                await trio.sleep(RETRY)
-            else:
-                return
 
     def announce(
         self, ladder: LadderSettings, players: Sequence[Player], kind: MatchKind, replacement: Replacement
@@ -281,14 +214,18 @@ class MatchLifecycle:
         driver.begin()
         await self._finish(driver, ready_check)
 
-    async def _open(self, ready_check: ReadyCheck) -> SeatedMatch | None:
+    async def _open(self, ready_check: ReadyCheck) -> MatchDriver | None:
         """Return the driver of a match whose bots are all ready; None if its beginning cannot be stored."""
         ladder, players = ready_check.ladder, ready_check.players
         game = ladder.game
         ladder_id = self._ladder_ids[ladder.name]
-        self.newest += 1
+        try:
+            number = await self._next_number()
+        except StoreError as error:
+            self._not_begun(ready_check, None, error)
+            return None
         header = Header(
-            match_id=self.newest,
+            match_id=number,
             game=game,
             options=settle_options(game, len(players), ladder.options),
             bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer), player.newcomer) for player in players),
@@ -304,37 +241,29 @@ class MatchLifecycle:
             ladder="" if ladder_id == game.name else ladder_id,
             event=ready_check.event,
         )
-        here = self._processes is None or self._house.searches(game.name, players)
-        elsewhere = None if here or self._processes is None else self._processes.choose(players)
         try:
-            await self._persistence.begin(header, ladder.options, players, elsewhere)
+            await self._persistence.begin(header, ladder.options, players)
         except StoreError as error:
-            log.error("match not begun", match_id=header.match_id, error=str(error))
-            self._observers.stuck(trio.current_time() + RETRY)
-            ready_check.call_off("the server cannot store matches at the moment")
+            self._not_begun(ready_check, number, error)
             return None
-        if elsewhere is None:
-            return self._drive(header, players, ready_check.charged)
-        match = elsewhere.play(header, players, ready_check.charged, self._house.stand_in(game.name, players).name)
-        self._live.began(header)
-        self._drivers[header.match_id] = match
-        return match
+        return self._drive(header, players, ready_check.charged)
+
+    async def _next_number(self) -> int:
+        """Return the number of the next match. Raises: StoreError."""
+        if self._node is not None:
+            return await self._node.next_number()
+        self.newest += 1
+        return self.newest
+
+    def _not_begun(self, ready_check: ReadyCheck, number: int | None, error: StoreError) -> None:
+        """Call off a match whose beginning cannot be stored."""
+        log.error("match not begun", match_id=number, error=str(error))
+        self._observers.stuck(trio.current_time() + RETRY)
+        ready_check.call_off("the server cannot store matches at the moment")
 
     def _drive(self, header: Header, players: Sequence[Player], charged: bool) -> MatchDriver:
         """Return the driver of a match whose beginning is stored; `charged`: whether mistakes count as trouble."""
-        driver = self._driver(header, players, charged, self._live.round_over)
-        self._live.began(header)
-        self._drivers[header.match_id] = driver
-        return driver
-
-    def _driver(
-        self,
-        header: Header,
-        players: Sequence[Player],
-        charged: bool,
-        round_over: Callable[[int, RoundReport], None],
-    ) -> MatchDriver:
-        return MatchDriver(
+        driver = self._drivers[header.match_id] = MatchDriver(
             header.new_match(),
             header,
             players,
@@ -344,16 +273,14 @@ class MatchLifecycle:
             self._journal,
             self._timers.watch,
             charged,
-            round_over,
+            self._live.round_over,
         )
+        self._live.began(header)
+        return driver
 
-    async def _finish(self, driver: SeatedMatch, ready_check: ReadyCheck | None = None) -> None:
+    async def _finish(self, driver: MatchDriver, ready_check: ReadyCheck | None = None) -> None:
         """Wait for the end of a match, store it and notify its bots."""
-        try:
-            ended = await driver.played()
-        except PlayedOnHere as moved:
-            driver = moved.driver
-            ended = await driver.played()
+        ended = await driver.played()
         over, changes, parked, entry = await self._persistence.record(driver.match_id, ended, driver)
         if changes:
             self._observers.rated(driver.header)
@@ -376,18 +303,3 @@ class MatchLifecycle:
             if isinstance(player, BotPlayer):
                 self._players.release(player)
         self.change()
-
-
-def _inputs_left(match_id: int, content: JournalContent) -> Sequence[Input]:
-    """Return the inputs of a match of a process that ended.
-
-    Raises: CannotBeRestored: The match becomes void. The message gives the reason.
-    """
-    if match_id in content.damaged:
-        raise CannotBeRestored(Interruption.JOURNAL_DAMAGED.in_words(A_PROCESS))
-    if match_id not in content.lines:
-        raise CannotBeRestored(Interruption.JOURNAL_LOST.in_words(A_PROCESS))
-    try:
-        return read_unfinished(content.lines[match_id], f"the journal of match {match_id}")[1]
-    except ReplayError as error:
-        raise CannotBeRestored(f"{Interruption.NOT_RESTORED.in_words(A_PROCESS)}: {error}") from error

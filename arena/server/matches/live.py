@@ -160,12 +160,6 @@ class LiveMatches:
         match = self._playing[header.match_id] = LiveMatch(header)
         self._happen(match, None)
 
-    def rounds(self, match_id: int) -> int:
-        """Return the number of a match's finished rounds, including rounds that are about to be published."""
-        match = self._playing[match_id]
-        about = [each for each in self._happened if each.match is match and each.what is not None]
-        return len(match.rounds) + len(about)
-
     def round_over(self, match_id: int, report: RoundReport) -> None:
         """Publish a finished round, whose report all seats get, too."""
         self._happen(self._playing[match_id], report)

@@ -24,7 +24,7 @@ from arena.replay.thinking import Thinking
 from arena.server.config import quota_in_force
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base import leaves as log_store
-from arena.store.base.errors import StoreError
+from arena.store.base.errors import MatchNotPlaying, StoreError
 from arena.store.base.interruption import Interruption
 from arena.store.bots import bots
 from arena.store.matches import matches
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from arena.match.inputs import Input
     from arena.replay.header import Header
     from arena.server.config import Config
+    from arena.server.nodes.node import ThisNode
     from arena.server.sessions.player import Player
     from arena.store.store import Store
     from engine.game import Option
@@ -91,16 +92,6 @@ class Recording(Protocol):
         """Release the match's part of the journal."""
 
 
-class Beginnings(Protocol):
-    """The journal of the process that plays a match."""
-
-    async def begin(self, header: Header) -> None:
-        """Store the header of a new match. Raises: StoreError."""
-
-    def forget(self, match_id: int) -> None:
-        """Remove the header of a match that does not begin."""
-
-
 class Recorded(NamedTuple):
     """The stored end of a match."""
 
@@ -116,26 +107,23 @@ class Recorded(NamedTuple):
 class MatchPersistence:
     """Stores the matches of one server."""
 
-    def __init__(self, config: Config, store: Store) -> None:
+    def __init__(self, config: Config, store: Store, node: ThisNode | None = None) -> None:
+        """`node`: this server as one of several nodes."""
         self._config = config
         self._store = store
+        self._node = node
         self._last_end = trio.Event()
         """Set when the write of the latest end of a match has returned."""
         self._last_end.set()
 
-    async def begin(
-        self, header: Header, options: Mapping[str, Option], players: Sequence[Player], elsewhere: Beginnings | None
-    ) -> None:
+    async def begin(self, header: Header, options: Mapping[str, Option], players: Sequence[Player]) -> None:
         """Store the beginning of a match with the options of its offer.
-
-        `elsewhere`: the process that plays it; None for this one.
 
         Raises: StoreError: Nothing has been stored.
         """
-        if elsewhere is None:
-            self._store.journal.begin(header)
-        else:
-            await elsewhere.begin(header)
+        if self._node is not None:
+            self._node.require()
+        self._store.journal.begin(header)
         try:
             await self._store.write(
                 partial(
@@ -149,10 +137,11 @@ class MatchPersistence:
                     kind=header.kind,
                     ladder_id=header.ladder,
                     event=header.event,
+                    node=None if self._node is None else self._node.number,
                 )
             )
         except StoreError:
-            (elsewhere or self._store.journal).forget(header.match_id)
+            self._store.journal.forget(header.match_id)
             raise
         names = [player.name for player in players]
         log.debug("match began", match_id=header.match_id, game=header.game.name, bots=names)
@@ -204,6 +193,12 @@ class MatchPersistence:
                     delayed = True
                     recording.delayed()
                 await trio.sleep(RETRY)
+            except MatchNotPlaying as error:  # the lease of this node was over, and another node has ended the match
+                log.error("match is not ours any more", match_id=number, state=error.state)
+                reason = Interruption.JOURNAL_LOST.in_words()
+                entry = await self.void(number, reason)
+                recording.stored()
+                return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), entry)
             except Exception:
                 log.exception("a fault of the server: the match is void", match_id=number)
                 reason = over.interrupted or Interruption.NOT_RECORDED.in_words()

@@ -278,7 +278,7 @@ class ReadyCheck:
 
     def _give_up(self, bot_player: BotPlayer, invited: _Invited) -> None:
         self._record(bot_player, invited, OfferOutcome.SILENT)
-        if self._counts and not bot_player.lost:
+        if self._counts:
             bot_player.offers.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
         self._unseat(bot_player)
 

@@ -115,10 +115,7 @@ class Events:
             unfinished = [event for event in await self._stored(contests.list_events) if not event.over]
             task_status.started()
             for event in unfinished:
-                if self._config.processes > 1:
-                    log.error("event waits", name=event.plan.name, error="a server with several processes holds none")
-                else:
-                    self._hold(event.plan.name, after_restart=True)
+                self._hold(event.plan.name, after_restart=True)
             await trio.sleep_forever()
 
     def close(self) -> None:
@@ -133,8 +130,6 @@ class Events:
 
     async def create(self, plan: EventPlan, entrants: Sequence[str]) -> None:
         """Announce an event. Raises what `contests.create` raises."""
-        if self._config.processes > 1:
-            raise BadEvent(f"a server with {self._config.processes} processes holds no events: start it with one")
         ladder = self._ladders.get(plan.ladder)
         if ladder is None:
             raise BadEvent(f"this server has the ladders {', '.join(self._ladders)}, not {plan.ladder!r}")
@@ -145,7 +140,7 @@ class Events:
             raise BadEvent(f"the ladder {plan.ladder} has no house bots, which fill tables of an event: set `house`")
         if (plan.matches or plan.seconds or 0) < 1:
             raise BadEvent("a budget of nothing decides nothing: give a number of matches, or a time such as 60m")
-        if self._stopping or self._nursery is None:
+        if self._stopping:
             raise BadEvent("the server is stopping: announce the event after its start")
         seed = secrets.token_bytes(SEED_BYTES)
         await self._store.write(partial(contests.create, plan=plan, seed=seed, entrants=tuple(entrants), at=now_us()))
@@ -173,6 +168,8 @@ class Events:
         """Begin an event at once with the bots that are connected. Raises what `contests.start` raises."""
         if self._stopping:
             raise EventRefused(f"the server is stopping: start the event {name} after the server's next start")
+        if self._nursery is None:
+            raise EventRefused("another node holds the events: start the event there")
         await self._check_in(await self._store.read(partial(contests.find, name=name)))
 
     async def cancel(self, name: str, reason: str) -> None:
@@ -187,12 +184,21 @@ class Events:
         leaf = await self._stored(partial(contests.newest_leaf, name=name))
         self._post(kind, {"event": name, **fields, "leaf": leaf})
 
+    async def learn(self, name: str) -> None:
+        """Hold an event that another node has announced, or note that it has begun or is cancelled."""
+        event = await self._store.read(partial(contests.find, name=name))
+        if name in self._held and event.state != ANNOUNCED:
+            self._wake(name)
+        elif name not in self._held and not event.over and not self._stopping:
+            self._hold(name)
+
     def _wake(self, name: str) -> None:
         if (held := self._held.get(name)) is not None:
             held.change()
 
     def _hold(self, name: str, after_restart: bool = False) -> None:
-        assert self._nursery is not None, "`run` holds the events"
+        if self._nursery is None:
+            return  # another node holds the events
         held = self._held[name] = HeldEvent(name)
         self._nursery.start_soon(self._task, held, after_restart)
 

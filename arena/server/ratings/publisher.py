@@ -64,13 +64,15 @@ class LadderPublisher:
         rated: Callable[[str, MatchValues[int]], None],
         post: Callable[[str, Mapping[str, Any]], None],
         ladder_ids: Mapping[str, str] | None = None,
+        fits: Callable[[], bool] = lambda: True,
     ) -> None:
         """Publish ladders. Without a fit client, no ladder is ever published, and users see the live ratings.
 
         `rated` is called with the names of ladders and the match values of their current seasons. `post` sends messages
         to the webhook. `ladder_ids`: the ids of the current seasons, by the ladders' names; all have their first season
-        by default.
+        by default. `fits` returns whether this server fits the ladders now; another node may do so.
         """
+        self._fits = fits
         names = [ladder.name for ladder in config.ladders]
         self._config = config
         self._store = store
@@ -140,6 +142,27 @@ class LadderPublisher:
             now = trio.current_time()
             self._rested_at = now + self._config.fit_rest * (now - began)
 
+    async def look(self) -> None:
+        """Count the results and baselines of all nodes that are not published yet. Raises: StoreError."""
+        if self._fit_client is None or not self._fits() or self._turn.locked():
+            return
+        self._news, self._replays = await self._store.read(self._behind)
+        young = any(new >= max(FIRST_FIT, self._through.get(each, 0)) for each, new in self._news.items())
+        if (young or self._news.total() >= self._config.fit_matches) and trio.current_time() >= self._rested_at:
+            self._due.set()
+
+    async def learn(self, ladder_id: str) -> None:
+        """Use a ladder that another node has published. Raises: StoreError."""
+        if self._fit_client is None:
+            return
+        through = await self._store.read(partial(publishing.through, ladder_id=ladder_id))
+        if through != self._through.get(ladder_id):
+            self._through[ladder_id] = through
+            await self._tell(ladder_id)
+        if not self._fits():
+            self._news.pop(ladder_id, None)
+            self._replays.pop(ladder_id, None)
+
     async def last(self) -> None:
         """Fit new results once more before the server stops, unless the fit takes too long."""
         if self._fit_client is not None and self._fit_client.warm:
@@ -166,7 +189,9 @@ class LadderPublisher:
         return await self._fit_client.fit(ladder_id, seats)
 
     async def _fit_news(self) -> bool:
-        """Fit every ladder with new results; return whether all succeeded."""
+        """Fit every ladder with new results, unless another node does; return whether all succeeded."""
+        if not self._fits():
+            return True
         async with self._turn:
             fine = [await self._fit(ladder_id) for ladder_id in {**self._news, **self._replays}]
         return all(fine)

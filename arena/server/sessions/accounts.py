@@ -17,6 +17,7 @@ from arena.store import nodes
 from arena.store.base.errors import EntryRefused, NoSuchLadder, UnknownToken
 from arena.store.bots import bots, entry
 from arena.store.moderation import moderation, parking
+from trio_grpc.grpc.call import CallRefused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from arena.store.bots.entry import NewInvitations
     from arena.store.store import Store
 
+DELETED: Final = (
+    "the server's operator deleted the bot, and its token with it; its name is given to nobody: register another bot, "
+    "under another name"
+)
 REMEMBERED: Final = 10_000
 """Maximum number of bots in the token cache."""
 
@@ -182,9 +187,7 @@ class Accounts:
         Raises what `moderation.ban` raises."""
         why = await self._store.write(partial(moderation.ban, owner=owner, reason=reason, at=now_us()))
         self._changed()
-        for bot_player in list(self._players):
-            if bot_player.owner.lower() == owner.lower():
-                bot_player.expel(trio.current_time(), Reason.OWNER_BANNED, why)
+        self._expel(owner, why)
         decided.info("owner banned", owner=owner, reason=reason)
 
     async def unban(self, owner: str, reason: str) -> None:
@@ -208,11 +211,7 @@ class Accounts:
         bot = await self._store.write(partial(moderation.delete, name=name, reason=reason, at=now_us()))
         self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
-            why = (
-                "the server's operator deleted the bot, and its token with it; its name is given to nobody: register "
-                "another bot, under another name"
-            )
-            bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, why)
+            bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, DELETED)
         decided.info("bot deleted", bot=bot.name, reason=reason)
 
     async def rename(self, name: str, new_name: str, reason: str) -> None:
@@ -239,6 +238,45 @@ class Accounts:
             self._players.changed(bot_player)
         decided.info("bot un-parked", bot=bot.name)
         return bot
+
+    async def learn(self, number: str) -> None:
+        """Apply what another node has changed of a bot: name, token, parking, deletion. Raises: StoreError."""
+        bot_id = int(number)
+        self._changed()
+        await self.load([*self._parked])
+        if (bot_player := self._players.get(bot_id)) is None:
+            return
+        bot = await self._store.read(partial(bots.by_id, bot_id=bot_id))
+        bot_player.name = bot.name
+        if bot.deleted:
+            bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, DELETED)
+            return
+        parked = self.parked(bot)
+        for ladder in parked.keys() - bot_player.parked:
+            bot_player.notify(parked_notice(parked[ladder], ladder))
+        if bot_player.parked - parked.keys():
+            bot_player.offers.wait_from(trio.current_time())
+        if bot_player.parked != parked.keys():
+            bot_player.parked = frozenset(parked)
+            self._players.changed(bot_player)
+        session, authorize = bot_player.session, bot_player.authorize
+        if session is not None and authorize is not None:
+            try:
+                await authorize()
+            except CallRefused as refused:
+                if refused.code.name == "UNAUTHENTICATED":
+                    session.close(Reason.TOKEN_REVOKED, "the bot's token was revoked or replaced; use the new one")
+
+    async def learn_owner(self, owner: str) -> None:
+        """Apply another node's ban of an owner, or the end of one. Raises: StoreError."""
+        self._changed()
+        if why := await self._store.read(partial(bots.why_banned, owner=owner)):
+            self._expel(owner, why)
+
+    def _expel(self, owner: str, why: str) -> None:
+        for bot_player in list(self._players):
+            if bot_player.owner.lower() == owner.lower():
+                bot_player.expel(trio.current_time(), Reason.OWNER_BANNED, why)
 
     def park(self, parked: Iterable[bots.Bot], entry: LogEntry | None = None, ladder: str = "") -> None:
         """Stop seating bots that the store has parked on a further ladder, or on the default ones, and notify them.

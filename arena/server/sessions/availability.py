@@ -84,11 +84,6 @@ class Availability:
         self._changed()
         return True
 
-    def expect_no_answer(self) -> None:
-        """Stop waiting for answers, because the server lost the session that owed them."""
-        self._unanswered.clear()
-        self._changed()
-
     def fail(self, now: float, outcome: OfferOutcome) -> None:
         """Count a failed invitation and begin a pause, longer each time."""
         self.failed[outcome] += 1

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 EVERY: Final = 10.0
 """Number of seconds between saves. A killed server loses the changes since its last save."""
+SAME: Final = 0.01
+"""Seconds by which two readings of the instant of one measurement may differ."""
 LAST_SAVE: Final = 1.0
 """Maximum number of seconds that the last save may take when the server stops."""
 
@@ -50,6 +52,18 @@ class KeptPaces:
                 at = now - max(0, wall - kept.at) / 1e6
                 self._players.pace(kept.bot_id, ladder).restore(kept.pace, at, kept.balance)
         self._saved = self._known()
+
+    async def learn(self, ladder: str) -> None:
+        """Use the paces that another node has measured, of bots that have no seat here. Raises: StoreError."""
+        if ladder not in self._players.pace_rules:
+            return
+        now, wall = trio.current_time(), now_us()
+        for kept in await self._store.read(partial(paces.kept, ladder=ladder)):
+            player, saved = self._players.get(kept.bot_id), self._saved.get((ladder, kept.bot_id))
+            at = now - max(0, wall - kept.at) / 1e6
+            if (player is None or not player.busy) and (saved is None or saved[1] < at - SAME):
+                self._players.pace(kept.bot_id, ladder).restore(kept.pace, at, kept.balance)
+                self._saved[ladder, kept.bot_id] = kept.pace, at, kept.balance
 
     async def run(self) -> None:
         """Store changes, until cancelled."""

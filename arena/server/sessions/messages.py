@@ -8,7 +8,7 @@ to create.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, NamedTuple, Protocol
 
@@ -149,6 +149,10 @@ class Welcome:
     """The ladders that the bot named."""
     events: tuple[str, ...] = ()
     """The events that the bot named, all of which it has entered."""
+    nodes: Mapping[int, str] = field(default_factory=dict)
+    """The addresses of the nodes that live, by number; empty if the server is alone."""
+    node: int = 0
+    """The number of this node; 0 if the server is alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,20 +201,6 @@ class Question:
     def __init__(self, match_id: int, ask: Ask) -> None:
         self.match_id = match_id
         self.ask = ask
-
-
-@dataclass(init=False, slots=True)
-class EncodedAsk:
-    """A question of a match that another process plays, as encoded bytes for the bot."""
-
-    seat: int
-    decision: int
-    encoded: bytes
-
-    def __init__(self, seat: int, decision: int, encoded: bytes) -> None:
-        self.seat = seat
-        self.decision = decision
-        self.encoded = encoded
 
 
 class NoticeKind(Enum):
@@ -318,10 +308,6 @@ class Outgoing:
     closed: list[tuple[int, int]]
     """Questions, by numbers of match and decision, that the bot got but that were decided without its answer."""
     heartbeat: int | None
-    encoded: bytes
-    """A message from another process, as encoded bytes for the bot."""
-    encoded_asks: int
-    """Number of questions in `encoded`."""
 
     def __init__(self, questions: Sequence[Question] = ()) -> None:
         self.welcome = None
@@ -333,13 +319,11 @@ class Outgoing:
         self.reports = []
         self.closed = []
         self.heartbeat = None
-        self.encoded = b""
-        self.encoded_asks = 0
 
     @property
     def asks(self) -> int:
         """Number of answers that the message asks for, including answers of suspended seats."""
-        asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None) + self.encoded_asks
+        asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None)
         if self.notices:
             asks += sum(notice.kind is NoticeKind.SUSPENDED for notice in self.notices)
         return asks

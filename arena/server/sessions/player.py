@@ -21,7 +21,7 @@ from arena.server.sessions.messages import Answer, Notice, NoticeKind, Reason
 from engine.deal import NONCE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence, Set
+    from collections.abc import Awaitable, Callable, Hashable, Sequence, Set
 
     from arena.scheduling.candidate import LastMatch
     from arena.server.sessions.messages import BotMessage
@@ -208,9 +208,6 @@ class RunningMatch(Protocol):
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Count a bot as absent. With `in_order`, the stand-in takes over its seat at once."""
 
-    def cut_off(self, now: float) -> None:
-        """Stop all clocks until the bots that the server lost have returned."""
-
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Count a bot as present."""
 
@@ -300,8 +297,8 @@ class BotPlayer:
         self.newcomer = True
         """True if the bot has not finished a match yet."""
         self.session: Session | None = None
-        self.lost = False
-        """True if the bot lost its session because a process of the server ended, and has not returned yet."""
+        self.authorize: Callable[[], Awaitable[object]] | None = None
+        """Function that checks again whether the token of the session is valid."""
         self.offers = BotOffers(
             availability or Availability(lambda: None, lambda _: None), pace_on or (lambda _: Pace(PaceRules()))
         )
@@ -366,7 +363,7 @@ class BotPlayer:
 
     def connected(self, now: float, session: Session) -> None:
         """Begin a session, and send the bot its open decisions and invitations."""
-        self.session, self.lost = session, False
+        self.session = session
         self.version = session.hello.version
         self.offers.waiting_since = dict.fromkeys(self.ladders, now)
         self.offers.invite(self)
@@ -379,13 +376,6 @@ class BotPlayer:
             self.playing.absence += 1
             self.offers.forgo(self, now, charged=True)
             self.playing.leave(self, now)
-
-    def cut_off(self, now: float) -> None:
-        """End the bot's session, which was lost with a process of the server. The caller notifies the bot's matches."""
-        self.session, self.lost = None, True
-        self.playing.absence += 1
-        self.offers.availability.expect_no_answer()
-        self.offers.forgo(self, now, charged=False)
 
     def expel(self, now: float, reason: Reason, why: str) -> None:
         """Give all the bot's seats to stand-ins, because it cannot return, and close its stream if it is connected."""
@@ -411,15 +401,6 @@ class BotPlayer:
         """Close the bot's stream because of flooding."""
         if self.session is not None:
             self.session.close(Reason.FLOODING, why)
-
-
-def cut_off(lost: Sequence[BotPlayer], now: float) -> None:
-    """End sessions that were lost with a process of the server, and stop the clocks of their matches."""
-    for bot_player in lost:
-        bot_player.cut_off(now)
-    matches = {number: match for bot_player in lost for number, match in bot_player.playing.running.items()}
-    for match in matches.values():
-        match.cut_off(now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import trio
 
 from arena.server.sessions.limits import Limits
-from arena.server.sessions.messages import MAX_RESPONSE, Closed, EncodedAsk, Outgoing, Question, Reason
+from arena.server.sessions.messages import MAX_RESPONSE, Closed, Outgoing, Question, Reason
 from arena.server.sessions.rate_limit import RateLimit
 from arena.server.sessions.round_trip import RoundTrip
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         Welcome,
     )
 
-Asked: TypeAlias = "Ask | EncodedAsk"
 Sent: TypeAlias = "Callable[[float, int, int, int], None]"
 """Called when the transport has accepted a question, with instant, seat, decision and round trip in microseconds."""
 
@@ -69,8 +68,6 @@ class Session:
         self.hello = hello
         self.capacity = hello.capacity
         """The bot's capacity."""
-        self.number = 0
-        """The session's number, unique over all processes of the server; 0 if there is only one process."""
         self.knows_it_is_slow = False
         """True if a notice has already said how long the bot's decisions take."""
         self._round_trip = RoundTrip()
@@ -80,7 +77,7 @@ class Session:
         self._hear: Callable[[BotMessage], None] | None = None
         self._waiting: Outgoing | None = None
         """The next message, without its questions."""
-        self._questions: dict[tuple[int, int], tuple[Asked, Sent]] = {}
+        self._questions: dict[tuple[int, int], tuple[Ask, Sent]] = {}
         self._in_flight: dict[tuple[int, int], float] = {}
         """Unanswered questions, each with the instant at which the transport accepted it."""
         self._rest: deque[bytes] = deque()
@@ -161,13 +158,9 @@ class Session:
         """
         message = Outgoing()
         message.notices.append(notice)
-        self.tell_encoded(self._codec.encode(message))
-
-    def tell_encoded(self, encoded: bytes) -> None:
-        """Send an encoded notice, like `tell`."""
         if not self._over and not self.link.busy:
             with suppress(trio.BrokenResourceError):  # `run` notices it, too
-                self.link.hand_over(encoded)
+                self.link.hand_over(self._codec.encode(message))
 
     def show(self, report: RoundOver) -> None:
         """Queue the report of a round."""
@@ -177,12 +170,6 @@ class Session:
         """Queue the report of a match."""
         self._letter().reports.append(report)
 
-    def say(self, encoded: bytes, asks: int) -> None:
-        """Queue an encoded message from another process. `asks`: the number of its questions."""
-        letter = self._letter()
-        letter.encoded += encoded
-        letter.encoded_asks += asks
-
     def beat(self, now: float) -> None:
         """Queue a heartbeat. Its number is the current time in microseconds, so the answer yields the round trip."""
         self._letter().heartbeat = self._round_trip.beat(now)
@@ -191,7 +178,7 @@ class Session:
         """Measure the round trip with the answer to a heartbeat."""
         self._round_trip.beaten(at, number, self.link.shortest_round_trip())
 
-    def ask(self, match_id: int, ask: Asked, sent: Sent) -> None:
+    def ask(self, match_id: int, ask: Ask, sent: Sent) -> None:
         """Queue a question to be sent with others, unless the bot already has it. `sent` is called when it leaves."""
         key = (match_id, ask.decision)
         if key in self._in_flight:
@@ -274,7 +261,7 @@ class Session:
         self._turns.due(self)
         return self._waiting
 
-    def _next(self) -> dict[tuple[int, int], tuple[Asked, Sent]]:
+    def _next(self) -> dict[tuple[int, int], tuple[Ask, Sent]]:
         """Remove and return the questions to be sent now."""
         if not self._may_ask():
             return {}
@@ -311,13 +298,13 @@ class Session:
                 sent(now, ask.seat, ask.decision, lag)
 
     def _first_part(
-        self, message: Outgoing, asked: dict[tuple[int, int], tuple[Asked, Sent]]
-    ) -> tuple[bytes, dict[tuple[int, int], tuple[Asked, Sent]]]:
+        self, message: Outgoing, asked: dict[tuple[int, int], tuple[Ask, Sent]]
+    ) -> tuple[bytes, dict[tuple[int, int], tuple[Ask, Sent]]]:
         """Return the first part of a message that is too large, and the questions in it.
 
         The other questions wait again.
         """
-        _remove(message, asked)
+        message.questions = []
         if encoded := self._codec.encode(message):
             self._questions = {**asked, **self._questions}
             first, *rest = self._codec.split(encoded, MAX_RESPONSE)
@@ -330,7 +317,7 @@ class Session:
             encoded = self._codec.encode(message)
             if len(encoded) <= MAX_RESPONSE or len(some) == 1:
                 break
-            _remove(message, some)
+            message.questions = []
         self._questions = {key: each for key, each in {**asked, **self._questions}.items() if key not in some}
         return encoded, some
 
@@ -353,19 +340,7 @@ class Session:
         self._hear(message)
 
 
-def _add(message: Outgoing, asked: dict[tuple[int, int], tuple[Asked, Sent]]) -> None:
+def _add(message: Outgoing, asked: dict[tuple[int, int], tuple[Ask, Sent]]) -> None:
     """Add questions to a message without questions."""
     for (match_id, _), (ask, _) in asked.items():
-        if isinstance(ask, EncodedAsk):
-            message.encoded += ask.encoded
-            message.encoded_asks += 1
-        else:
-            message.questions.append(Question(match_id, ask))
-
-
-def _remove(message: Outgoing, asked: dict[tuple[int, int], tuple[Asked, Sent]]) -> None:
-    """Undo `_add`."""
-    encoded = [ask.encoded for ask, _ in asked.values() if isinstance(ask, EncodedAsk)]
-    message.encoded = message.encoded[: len(message.encoded) - sum(map(len, encoded))]
-    message.encoded_asks -= len(encoded)
-    message.questions = []
+        message.questions.append(Question(match_id, ask))

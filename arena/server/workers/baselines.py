@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from arena.store.store import Store
     from engine.game import Game, Option
 
+LOOK: Final = 5.0
+"""Seconds between two searches for matches of all nodes whose deals are to be replayed."""
 MOST_WAITING: Final = 256
 """Maximum number of matches that wait for a baseline. A starting server looks for at most as many."""
 RETRY: Final = 2.0
@@ -107,6 +109,17 @@ class Baselines:
             if self._of_events == 0:
                 self._quiet.set()
                 self._quiet = trio.Event()
+
+    async def run_for_all(self, does: Callable[[], bool]) -> None:
+        """Replay the deals of all nodes' matches while `does` returns true, until cancelled."""
+        tried: set[int] = set()
+        while True:
+            for ladder in self._ladders if does() else ():
+                for number in await self._left(ladder):
+                    if number not in tried and does() and (deals := await self._stored(number)) is not None:
+                        await self._replay(deals)
+                    tried.add(number)
+            await trio.sleep(LOOK)
 
     def finished(self, header: Header) -> None:
         """Queue a rated match."""

@@ -228,6 +228,11 @@ def find(connection: Connection, name: str) -> Bot:
     return bot
 
 
+def by_id(connection: Connection, bot_id: int) -> Bot:
+    """Return the bot with a number."""
+    return bot_of(connection.execute(select(schema.bots).where(schema.bots.c.id == bot_id)).one())
+
+
 def rotate(connection: Connection, name: str) -> Registered:
     """Replace a bot's token; the old one becomes invalid. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot, token = find(connection, name), _new_token()

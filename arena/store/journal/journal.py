@@ -105,22 +105,6 @@ class Journal:
         self._unwritten.append(f"{header.match_id} {text}")
         return text
 
-    def take_over(self, match_id: int, lines: Sequence[str]) -> None:
-        """Write all lines of a running match from another journal.
-
-        Raises:
-            DiskFull, StoreUnusable: The match is not in this journal.
-        """
-        self._first_file[match_id] = self._number
-        before = len(self._unwritten)
-        self._unwritten += [f"{match_id} {text}" for text in lines]
-        try:
-            self.commit()
-        except StoreError:
-            del self._unwritten[before:]
-            self.forget(match_id)
-            raise
-
     def commit(self) -> None:
         """Write the lines added since the last commit. Raises: DiskFull, StoreUnusable: The next commit tries again."""
         if not self._unwritten:
@@ -322,31 +306,12 @@ def journal_numbers(data: Path) -> frozenset[int]:
     return frozenset(int(path.name) for path in _further(data / _DIRECTORY))
 
 
-def open_further_journal(data: Path, process: int) -> Journal:
-    """Open a new journal for a further process. Raises: StoreUnusable."""
-    directory = data / _DIRECTORY / str(process)
-    try:
-        directory.mkdir(mode=0o700)
-    except OSError as error:
-        raise file_error(directory, error) from error
-    return Journal(directory, 1, ())
-
-
-def read_further_journal(data: Path, process: int) -> JournalContent:
-    """Return the content of the journal of a further process that has ended. Raises: StoreUnusable."""
-    directory = data / _DIRECTORY / str(process)
-    try:
-        return _content(directory, _numbers(directory))
-    except OSError as error:
-        raise file_error(directory, error) from error
-
-
-def remove_further_journal(data: Path, process: int) -> None:
-    """Remove the journal of a further process.
+def remove_further_journal(data: Path, node: int) -> None:
+    """Remove the journal of a node other than the first.
 
     All its matches must be over or in another journal. Raises: StoreUnusable.
     """
-    directory = data / _DIRECTORY / str(process)
+    directory = data / _DIRECTORY / str(node)
     try:
         if directory.exists():
             shutil.rmtree(directory)

@@ -1,0 +1,50 @@
+"""The addresses of the nodes of one server: listed, or with ports after each other."""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+
+from trio_grpc.http2.sockets import host_and_port
+
+_LAST_PORT: Final = 65535
+_ANY: Final = ("", "0.0.0.0", "[::]")  # noqa: S104 - compared, not bound
+
+
+def addresses_of(text: str, processes: int) -> list[str]:
+    """Return the addresses of a number of nodes from one or from a list with commas.
+
+    Raises:
+        ValueError: An address is invalid, or their number is wrong.
+    """
+    listed = [each.strip() for each in text.split(",")]
+    for each in listed:
+        host_and_port(each.rpartition("//")[2])
+    if len(listed) == processes:
+        return listed
+    if len(listed) > 1:
+        raise ValueError(
+            f"{text} lists {len(listed)} addresses, but processes is {processes}: list one for each, or the first alone"
+        )
+    host, _, port = text.rpartition(":")
+    first = int(port)
+    if first and first + processes - 1 > _LAST_PORT:
+        raise ValueError(f"{text} leaves no ports for {processes} processes: choose a lower one")
+    return [f"{host}:{first + index if first else 0}" for index in range(processes)]
+
+
+def dialled(address: str) -> str:
+    """Return an address for bots, as `HOST:PORT`: without a scheme, and without a host that stands for all of them."""
+    host, _, port = address.rpartition("//")[2].rpartition(":")
+    return f":{port}" if host in _ANY else f"{host}:{port}"
+
+
+def with_port(address: str) -> str:
+    """Return an address with a free port in place of port 0."""
+    host, port = host_and_port(address)
+    if port:
+        return address
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        trial.bind((host, 0))
+        return f"{address.rpartition(':')[0]}:{trial.getsockname()[1]}"

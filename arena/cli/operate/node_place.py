@@ -1,0 +1,64 @@
+"""The place of a node among those of one parent: what the parent tells it, and what it reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from arena.processes.channel import Channel
+from arena.store.nodes import NodeStart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from arena.processes.parent import Parent
+    from arena.server.arena import Arena
+
+
+class NodeTask(NamedTuple):
+    """The task of a node, sent when it begins."""
+
+    settings: str
+    """The settings as a file."""
+    number: int
+    numbers: tuple[int, ...]
+    """Numbers of all nodes of the parent."""
+    public_address: str
+    """Where bots reach the node."""
+    program: str
+    shared: str
+    """A digest of the settings."""
+    lock: int
+    """The descriptor of the data directory's lock."""
+
+
+class NodePlace:
+    """The place of this node among those of its parent."""
+
+    def __init__(self, task: NodeTask, parent: Parent) -> None:
+        self.start: Final = NodeStart(task.number, task.public_address, task.program, task.shared, task.numbers)
+        self.lock: Final = task.lock
+        """The descriptor of the data directory's lock, which the parent holds."""
+        self._parent: Final = parent
+
+    def listening(self, address: str, plays: Sequence[str], unix_socket: Path, pages: str) -> None:
+        """Report that this node listens."""
+        self._tell("listening", {"address": address, "plays": [*plays], "socket": unix_socket, "pages": pages})
+
+    def draining(self, limit: float) -> None:
+        """Report that a drain begins."""
+        self._tell("draining", limit)
+
+    def failed(self, why: str, *, replaced: bool = False) -> None:
+        """Report why this node ends. `replaced`: a file of the data is gone, so no node may be started again."""
+        self._tell("replaced" if replaced else "failed", why)
+
+    async def run(self, arena: Arena) -> None:
+        """Drain when the parent requests it, until cancelled."""
+        channel = Channel(self._parent.line)
+        while messages := await channel.receive():
+            for _, limit in messages:
+                arena.begin_drain(limit)
+
+    def _tell(self, kind: str, value: Any) -> None:
+        self._parent.send([(kind, value)])

@@ -1,0 +1,60 @@
+"""The process of one node of `arena serve --processes N`: a server beside others, started by `nodes`."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from arena.cli.operate.config_file import parse_config
+from arena.cli.operate.node_place import NodePlace
+from arena.cli.operate.server_process import (
+    cause_of,
+    credentials_of,
+    log_as_set,
+    serve_until_signal,
+    with_socket,
+    words_of,
+)
+from arena.cli.operate.settings import configure
+from arena.processes.parent import connected
+from arena.store.base.errors import StoreError, StoreReplaced
+from arena.store.writer.process import WriterProcess, fork_writer_process
+
+if TYPE_CHECKING:
+    from arena.server.config import Config
+
+
+def main() -> None:
+    """Run a node until a signal, its parent or an error ends it."""
+    os.environ.pop("NOTIFY_SOCKET", None)  # The parent reports to the service manager.
+    with fork_writer_process() as writer_process, connected() as parent:
+        [task] = parent.receive()
+        config = configure_node(task.settings)
+        log_as_set(config)
+        place = NodePlace(task, parent)
+        try:
+            _serve(config, writer_process, place)
+        except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
+            if (cause := cause_of(error)) is None:
+                raise
+            place.failed(words_of(cause), replaced=isinstance(cause, StoreReplaced))
+
+
+def configure_node(settings: str) -> Config:
+    """Return the configuration in the text of a file."""
+    file = parse_config(tomllib.loads(settings))
+    return configure(file.ladders((), (), ()), file.values)
+
+
+def _serve(config: Config, writer_process: WriterProcess | None, place: NodePlace) -> None:
+    with with_socket(config, place.start.number) as own:
+        serve = partial(serve_until_signal, own, credentials_of(own), writer_process, None, place)
+        trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
+
+
+if __name__ == "__main__":
+    main()

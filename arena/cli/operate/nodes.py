@@ -1,0 +1,181 @@
+"""The parent of the nodes of `arena serve --processes N`: it holds the lock, starts them, and restarts one that dies.
+
+It plays nothing and opens no database. A node that ends takes no other along. A drain of one node drains all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import structlog
+import trio
+
+from arena.cli.operate.addresses import addresses_of, dialled, with_port
+from arena.cli.operate.config_file import write_config
+from arena.cli.operate.node_place import NodeTask
+from arena.cli.operate.server_process import cause_of, credentials_of, greeting, log_as_set, notify, words_of
+from arena.processes.helper import HelperFailed, helper, keep
+from arena.store.base.directory import database_of
+from arena.store.base.errors import StoreError
+from arena.store.schema import REVISION
+from arena.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.processes.channel import Channel
+    from arena.server.config import Config
+
+MODULE: Final = "arena.cli.operate.node_process"
+LONG_ENOUGH: Final = 10.0
+"""A node that ran for this many seconds before it ended is restarted at once, because its start worked."""
+log = structlog.get_logger("arena")
+
+
+def run_nodes(config: Config) -> None:
+    """Run the nodes of a server until a signal or a drain ends all.
+
+    Raises:
+        click.ClickException: They cannot start, or they fail.
+    """
+    log_as_set(config)
+    credentials_of(config)  # a wrong certificate is named before any node starts
+    try:
+        trio.run(_run, config, restrict_keyboard_interrupt_to_checkpoints=True)
+    except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
+        if (cause := cause_of(error)) is None:
+            raise
+        raise click.ClickException(words_of(cause)) from error
+
+
+async def _run(config: Config) -> None:
+    data = config.data
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals, database_of(data).locked() as lock:
+        async with trio.open_nursery() as nursery:
+            nodes = _Nodes(config, lock, nursery)
+            await nodes.start()
+            nursery.start_soon(nodes.until_ended)
+            limit = config.drain
+            async for _ in signals:
+                nodes.drain(limit)
+                limit = 0.0
+    log.info("stopped")
+
+
+class _Nodes:
+    """The nodes of this server."""
+
+    def __init__(self, config: Config, lock: int, nursery: trio.Nursery) -> None:
+        self._config: Final = config
+        self._lock: Final = lock
+        self._nursery: Final = nursery
+        address, metrics, processes = config.address, config.metrics, config.processes
+        public_address = config.public_address
+        self._addresses: Final = [with_port(each) for each in addresses_of(address, processes)]
+        self._metrics: Final = [None] * processes if metrics is None else addresses_of(metrics, processes)
+        public = self._addresses if public_address is None else addresses_of(public_address, processes)
+        self._public: Final = [dialled(each) for each in public]
+        self._channels: dict[int, Channel] = {}
+        self._draining: float | None = None
+        """The limit of the drain; None while the nodes play."""
+        self._ended: Final = {number: trio.Event() for number in range(1, processes + 1)}
+        self._up: Final = {number: trio.Event() for number in self._ended}
+        self._open: Final = trio.Event()
+        """Set once the first node has opened the data."""
+        self._said: dict[int, Mapping[str, Any]] = {}
+        """The report of each node once it listened."""
+
+    async def start(self) -> None:
+        """Start all nodes; the others open the data once the first has upgraded it. Raises: RuntimeError."""
+        first = min(self._ended)
+        for number in self._ended:
+            self._nursery.start_soon(keep, partial(self._run, number))
+        await self._up[first].wait()
+        self._open.set()
+        for up in self._up.values():
+            await up.wait()
+        said = self._said[first]
+        data = self._config.data
+        database_of(data).announce(self._lock, said["socket"])
+        addresses = [self._said[number]["address"] for number in self._ended]
+        click.echo(greeting(said["address"], said["plays"], data, said["pages"]))
+        click.echo(f"Nodes at {', '.join(addresses)}")
+        notify(READY=1)
+
+    def drain(self, limit: float) -> None:
+        """Let all nodes drain; a lower limit than before shortens it."""
+        if self._draining is not None and limit >= self._draining:
+            return
+        self._draining = limit
+        for channel in self._channels.values():
+            channel.send(("drain", limit))
+
+    async def until_ended(self) -> None:
+        """Wait until all nodes have ended in a drain, and cancel everything else."""
+        for ended in self._ended.values():
+            await ended.wait()
+        self._nursery.cancel_scope.cancel()
+
+    async def _run(self, number: int) -> bool:
+        """Run a node until it ends; return whether it ran for long. Raises: RuntimeError."""
+        began = trio.current_time()
+        try:
+            async with helper(MODULE, files=(self._lock,)) as running:
+                channel = running.channel
+                if number > 1:
+                    await self._open.wait()
+                channel.send(self._task(number))
+                try:
+                    why = await self._hear(number, channel, running.pid)
+                finally:
+                    self._channels.pop(number, None)
+        except HelperFailed as error:
+            why = str(error)
+        if self._draining is not None:
+            self._ended[number].set()
+            await trio.sleep_forever()
+        if not self._up[number].is_set():
+            raise RuntimeError(why or f"node {number} ended before it listened")
+        log.error("a node ended; it is started again", node=number, why=why)
+        return trio.current_time() - began > LONG_ENOUGH
+
+    async def _hear(self, number: int, channel: Channel, pid: int) -> str:
+        """Handle what a node reports until it ends; return why it ended, if it reported that."""
+        why = ""
+        while messages := await channel.receive():
+            for kind, value in messages:
+                if kind == "listening":
+                    self._said[number] = value
+                    self._channels[number] = channel
+                    log.info("node runs", node=number, pid=pid, address=value["address"])
+                    self._up[number].set()
+                    if self._draining is not None:
+                        channel.send(("drain", self._draining))
+                elif kind == "draining":
+                    self.drain(value)
+                elif kind == "replaced":
+                    raise RuntimeError(value)
+                else:
+                    why = value
+        return why
+
+    def _task(self, number: int) -> NodeTask:
+        index = number - 1
+        own = replace(self._config, address=self._addresses[index], metrics=self._metrics[index])
+        if index:
+            own = replace(own, web=None)
+        settings = write_config(self._config).encode()
+        return NodeTask(
+            write_config(own),
+            number,
+            (*self._ended,),
+            self._public[index],
+            f"arena {__version__}, schema {REVISION}",
+            hashlib.sha256(settings).hexdigest(),
+            self._lock,
+        )

@@ -1,0 +1,196 @@
+"""This server as a node: the lease that it renews, the jobs that it does for all, and what other nodes have changed.
+
+A node that cannot renew its lease sends nothing, because other nodes may interrupt its matches from then on. It counts
+the lease by a clock that runs through suspension, from before it asked. So it never believes in a lease for longer than
+the database does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+
+import structlog
+import trio
+
+from arena.server.runtime.wall_clock import now_us
+from arena.store import nodes
+from arena.store.base.errors import LeaseLost, NodeError, StoreError
+from arena.store.base.statements import database_now
+from arena.store.nodes import LEASE, REGISTERED, RENEWED
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from arena.store.base.changes import Change
+    from arena.store.nodes import Lease
+    from arena.store.store import Store
+
+FIT: Final = "fit"
+"""The job of the node that fits the ladders."""
+LUCK: Final = "luck"
+"""The job of the node that replays deals for the luck column."""
+EVENTS: Final = "events"
+"""The job of the node that holds all events."""
+JOBS: Final = (FIT, LUCK, EVENTS)
+LOOK: Final = 1.0
+"""Seconds between two reads of what other nodes have changed."""
+RETRY: Final = 1.0
+"""Seconds between two attempts to renew the lease."""
+BLOCK: Final = 64
+"""Number of match numbers that a node reserves at once."""
+_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+Learn: TypeAlias = "Callable[[str], Awaitable[None]]"
+
+log = structlog.get_logger(__name__)
+
+
+class LeaseOverError(NodeError):
+    """The lease of this node is over, and it has not renewed it yet."""
+
+    def __init__(self, number: int, seconds: float) -> None:
+        super().__init__(f"the lease of node {number} has been over for {seconds:.1f} s; it sends nothing without one")
+        self.number = number
+
+
+class NodeReading(NamedTuple):
+    """The content of one of a node's reads, once a second."""
+
+    mark: int
+    changes: Sequence[Change]
+    living: Mapping[int, str]
+    """The addresses of the nodes whose leases last, by number."""
+    overdue: Sequence[int]
+    """Other nodes whose leases are over and whose matches nobody has interrupted yet."""
+
+
+def instant() -> float:
+    """Return the time of this machine's clock that also runs while the machine or this process is suspended."""
+    return time.clock_gettime(_CLOCK)
+
+
+class ThisNode:
+    """This server as one of several nodes."""
+
+    def __init__(self, store: Store, lease: Lease, asked: float, clock: Callable[[], float] = instant) -> None:
+        """`asked`: the instant of `clock` from before the node registered."""
+        self.number: Final = lease.number
+        self.living: Mapping[int, str] = {}
+        """The addresses of the nodes whose leases last, by number."""
+        self._store: Final = store
+        self._lease = lease
+        self._clock: Final = clock
+        self._until = asked + LEASE
+        self._jobs: dict[str, bool] = dict.fromkeys(JOBS, False)
+        self._acquired: dict[str, trio.Event] = {job: trio.Event() for job in JOBS}
+        self._numbers: deque[int] = deque()
+        self._mark = 0
+
+    @property
+    def holds(self) -> bool:
+        """True if the node's lease lasts."""
+        return self._clock() < self._until
+
+    def require(self) -> None:
+        """Check that the node's lease lasts. Raises: LeaseOverError."""
+        if (over := self._clock() - self._until) >= 0:
+            raise LeaseOverError(self.number, over)
+
+    def does(self, job: str) -> bool:
+        """Return whether this node does a job for all nodes now."""
+        return self._jobs[job] and self.holds
+
+    async def acquired(self, job: str) -> None:
+        """Wait until this node gets a job. It then has it until its end."""
+        await self._acquired[job].wait()
+
+    async def next_number(self) -> int:
+        """Return the number of this node's next match. Raises: StoreError."""
+        self.require()
+        if not self._numbers:
+            reserved = await self._store.write(partial(nodes.reserve_numbers, number=self.number, count=BLOCK))
+            self._numbers.extend(reserved)
+        return self._numbers.popleft()
+
+    async def begin(self) -> None:
+        """Read the other nodes, and from where to follow their changes. Raises: StoreError."""
+        self._mark = await self._store.read(nodes.newest_change)
+        self.living = (await self._look()).living
+
+    async def run(self, learn: Mapping[str, Learn]) -> NoReturn:
+        """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost.
+
+        `learn`: by kind of change, a function that is called with the changed subject. The node reads its own changes,
+        too, so each function changes nothing if nothing is new.
+        """
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._renew)
+            while True:
+                await trio.sleep(LOOK)
+                try:
+                    await self._follow(learn)
+                except StoreError as error:
+                    log.error("other nodes' changes cannot be read", error=str(error))
+
+    async def release(self) -> None:
+        """End the lease; this node's running matches wait in its journal for its next start."""
+        try:
+            await self._store.write(partial(nodes.release, lease=self._lease))
+        except StoreError as error:
+            log.error("lease not released", node=self.number, error=str(error))
+
+    async def _renew(self) -> NoReturn:
+        while True:
+            asked = self._clock()
+            try:
+                self._lease, jobs = await self._store.write(partial(_renew, lease=self._lease))
+            except LeaseLost as error:
+                self._until = asked
+                log.error("this node's matches are not ours any more", node=self.number, error=str(error))
+                raise
+            except StoreError as error:
+                log.error("lease not renewed yet", node=self.number, error=str(error), retry_in=RETRY)
+                await trio.sleep(RETRY)
+                continue
+            self._until = asked + LEASE
+            for job in jobs:
+                if not self._jobs[job]:
+                    log.info("this node does a job for all", node=self.number, job=job)
+                self._acquired[job].set()
+            self._jobs = {job: job in jobs for job in JOBS}
+            await trio.sleep(RENEWED)
+
+    async def _look(self) -> NodeReading:
+        return await self._store.read(partial(_seen, mark=self._mark, number=self.number))
+
+    async def _follow(self, learn: Mapping[str, Learn]) -> None:
+        seen = await self._look()
+        if {*seen.living} != {*self.living}:
+            log.info("nodes", living=[*seen.living])
+        self.living = seen.living
+        if seen.overdue and self.holds:
+            found = await self._store.write(partial(nodes.interrupt_lost, at=now_us()))
+            for number, matches in found.items():
+                log.error("a node did not renew its lease: its matches are void", node=number, matches=[*matches])
+        for kind, subject in seen.changes:
+            await learn[kind](subject)
+        self._mark = seen.mark
+
+
+def _seen(connection: Connection, mark: int, number: int) -> NodeReading:
+    now, known = database_now(connection), nodes.list_nodes(connection)
+    registered = [node for node in known if node.state == REGISTERED]
+    living = {node.number: node.address for node in registered if node.lease_until > now}
+    overdue = [node.number for node in registered if node.lease_until <= now and node.number != number]
+    return NodeReading(*nodes.changed_since(connection, mark), living, overdue)
+
+
+def _renew(connection: Connection, lease: Lease) -> Any:
+    """Renew a node's lease and those of its jobs; acquire the jobs that no other node has."""
+    renewed = nodes.renew(connection, lease)
+    return renewed, [job for job in JOBS if nodes.acquire(connection, job, lease.number)]

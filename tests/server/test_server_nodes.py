@@ -1,0 +1,141 @@
+"""A server as one of several nodes: its lease, its numbers, its jobs, and what it learns. On a real store."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+
+from arena.server.nodes.node import EVENTS, FIT, LUCK, LeaseOverError, ThisNode
+from arena.store import nodes
+from arena.store.base import changes
+from arena.store.base.errors import LeaseLost
+from arena.store.nodes import LEASE, NodeStart
+from arena.store.store import open_store
+from tests.store import jobs
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from arena.store.store import Store
+
+
+class Clock:
+    """A clock that the test sets; the database has its own."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def opened(data: Path, number: int, lock: int) -> AsyncIterator[Store]:
+    start = NodeStart(number, f"127.0.0.1:{number}", "a program", "settings", (1, 2))
+    async with open_store(data, jobs.NOW, node=start, lock=lock) as store:
+        yield store
+
+
+@asynccontextmanager
+async def pair(data: Path) -> AsyncIterator[tuple[Store, Store]]:
+    """Open the stores of two nodes on one directory."""
+    from arena.store.base.directory import database_of
+
+    with database_of(data).locked() as lock:
+        async with opened(data, 1, lock) as one, opened(data, 2, lock) as two:
+            yield one, two
+
+
+def node(store: Store, clock: Clock) -> ThisNode:
+    assert store.lease is not None
+    return ThisNode(store, store.lease, clock(), clock)
+
+
+async def ignore(subject: str) -> None:
+    pass
+
+
+IGNORED = dict.fromkeys((changes.BOT, changes.OWNER, changes.LADDER, changes.EVENT), ignore)
+
+
+async def test_a_node_sends_nothing_once_its_lease_is_over_by_the_clock_from_before_it_asked(tmp_path: Path) -> None:
+    clock = Clock()
+    async with pair(tmp_path) as (store, _):
+        own = node(store, clock)
+        own.require()
+        clock.now += LEASE
+        with pytest.raises(LeaseOverError, match=r"lease of node 1 has been over for 0\.0 s"):
+            own.require()
+        with pytest.raises(LeaseOverError):
+            await own.next_number()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(own.run, IGNORED)
+            while not own.holds:
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+        own.require()
+
+
+async def test_a_node_whose_matches_another_has_interrupted_ends_by_name(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (store, other):
+        own = node(store, Clock())
+        assert store.lease is not None
+        assert other.lease is not None
+        await other.write(partial(nodes.adopt, number=2, left=(1,)))
+        with pytest.raises(ExceptionGroup) as ended:
+            await own.run(IGNORED)
+        assert ended.group_contains(LeaseLost)
+        assert not own.holds
+
+
+async def test_each_job_is_done_by_one_node_and_by_another_after_its_end(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (one, two):
+        first, second = node(one, Clock()), node(two, Clock())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(first.run, IGNORED)
+            await first.acquired(EVENTS)
+            assert all(first.does(job) for job in (FIT, LUCK, EVENTS))
+            async with trio.open_nursery() as inner:
+                inner.start_soon(second.run, IGNORED)
+                await trio.sleep(0.3)
+                assert not any(second.does(job) for job in (FIT, LUCK, EVENTS))
+                inner.cancel_scope.cancel()
+            nursery.cancel_scope.cancel()
+        await first.release()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(second.run, IGNORED)
+            await second.acquired(EVENTS)
+            nursery.cancel_scope.cancel()
+
+
+async def test_no_number_is_that_of_two_matches(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (one, two):
+        first, second = node(one, Clock()), node(two, Clock())
+        found = [await each.next_number() for _ in range(70) for each in (first, second)]
+        assert len({*found}) == 140
+        assert found[::2] == sorted(found[::2])
+
+
+async def test_what_one_node_changes_the_other_reads_once(tmp_path: Path) -> None:
+    learned: list[str] = []
+
+    async def learn(subject: str) -> None:
+        learned.append(subject)
+
+    async with pair(tmp_path) as (one, two):
+        own = node(two, Clock())
+        await own.begin()
+        assert {*own.living} == {1, 2}
+        await one.write(partial(changes.note, kind=changes.OWNER, subject="ann"))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(own.run, {changes.OWNER: learn})
+            while not learned:
+                await trio.sleep(0.05)
+            await trio.sleep(1.2)
+            nursery.cancel_scope.cancel()
+    assert learned == ["ann"]

@@ -429,7 +429,8 @@ class Connection:
                 raise
 
         try:
-            await self._log_checker.check(welcome.log if welcome.HasField("log") else None, consistency)
+            log = welcome.log if welcome.HasField("log") else None
+            await self._log_checker.check(log, consistency, one_of_several=len(welcome.nodes) > 1)
         except grpc.aio.AioRpcError as error:
             _log.info("the server's log of results was not checked: %s", error.details())
 

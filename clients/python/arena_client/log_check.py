@@ -29,8 +29,11 @@ class LogChecker:
         self._receipts = receipts
         self._alarmed = False
 
-    async def check(self, state: LogState | None, consistency: Consistency) -> None:
-        """Check the state of the log in a welcome. `state` is None if the server has no log."""
+    async def check(self, state: LogState | None, consistency: Consistency, one_of_several: bool = False) -> None:
+        """Check the state of the log in a welcome. `state` is None if the server has no log.
+
+        `one_of_several`: true for a node. Another node may have sent a report with a newer head in the meantime.
+        """
         receipts = self._receipts
         receipts.read()
         if state is None:
@@ -42,9 +45,9 @@ class LogChecker:
         elif receipts.pin is None:
             receipts.pin_to(state)
         elif receipts.pin.head != state.head or receipts.pin.keys != [*state.keys]:
-            await self._compare(state, consistency)
+            await self._compare(state, consistency, one_of_several)
 
-    async def _compare(self, state: LogState, consistency: Consistency) -> None:
+    async def _compare(self, state: LogState, consistency: Consistency, one_of_several: bool) -> None:
         """Compare a log with the bot's record. If they agree, update the record."""
         pin, known = self._receipts.pin, self._receipts.latest
         assert pin is not None, "the caller has checked"
@@ -53,6 +56,8 @@ class LogChecker:
             return self._alarm("its key is not the one that this bot knows, and that one did not name it")
         if known.size <= state.head.size and await _begins(known, state.head, consistency):
             return self._receipts.pin_to(state)
+        if one_of_several and known.size > state.head.size and await _begins(state.head, known, consistency):
+            return None
         cut = _new_cut(state, pin.restores, known.size)
         if cut is None:
             return self._alarm(f"it does not begin with the {known.size} entries that this bot has seen")

@@ -219,6 +219,21 @@ def test_the_file_keeps_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     welcome(log, file)
 
 
+def test_a_node_may_show_a_head_from_before_a_report_of_another_node(caplog: pytest.LogCaptureFixture) -> None:
+    log, other, kept = Log(), Log(), Receipts(None)
+    checker = LogChecker(kept)
+    asyncio.run(checker.check(log.state, log.consistency))
+    log.result(1)
+    before = log.state
+    other.result(2)
+    kept.take(log.result(3), SEAT)
+    asyncio.run(checker.check(before, log.consistency, one_of_several=True))
+    assert not said(caplog)
+    asyncio.run(checker.check(other.state, other.consistency, one_of_several=True))
+    (alarm,) = said(caplog)
+    assert "it does not begin with the 3 entries" in alarm
+
+
 def test_without_a_file_it_is_compared_all_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log, kept = Log(), Receipts(None)
     checker = LogChecker(kept)

@@ -366,7 +366,6 @@ SLOW = '[[ladders]]\nname = "slow"\ngame = "nullern"\n'
         (SLOW + "entry = []", 'of owners, such as ["ann"], not []'),
         (SLOW + "entry = [3]", 'of owners, such as ["ann"], not [3]'),
         (SLOW + "entry = ['ann smith']", "the ladder slow: entry: 'ann smith' cannot be an owner"),
-        ("processes = 2\n" + SLOW, "processes is 2, but only a server with one process plays further ladders: set it"),
     ],
 )
 def test_what_is_wrong_in_a_ladder_is_named(text: str, said: str, tmp_path: Path) -> None:

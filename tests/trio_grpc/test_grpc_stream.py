@@ -38,9 +38,9 @@ class Caller:
     """A client with one call. The call is authenticated unless the test asks for an unauthenticated one."""
 
     def __init__(self, metadata: Mapping[str, str] = NONE, *, stranger: bool = False) -> None:
-        self.listener = Listener("127.0.0.1:0", SETTINGS)
-        for listening in self.listener._sockets:
-            listening.close()
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("trio_grpc.http2.listener.bind", lambda address: [])
+            self.listener = Listener("nowhere", SETTINGS)
         self.next_turn()
 
         def parse(message: bytes) -> str:

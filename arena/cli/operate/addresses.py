@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from typing import Final
 
 from trio_grpc.http2.sockets import host_and_port
@@ -11,15 +12,15 @@ _LAST_PORT: Final = 65535
 _ANY: Final = ("", "0.0.0.0", "[::]")  # noqa: S104 - compared, not bound
 
 
-def addresses_of(text: str, processes: int) -> list[str]:
-    """Return the addresses of a number of nodes from one or from a list with commas.
+def addresses_of(text: str, processes: int, parse: Callable[[str], object] = host_and_port) -> list[str]:
+    """Return the addresses of a number of nodes from one or from a list with commas. `parse` checks each.
 
     Raises:
         ValueError: An address is invalid, or their number is wrong.
     """
     listed = [each.strip() for each in text.split(",")]
     for each in listed:
-        host_and_port(each.rpartition("//")[2])
+        parse(each)
     if len(listed) == processes:
         return listed
     if len(listed) > 1:

@@ -78,7 +78,7 @@ class _Nodes:
         public_address = config.public_address
         self._addresses: Final = [with_port(each) for each in addresses_of(address, processes)]
         self._metrics: Final = [None] * processes if metrics is None else addresses_of(metrics, processes)
-        public = self._addresses if public_address is None else addresses_of(public_address, processes)
+        public = self._addresses if public_address is None else addresses_of(public_address, processes, str)
         self._public: Final = [dialled(each) for each in public]
         self._channels: dict[int, Channel] = {}
         self._draining: float | None = None

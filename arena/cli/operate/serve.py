@@ -128,7 +128,7 @@ def _check_listening(config: Config) -> None:
 
         checks += [
             ("public_url", config.public_url, pages_address),
-            ("public_address", config.public_address, lambda text: [*map(bot_address, each(text))]),
+            ("public_address", config.public_address, partial(each, parse=bot_address)),
         ]
     if config.webhook is not None:
         from arena.server.workers.webhook import webhook_address

@@ -53,7 +53,7 @@ def health(channel: grpc.Channel) -> Any:
 
 
 async def test_every_service_is_healthy_until_the_server_stops() -> None:
-    assert len(NAMES) == 8
+    assert len(NAMES) == 9
     async with serving() as (arena, channel):
         check, listing = health(channel).Check, health(channel).List
         for name in ("", *NAMES):

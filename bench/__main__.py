@@ -15,7 +15,6 @@ COMMANDS: Final = (
     "vector_env --compiled",
     "play",
     "play --compiled",
-    "processes --compiled",
     "sdks",
     "echo",
     "turns",

@@ -186,7 +186,7 @@ def _lengthen(connection: Connection, size: int) -> None:
     connection.execute(
         text(
             "insert into match_seats (match_id, seat, bot_id, node, forced, place, score, spoilt)"
-            " select matches.id, seat, bot_id, node, 0, 1, 0, 0 from matches, match_seats"
+            " select matches.id, seat, bot_id, match_seats.node, 0, 1, 0, 0 from matches, match_seats"
             " where match_seats.match_id = 1 and matches.id >= :first"
         ),
         {"first": first},

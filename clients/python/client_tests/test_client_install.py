@@ -127,7 +127,7 @@ def test_the_messages_alone_load_neither_the_sdk_nor_grpc() -> None:
 
 @pytest.mark.skipif(find_spec("sqlalchemy") is None, reason="what the server needs is not installed")
 def test_a_server_loads_of_the_sdk_the_messages_and_what_reads_them_only() -> None:
-    found = loaded("import arena.api.server, arena.api.further_process, arena.cli.operate.serve, arena.web.serving")
+    found = loaded("import arena.api.server, arena.cli.operate.serve, arena.web.serving")
     of_the_sdk = {name for name in found if name.startswith("arena_client") and ".v1" not in name}
     assert of_the_sdk == {f"arena_client{name}" for name in ("", ".version", ".descriptors", ".errors")}
 

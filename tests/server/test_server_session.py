@@ -404,27 +404,21 @@ def raw(nursery: trio.Nursery) -> Rig:
     return rig
 
 
-class LargeAsk(NamedTuple):
-    """A question that takes many bytes."""
-
-    seat: int
-    decision: int
-    size: int
-
-
 def encode_large(message: Outgoing) -> bytes:
-    """Encode a message whose questions are `LargeAsk`s."""
+    """Encode a message in which each question takes as many bytes as its soft limit says."""
     questions, message.questions = message.questions, []
     encoded = PROTOBUF.encode(message)
     message.questions = questions
-    for match_id, ask in ((each.match_id, cast("LargeAsk", each.ask)) for each in questions):
-        decision = play_pb2.Decision(match_id=match_id, decision_id=1, legal=[1], other=Any_(value=bytes(ask.size)))
+    for each in questions:
+        padding = Any_(value=bytes(each.ask.soft))
+        decision = play_pb2.Decision(match_id=each.match_id, decision_id=1, legal=[1], other=padding)
         encoded += play_pb2.PlayResponse(decisions=[decision]).SerializeToString()
     return encoded
 
 
 def large(size: int) -> Ask:
-    return cast("Ask", LargeAsk(0, 1, size))
+    """Return a question that `encode_large` makes this large."""
+    return Ask(0, 1, (1,), View(0), size, 0)
 
 
 @pytest.mark.parametrize("closed", [False, True])

@@ -403,7 +403,7 @@ class EventService:
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
         self._turn = trio.Lock()
-        """Lock that lets one call at a time read an event, whose standings take a while to compute."""
+        """Lock held while an event is read, because its standings are expensive to compute."""
         self._known: dict[str, tuple[float, events_pb2.GetEventResponse]] = {}
         """Events with the time at which each was read."""
 

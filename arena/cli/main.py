@@ -55,7 +55,7 @@ OTHERWISE: Final = {"--port": "--address HOST:PORT", "--host": "--address HOST:P
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported at their first use."""
+    """A group that imports each command at its first use."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the verbs, in the order of the help."""

@@ -67,7 +67,7 @@ class NoRanking(LadderError):
 
 
 class UnknownNode(LadderError):
-    """A seat whose node is not an entrant."""
+    """A seat names a bot version that has not entered."""
 
     def __init__(self, match_id: int, node: int) -> None:
         super().__init__(f"node {node} has a seat in match {match_id} but is no entrant")

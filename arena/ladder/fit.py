@@ -124,7 +124,7 @@ class _Met(NamedTuple):
         return variances
 
     def of(self, chosen: Flags) -> _Met:
-        """Select the pairs whose node `own` is chosen. `chosen` [n] is True for each chosen node."""
+        """Return the pairs in which the node `own` is chosen. `chosen[n]` is True if node n is chosen."""
         kept = chosen[self.own]
         return _Met(self.own[kept], self.other[kept], self.won[kept], self.lost[kept])
 

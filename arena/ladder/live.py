@@ -51,8 +51,8 @@ class RatingChange:
     week.
     """
     counts_again: tuple[tuple[int, int], ...] = ()
-    """Other seats whose bots have used up their quota of matches with this bot, each with the first day on which such
-    matches count again.
+    """Seats of the bots with which this bot has used up its quota of matches. Each comes with the first day on which
+    their matches count again.
     """
 
     @property

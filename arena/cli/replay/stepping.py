@@ -37,7 +37,7 @@ _KEY: Final = re.compile(r"\x1b\[\d*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
 
 
 class Walk:
-    """The shown page, and the seat whose view it shows. Each page is a step, and the last page is the result."""
+    """The current page, and the seat that sees it. Each page is a step; the last page is the result."""
 
     def __init__(self, course: Course, seat: int | None) -> None:
         self.page = 0

@@ -64,7 +64,7 @@ def own_decisions(replay: Replay) -> tuple[tuple[OwnDecision, ...], tuple[RoundR
 
 
 AT_ONCE: Final = 64
-"""Maximum number of matches whose questions are asked side by side."""
+"""Maximum number of matches that are asked in parallel."""
 
 
 @dataclass(slots=True)

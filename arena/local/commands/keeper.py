@@ -7,7 +7,7 @@ standard input: first the command in JSON, then a byte that asks it to end (as c
 a time limit, or that kills it. On standard output the supervisor reports in JSON that the command runs, or why it does
 not, and how it ended.
 
-The command has its own process group. Processes that leave the group, or whose parents end, become children of the
+The command has its own process group. Processes that leave the group, or lose their parents, become children of the
 supervisor (on Linux) and end with it.
 
 A sandbox (`arena.local.sandbox`) has its own session, and therefore no terminal to write to. SIGTERM goes to the

@@ -29,7 +29,7 @@ from arena.store import schema
 from arena.store.base import changes
 from arena.store.base import leaves as log
 from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent
-from arena.store.base.rows import MatchState
+from arena.store.base.rows import EventState, MatchState
 from arena.store.bots.bots import Bot, known
 from arena.store.ladder import baselines
 from engine.deal import NONCE_BYTES
@@ -51,10 +51,10 @@ _MATCHES: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
 _BASELINES: Final = schema.baselines.c
 
-ANNOUNCED: Final = "announced"
-PLAYING: Final = "playing"
-FINISHED: Final = "finished"
-CANCELLED: Final = "cancelled"
+ANNOUNCED: Final = EventState.ANNOUNCED.value
+PLAYING: Final = EventState.PLAYING.value
+FINISHED: Final = EventState.FINISHED.value
+CANCELLED: Final = EventState.CANCELLED.value
 
 
 class EventPlan(NamedTuple):

@@ -76,6 +76,8 @@ LEAVE_TIME = 2.0
 """Time limit of the server to end the stream of a bot that leaves in the middle of matches, in seconds."""
 PROBES = 3
 """Maximum number of failures to diagnose before the first connection."""
+FORGET_AFTER = 60.0
+"""Time in seconds without a connection to a node, while others are connected, after which its matches count as lost."""
 PLACE_LOOK = 0.25
 """Time in seconds between two looks at whether a place should move to another node, if a bot has too few for all."""
 PLACE_WAIT = 2.0
@@ -240,6 +242,13 @@ class Connection:
             if node.stream is not None:
                 node.stream.send(request)
 
+    def _finish_all(self) -> None:
+        """End every stream, because no more matches are to be played."""
+        for node in self._nodes:
+            if node.stream is not None:
+                node.stream.half_close()
+        self._forget_absent()
+
     def _forget_absent(self) -> None:
         """Try no more to reach nodes to which there is no stream."""
         for node in self._nodes:
@@ -301,8 +310,12 @@ class Connection:
                     good, seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
                     node.session = None
                     self._share_out()
-                elsewhere = any(other.session is not None for other in self._nodes)
-                seen = now if elsewhere else seen
+                if any(other.session is not None for other in self._nodes):
+                    seen = now
+                    if now - good > FORGET_AFTER:
+                        node.progress.playing.clear()
+                        node.progress.accepted.clear()
+                        self._resize()
                 wait = waiting_time(now - good) + dropped.pause
                 if self._give_up_after is not None and now + wait - seen > self._give_up_after:
                     raise UnreachableError(f"no connection to {node.address}: {dropped}") from None
@@ -561,10 +574,7 @@ class Connection:
         del message
         while not node.progress.done:
             self._hear(stream, session, await stream.read())
-        for other in self._nodes:
-            if other.stream is not None:
-                other.stream.half_close()
-        self._forget_absent()
+        self._finish_all()
         with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Ignores all errors after the goodbye.
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()

@@ -9,7 +9,7 @@ from threading import Barrier, Event
 
 import grpc
 import pytest
-from arena_client import Decision, TakenOverError
+from arena_client import Decision, TakenOverError, connection
 from arena_client.v1 import play_pb2
 from client_tests.peer import PATIENCE, First, Peer, Playing, Script, Talk, asks, invites, reports, starts, welcome
 
@@ -131,6 +131,37 @@ def test_a_node_that_vanishes_costs_its_own_matches_and_is_dialled_again(tmp_pat
     with nodes, pytest.raises(TakenOverError):
         Playing(First(capacity=8), nodes.peers[0].address, tmp_path / "token").result()
     assert nodes.peers[1].streams == 2
+
+
+def test_a_run_does_not_wait_for_the_matches_of_a_node_that_stays_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "FORGET_AFTER", 0.1)
+
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(1)
+        told_capacity(talk, 0)  # the only match is at the node that vanished
+        told_capacity(talk, 1)
+        yield from plays(talk, 1)
+        yield reports(1)
+        ends(talk)
+
+    def vanishing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(2)
+        yield from plays(talk, 2)
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "gone")
+
+    def away(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "gone")
+        yield from ()
+
+    nodes = Nodes([first], [vanishing, away])
+    bot = Counts(4)
+    with nodes:
+        Playing(bot, nodes.peers[0].address, tmp_path / "token", matches=1).result()
+    assert bot.results == [1]
 
 
 def test_one_place_moves_to_the_next_node_after_a_match(tmp_path: Path) -> None:

@@ -139,9 +139,8 @@ async def test_a_slow_receiver_holds_nobody_up(tmp_path: Path, monkeypatch: pyte
     with receiving(receiver) as address:
         async with posting(address, tmp_path) as made:
             until(lambda: threading.active_count() > 2, "the threads")
-            began = time.perf_counter()
             post(made, 100)
-            assert time.perf_counter() - began < 0.1
+            assert len(receiver.accepted) < 100, "a hundred messages take the receiver 50 s"
             until(lambda: len(receiver.accepted) == 100, "a hundred messages")
     assert numbers(receiver.accepted) == [*range(1, 101)]
 

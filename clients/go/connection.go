@@ -28,6 +28,8 @@ type connection struct {
 	nodes []*node
 	// moving: whether places move from node to node.
 	moving bool
+	// placeWait: the shortest time after which a place without a match moves next.
+	placeWait time.Duration
 	// sessions counts the streams with a welcome.
 	sessions int
 	// reached: whether there ever was a welcome.
@@ -39,6 +41,7 @@ type connection struct {
 
 func newConnection(profile *profile, around surroundings) *connection {
 	made := &connection{surroundings: around, profile: profile, name: profile.name, goal: newGoal(profile.matches), alarms: map[int]func(){}}
+	made.placeWait = placeWait
 	made.nodes = []*node{made.newNode(0, profile.address, -1)}
 	return made
 }
@@ -191,7 +194,10 @@ func (c *node) hear(message *arenav1.PlayResponse) {
 	if first || concernsBot(message) {
 		c.inbox.deliver(c.number, message, c.session.questions, received)
 	}
-	if len(c.nodes) > 1 {
+	switch {
+	case c.holds && c.used != (len(c.progress.playing) > 0):
+		c.moveDue()
+	case len(c.nodes) > 1:
 		c.resize()
 	}
 	if c.goal.done() {

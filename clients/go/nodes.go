@@ -13,8 +13,11 @@ const (
 	// placeLook is the time between two looks at whether a place moves to another node, if a bot has fewer places than
 	// there are nodes.
 	placeLook = 250 * time.Millisecond
-	// placeWait is the time after which a place without a match moves to another node.
-	placeWait = 2 * time.Second
+	// placeWait is the shortest time after which a place without a match moves to another node, longer than a server's
+	// patience. It is at most twice as long, at random, because bots that move at the same pace never meet those of other
+	// nodes. It doubles each time, up to longestPlaceWait, because a server may have more patience.
+	placeWait        = 3 * time.Second
+	longestPlaceWait = time.Minute
 	// goneAfter is the time after which the matches at a node that cannot be reached do not count any more.
 	goneAfter = time.Minute
 )
@@ -36,10 +39,9 @@ type node struct {
 	known, greeted    bool
 	finishing, ended  bool
 	begun, good, seen time.Duration
-	// holds: whether one of too few places is here, since a time at which the bot had finished this many matches.
-	holds    bool
-	since    time.Duration
-	finished int
+	// holds: whether one of too few places is here, until this time if no match begins; used: whether one has begun.
+	holds, used bool
+	until       time.Duration
 }
 
 func (c *connection) newNode(id uint32, address string, share int) *node {
@@ -134,7 +136,7 @@ func (c *connection) follow(from *node, welcome *arenav1.Welcome) {
 }
 
 // shareOut divides the bot's capacity among the connected nodes. Of fewer places than nodes, each is at one node, and moves on after
-// a match or a short wait.
+// a match or a wait.
 func (c *connection) shareOut() {
 	if len(c.nodes) == 1 {
 		c.nodes[0].progress.share = -1
@@ -173,34 +175,45 @@ func (c *connection) shareOut() {
 
 // place gives a node one of too few places, or takes it away.
 func (c *connection) place(node *node, holds bool) {
-	node.progress.share = 0
-	if holds {
-		node.progress.share = 1
-	}
-	if holds != node.holds {
-		node.holds, node.since, node.finished = holds, c.clock.now(), c.goal.finished
+	switch {
+	case !holds:
+		node.holds, node.progress.share = false, 0
+	case !node.holds:
+		node.holds, node.used, node.progress.share = true, false, 1
+		node.until = c.clock.now() + time.Duration(float64(c.placeWait)*(1+c.chance()))
 	}
 }
 
-// movePlaces moves each of too few places on to the next node, if there was a match or a short wait.
+// movePlaces moves places on after a wait.
 func (c *connection) movePlaces() {
-	connected := c.connected()
-	if c.moving = c.profile.capacity < len(connected); !c.moving {
-		return
+	if c.moving = c.profile.capacity < len(c.connected()); c.moving {
+		c.moveDue()
+		c.after(placeLook, c.movePlaces)
 	}
-	for at, here := range connected {
-		waits := c.goal.finished == here.finished && c.clock.now()-here.since < placeWait
-		if !here.holds || here.progress.begun() > 0 || waits {
-			continue
-		}
-		following := slices.Concat(connected[at+1:], connected[:at])
-		if free := slices.IndexFunc(following, func(each *node) bool { return !each.holds }); free >= 0 {
+}
+
+// moveDue moves each of too few places on that had a match, or waited for long enough, to a random node without one. While its
+// match runs, the node learns that the bot takes no more there.
+func (c *connection) moveDue() {
+	connected := c.connected()
+	for _, here := range connected {
+		switch due := c.clock.now() >= here.until; {
+		case !here.holds || len(here.progress.accepted) > 0:
+		case len(here.progress.playing) > 0:
+			here.used, here.progress.share, c.placeWait = true, 0, placeWait
+		case here.used || due:
+			if !here.used {
+				c.placeWait = min(2*c.placeWait, longestPlaceWait)
+			}
+			free := slices.DeleteFunc(slices.Clone(connected), func(each *node) bool { return each.holds })
 			c.place(here, false)
-			c.place(following[free], true)
+			if len(free) == 0 {
+				free = append(free, here)
+			}
+			c.place(free[min(int(c.chance()*float64(len(free))), len(free)-1)], true)
 		}
 	}
 	c.resize()
-	c.after(placeLook, c.movePlaces)
 }
 
 // resize sends each node the room that the bot has there.

@@ -315,7 +315,7 @@ func TestANodeThatIsGoneForGoodHoldsNoRunUp(t *testing.T) {
 	}
 }
 
-// Of fewer places than nodes each is at one node, and moves on after a match or a short wait.
+// Of fewer places than nodes each is at one node, and moves on after a match or a wait, longer each time.
 func TestAPlaceMovesOn(t *testing.T) {
 	quiet(t)
 	p := atTwoNodes(t, botSpec{Capacity: 1})
@@ -333,13 +333,16 @@ func TestAPlaceMovesOn(t *testing.T) {
 	rooms("1 0")
 	p.clock.pass(placeWait-placeLook, p.settle, never)
 	rooms("1 0")
-	p.clock.pass(2*placeLook, p.settle, never)
+	moves := func() bool { return p.connection.nodes[1].session.room > 0 }
+	p.clock.pass(placeWait+2*placeLook, p.settle, moves)
+	rooms("0 1")
+	p.clock.pass(2*placeWait-placeLook, p.settle, never)
 	rooms("0 1")
 	p.call.events.message(p.message([]byte(`{"starts": [{"matchId": "66", "game": "sixth_sense"}]}`)))
+	rooms("0 0") // so that the node invites it to no other match there
 	p.clock.pass(time.Minute, p.settle, never)
-	rooms("0 1")
+	rooms("0 0")
 	p.call.events.message(p.message([]byte(`{"reports": [{"matchId": "66", "interrupted": "by a test"}]}`)))
-	p.clock.pass(2*placeLook, p.settle, never)
 	rooms("1 0")
 	p.connection.end(nil)
 }

@@ -6,8 +6,10 @@ import os
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import combinations
 from pathlib import Path
 
 import grpc
@@ -18,11 +20,13 @@ from sqlalchemy import func, select
 from arena.log.leaf import LeafKind
 from arena.match.inputs import Left
 from arena.store import schema
+from arena.store.base.rows import MatchState
 from arena.store.log.audit import audit as audit_log
+from arena.store.matches import matches
 from arena.store.nodes import LEASE
 from arena.store.opening import open_readonly
 from tests.cli.cli_rig import shown
-from tests.end_to_end.e2e_rig import Audit, Crowd, RawBot, Server, audit, failing_server, server, until
+from tests.end_to_end.e2e_rig import Audit, Crowd, RawBot, Server, audit, failing_server, program, server, until
 
 NAMES = ("ann", "bob", "cid", "dan")
 AGAIN = "--patience", "0.2", "--grace", "60"
@@ -235,3 +239,32 @@ def test_addresses_that_do_not_fit_the_number_of_processes_are_refused(tmp_path:
         status, error = failing_server("--data", str(tmp_path / "data"), *wrong)
         assert status == 2
         assert said in error
+
+
+@pytest.mark.long
+def test_bots_with_one_match_at_a_time_play_at_every_node(tmp_path: Path) -> None:
+    data, bots = tmp_path / "data", [f"b{number}" for number in range(8)]
+    with server(data, "--processes", "3", "--drain", "0", seats="4") as running, ExitStack() as stack:
+        address = addresses(running)[0]
+        for name in bots:
+            sample = ("-m", "arena_client.samples.random_bot", "--server", address, "--name", name, "--capacity", "1")
+            stack.enter_context(program(*sample, "--token-file", str(tmp_path / name), listened_to=False))
+        # Bots that move from node to node at the same pace never meet again after their first matches.
+        until(lambda: all(count >= 5 for count in played(data)), "matches at all nodes", patience=90)
+        until(lambda: met(data) == {*combinations(bots, 2)}, "matches of all pairs", patience=90)
+        stop(running)
+
+
+def played(data: Path) -> list[int]:
+    """Return the number of finished matches of each of three nodes."""
+    with open_readonly(data) as connection:
+        over = schema.matches.c.state == "finished"
+        nodes_of = Counter(connection.scalars(select(schema.matches.c.node).where(over)))
+    return [nodes_of[number] for number in (1, 2, 3)]
+
+
+def met(data: Path) -> set[tuple[str, ...]]:
+    """Return the pairs of bots that have finished a match together."""
+    with open_readonly(data) as connection:
+        ended = [match for match in matches.list_matches(connection, limit=1000) if match.state is MatchState.FINISHED]
+    return {pair for match in ended for pair in combinations(sorted(seat.bot for seat in match.seats), 2)}

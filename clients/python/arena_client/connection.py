@@ -14,7 +14,7 @@ import random
 import shlex
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypedDict, Unpack, cast
 
@@ -80,8 +80,14 @@ FORGET_AFTER = 60.0
 """Time in seconds without a connection to a node, while others are connected, after which its matches count as lost."""
 PLACE_LOOK = 0.25
 """Time in seconds between two looks at whether a place should move to another node, if a bot has too few for all."""
-PLACE_WAIT = 2.0
-"""Time in seconds after which a place without a match moves to another node."""
+PLACE_WAIT = 3.0
+"""Minimum time in seconds after which a place without a match moves to another node, longer than a server's patience.
+
+It is at most twice as long, at random, because bots that move at the same pace never meet those of other nodes. It
+doubles each time, because a server may have more patience.
+"""
+LONGEST_PLACE_WAIT = 60.0
+"""Maximum of that minimum time, in seconds."""
 STEADY = 1.0
 """Time in seconds after which a connection counts as good, so that waiting times start again from the shortest."""
 
@@ -125,10 +131,11 @@ class _Node:
         self.task: asyncio.Task[None] | None = None
         self.session: Session | None = None
         self.stream: _Stream | None = None
-        self.holds_since: float | None = None
-        """The time since which one of too few places is here, in seconds of `time.monotonic`; None without one."""
-        self.finished = 0
-        """Number of the bot's finished matches at that time."""
+        self.place_until: float | None = None
+        """The time at which one of too few places moves on without a match, in seconds of `time.monotonic`; None
+        without a place."""
+        self.place_used = False
+        """True if a match has begun at that place."""
 
 
 class Connection:
@@ -187,7 +194,10 @@ class Connection:
         self._nodes = [_Node(self._address, self._goal)]
         """The nodes, of which the first is the one at the given address."""
         self._tasks: asyncio.TaskGroup
+        self._listed: Collection[int] = ()
+        """The numbers of the nodes in the latest list."""
         self._moving: asyncio.Task[None] | None = None
+        self._place_wait = PLACE_WAIT
         self._leaving = False
         self._reached = False
         """True once there has been a connection."""
@@ -311,6 +321,9 @@ class Connection:
                     node.session = None
                     self._share_out()
                 if any(other.session is not None for other in self._nodes):
+                    if node.number not in self._listed:
+                        self._forget(node)
+                        return
                     seen = now
                     if now - good > FORGET_AFTER:
                         node.progress.playing.clear()
@@ -467,17 +480,14 @@ class Connection:
         return response.token
 
     def _follow(self, node: _Node, welcome: Welcome) -> None:
-        """Connect to the nodes that a welcome lists, and leave those that are gone from the list."""
+        """Connect to the nodes that a welcome lists."""
         node.number = welcome.node
         host = node.address.rpartition(":")[0]
         listed = {
             each.number: f"{host}{each.address}" if each.address.startswith(":") else each.address
             for each in welcome.nodes
         }
-        for each in [*self._nodes]:
-            if each is not node and each.session is None and each.number not in listed:
-                self._nodes.remove(each)
-                self._goal.nodes.remove(each.progress)
+        self._listed = listed.keys()
         known = {each.number for each in self._nodes}
         for number, address in () if self._goal.ending else listed.items():
             if number not in known:
@@ -490,10 +500,16 @@ class Connection:
             self._moving = self._tasks.create_task(self._move_places())
         self._share_out()
 
+    def _forget(self, node: _Node) -> None:
+        """Forget a node that cannot be reached and is not listed any more, with its matches."""
+        self._nodes.remove(node)
+        self._goal.nodes.remove(node.progress)
+        self._share_out()
+
     def _share_out(self) -> None:
         """Divide the bot's capacity among the connected nodes.
 
-        Of fewer places than nodes, each is at one node, and moves on after a match or a short wait.
+        Of fewer places than nodes, each is at one node, and moves on after a match or a wait.
         """
         connected = [node for node in self._nodes if node.session is not None]
         capacity, count = self._bot.capacity, len(connected)
@@ -504,9 +520,9 @@ class Connection:
             self._nodes[0].progress.share = None
         elif capacity >= count:
             for index, node in enumerate(connected):
-                node.progress.share, node.holds_since = capacity // count + (index < capacity % count), None
+                node.progress.share, node.place_until = capacity // count + (index < capacity % count), None
         else:
-            holders = [node for node in connected if node.holds_since is not None][:capacity]
+            holders = [node for node in connected if node.place_until is not None][:capacity]
             holders += [node for node in connected if node not in holders][: capacity - len(holders)]
             for node in connected:
                 self._place(node, node in holders)
@@ -514,9 +530,11 @@ class Connection:
 
     def _place(self, node: _Node, has: bool) -> None:
         """Give a node one of too few places, or take it away."""
-        if has is (node.holds_since is None):
-            node.holds_since, node.finished = time.monotonic() if has else None, self._goal.finished
-        node.progress.share = int(has)
+        if not has:
+            node.place_until, node.progress.share = None, 0
+        elif node.place_until is None:
+            node.place_until = time.monotonic() + self._place_wait * _chance.uniform(1, 2)
+            node.progress.share, node.place_used = 1, False
 
     def _resize(self) -> None:
         """Send each node the room that the bot has there."""
@@ -525,19 +543,31 @@ class Connection:
                 node.stream.send(request)
 
     async def _move_places(self) -> None:
-        """Move each of too few places to the next node after a match or a short wait, until all streams are over."""
+        """Move each of too few places on after a wait, until all streams are over."""
         while not all(node.task is None or node.task.done() for node in self._nodes):
             await asyncio.sleep(PLACE_LOOK)
-            connected = [node for node in self._nodes if node.session is not None]
-            for index, node in enumerate(connected):
-                if node.holds_since is None or not node.progress.idle:
-                    continue
-                if self._goal.finished == node.finished and time.monotonic() - node.holds_since < PLACE_WAIT:
-                    continue
-                following = connected[index + 1 :] + connected[:index]
-                if (other := next((each for each in following if each.holds_since is None), None)) is not None:
-                    self._place(node, has=False)
-                    self._place(other, has=True)
+            self._move_due()
+
+    def _move_due(self) -> None:
+        """Move each of too few places on that had a match, or waited for long enough, to a random node without one.
+
+        While its match runs, the node learns that the bot takes no more there.
+        """
+        connected, moved = [node for node in self._nodes if node.session is not None], False
+        for node in connected:
+            if node.place_until is None or node.progress.accepted:
+                continue
+            if node.progress.playing:
+                moved |= not node.place_used
+                node.place_used, node.progress.share, self._place_wait = True, 0, PLACE_WAIT
+            elif node.place_used or time.monotonic() >= node.place_until:
+                free = [each for each in connected if each.place_until is None]
+                if not node.place_used:
+                    self._place_wait = min(2 * self._place_wait, LONGEST_PLACE_WAIT)
+                self._place(node, has=False)
+                self._place(_chance.choice(free) if free else node, has=True)
+                moved = True
+        if moved:
             self._resize()
 
     async def _greet(self, node: _Node, stream: _Stream) -> PlayResponse:
@@ -570,20 +600,22 @@ class Connection:
         return message
 
     async def _converse(self, node: _Node, stream: _Stream, session: Session, message: PlayResponse) -> None:
-        self._hear(stream, session, message)
+        self._hear(node, stream, session, message)
         del message
         while not node.progress.done:
-            self._hear(stream, session, await stream.read())
+            self._hear(node, stream, session, await stream.read())
         self._finish_all()
         with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Ignores all errors after the goodbye.
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()
 
-    def _hear(self, stream: _Stream, session: Session, message: PlayResponse) -> None:
+    def _hear(self, node: _Node, stream: _Stream, session: Session, message: PlayResponse) -> None:
         """Apply a message, reply at once if necessary, and pass the bot's part of the message on."""
         received = time.monotonic()
         if (reply := session.receive(message)) is not None:
             stream.send(reply)
+        if node.place_until is not None and node.place_used is not bool(node.progress.playing):
+            self._move_due()
         if concerns_bot(message) or (message.closed and self._inbox.wants_all):
             self._inbox.put(Delivery(session, message, received))
 

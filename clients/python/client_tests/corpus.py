@@ -349,7 +349,7 @@ class _Play:
         for message in arriving:
             assert stream is not None, "a stream is open"
             assert session is not None, "it has had its welcome"
-            self._connection._hear(stream, session, message)
+            self._connection._hear(node, stream, session, message)
 
     async def _bytes(self, encoded: str) -> None:
         self._open_call().say(play_pb2.PlayResponse.FromString(base64.b64decode(encoded)))

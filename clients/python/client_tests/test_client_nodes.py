@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Barrier, Event
+from time import monotonic
 
 import grpc
 import pytest
@@ -164,24 +165,90 @@ def test_a_run_does_not_wait_for_the_matches_of_a_node_that_stays_away(
     assert bot.results == [1]
 
 
-def test_one_place_moves_to_the_next_node_after_a_match(tmp_path: Path) -> None:
-    def script(number: int) -> Script:
-        def serve(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-            assert talk.next().hello.capacity == (number == 1)
-            yield nodes.greet(number)
-            if number == 2:
-                told_capacity(talk, 1)
-            yield from plays(talk, number)
-            yield reports(number)
-            ends(talk)
+def test_one_place_moves_to_another_node_after_a_match(tmp_path: Path) -> None:
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert talk.next().hello.capacity == 1
+        yield nodes.greet(1)
+        yield invites(1)
+        while not talk.next().ready:
+            pass
+        yield starts(1)
+        told_capacity(talk, 0)  # so the node invites it to no other match there
+        yield reports(1)
+        ends(talk)
 
-        return serve
+    def second(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert talk.next().hello.capacity == 0
+        yield nodes.greet(2)
+        told_capacity(talk, 1)
+        yield from plays(talk, 2)
+        yield reports(2)
+        ends(talk)
 
-    nodes = Nodes([script(1)], [script(2)])
+    nodes = Nodes([first], [second])
     bot = Counts(1)
     with nodes:
         Playing(bot, nodes.peers[0].address, tmp_path / "token", matches=2).result()
     assert bot.results == [1, 2]
+
+
+def test_a_place_without_a_match_moves_and_stays_longer_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "PLACE_WAIT", 0.1)
+    monkeypatch.setattr(connection, "PLACE_LOOK", 0.01)
+    moved: list[float] = []
+
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(1)
+        for capacity in (0, 1, 0):
+            told_capacity(talk, capacity)
+            moved.append(monotonic())
+        takes_over(talk)
+
+    def second(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(2)
+        ends(talk)
+
+    nodes = Nodes([first], [second])
+    with nodes, pytest.raises(TakenOverError):
+        Playing(Counts(1), nodes.peers[0].address, tmp_path / "token").result()
+    away, back, again = moved
+    assert back - away > 0.15
+    assert again - back > 0.35
+
+
+def test_a_node_that_another_does_not_list_yet_is_dialled_once(tmp_path: Path) -> None:
+    greeted = Event()
+
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield nodes.greet(1)
+        ends(talk)
+
+    def behind(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        greeting = nodes.greet(2)
+        del greeting.welcome.nodes[2]
+        yield greeting
+        greeted.set()
+        ends(talk)
+
+    def slow(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        assert greeted.wait(PATIENCE)
+        yield nodes.greet(3)
+        told_capacity(talk, 1)
+        yield from plays(talk, 3)
+        yield reports(3)
+        ends(talk)
+
+    nodes = Nodes([first], [behind], [slow])
+    with nodes:
+        Playing(Counts(3), nodes.peers[0].address, tmp_path / "token", matches=1).result()
+    assert [peer.streams for peer in nodes.peers] == [1, 1, 1]
 
 
 def test_a_report_that_two_nodes_send_arrives_once(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The server without its transport: bots enter through `attend`; matches are formed, played and recorded."""
+"""The server without its transport. Bots enter through `attend`; the server forms, plays and records their matches."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from engine.game import Game
 
 VOIDS_AT_ONCE: Final = 100
-"""Number of results annulled in one transaction."""
+"""Maximum number of results annulled in one transaction."""
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
 log = structlog.get_logger(__name__)
 decided = decisions_log()
@@ -77,11 +77,11 @@ async def open_arena(
     fit_client: FitClient | None = None,
     asked: float = 0.0,
 ) -> AsyncIterator[Arena]:
-    """Run a server for the duration of the block. The next server continues the matches that run at its end.
+    """Run a server while the `with` block runs. Matches that still run afterwards are left to the next server.
 
-    `house_bots`: the house bots that fill tables, by game, the weakest first; the strongest is the stand-in.
-    `fit_client` fits the ladders; without it the ladders do not change. `asked`: the instant of `nodes.node.instant`
-    from before the store registered this server as a node, if it has.
+    `house_bots`: the house bots that fill tables, by game, the weakest first; the strongest is the stand-in for absent
+    bots. `fit_client` computes new ratings; without it the ladders do not change. `asked`: if the store registered this
+    server as a node, the value of `nodes.node.instant` before the registration.
     """
     node = None if store.lease is None else ThisNode(store, store.lease, asked)
     if node is not None:
@@ -198,7 +198,7 @@ async def open_arena(
 
 
 def _fits(node: ThisNode | None) -> Callable[[], bool]:
-    """Return the function that returns whether this server fits the ladders now."""
+    """Return a predicate: true while this server is the one that computes the ratings."""
     return (lambda: True) if node is None else partial(node.does, FIT)
 
 
@@ -209,18 +209,18 @@ def _commit(store: Store, node: ThisNode) -> None:
 
 
 async def _hold_events(node: ThisNode, events: Events, announce: Announce) -> None:
-    """Hold all events once this node has that job."""
+    """Wait until this node holds the events, then run them all."""
     await node.acquired(EVENTS)
     await events.run(announce)
 
 
 def _newest(connection: Connection, ladders: Sequence[str]) -> tuple[int, dict[str, str]]:
-    """Return the number of the newest match, and the ids of the current seasons of ladders by name."""
+    """Return the number of the newest match and, by ladder name, the ids of the current seasons."""
     return matches.newest(connection), seasons.current_ids(connection, ladders)
 
 
 def _webhook(config: Config, store: Store, nursery: trio.Nursery) -> Callable[[str, Mapping[str, Any]], None]:
-    """Return the function that sends a message to the webhook, or that does nothing on a server without one."""
+    """Return a function that sends a message to the webhook; without a webhook it does nothing."""
     if config.webhook is None:
         return lambda kind, fields: None
     from arena.server.workers.webhook import FILE, Webhook
@@ -231,7 +231,7 @@ def _webhook(config: Config, store: Store, nursery: trio.Nursery) -> Callable[[s
 
 
 def _tell_of_storage(players: Players, error: StoreError | None) -> None:
-    """Notify every bot that the server can neither store nor send anything, or that it can again."""
+    """Notify every bot that storing has failed and nothing can be sent, or that it works again."""
     notice = STORING if error is None else NOT_STORING
     for session in players.sessions():
         session.tell(notice)
@@ -263,9 +263,9 @@ class Arena:
         self.players = players
         self.matchmaker = matchmaker
         self.stopping = trio.Event()
-        """Set when no more matches are formed."""
+        """Set when the server forms no more matches."""
         self.drained = trio.Event()
-        """Set when no match runs any more, or the remaining ones are left to the next server."""
+        """Set when no match runs any more, or when the remaining matches are left to the next server."""
         self.accounts = accounts
         self.authorization = Authorization(store.operator_token, accounts.authenticate)
         self.admission = Admission(config.limits)
@@ -279,13 +279,13 @@ class Arena:
         """Counts and times of finished matches."""
         self.workers = workers
         self.ladder_ids: Mapping[str, str] = ladder_ids
-        """The ids of the current seasons, by the ladders' names."""
+        """The ids of the current seasons, by ladder name."""
         self._ladder_ids = ladder_ids
         self.events = events
         self.node = node
-        """This server as one of several nodes; None if it is alone."""
+        """This server as one of several nodes; None if there are no others."""
         self.on_drain: Callable[[float], None] = lambda _: None
-        """Function that is called with the limit of each drain that begins."""
+        """Function that is called with the time limit of each drain, in seconds, when the drain starts."""
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -301,7 +301,7 @@ class Arena:
         return self._lifecycle.drivers
 
     async def run(self) -> None:
-        """Send heartbeats and waiting messages and publish ladders, until cancelled."""
+        """Send heartbeats and queued messages and publish ladders, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.turns.run)
             nursery.start_soon(self.publisher.run)
@@ -355,7 +355,7 @@ class Arena:
         try:
             await session.run(bot_player.hear)
         except trio.Cancelled:
-            self.abandon()  # the server ends, perhaps because of a fault; its bots do not count as absent
+            self.abandon()  # The server stops, perhaps because of a fault, so its bots do not count as absent.
             raise
         finally:
             bot_player.disconnected(trio.current_time(), session)
@@ -388,7 +388,7 @@ class Arena:
         decided.info("result void", match_id=match_id, **log_fields(self.config, ladder_id), reason=reason)
 
     async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
-        """Annul the results of a bot in its next matches after match `after`; return the numbers of these matches.
+        """Annul results of a bot in matches with numbers above `after`; return the numbers of these matches.
 
         One call annuls at most `VOIDS_AT_ONCE` results, because nothing else can be stored meanwhile. Raises what
         `matches.void_results` raises.
@@ -401,7 +401,7 @@ class Arena:
         return tuple(voided)
 
     async def begin_season(self, ladder: str) -> Season:
-        """Begin the next season of a ladder. Running matches count for the season in which they began.
+        """Start the next season of a ladder. Running matches count for the season in which they started.
 
         Raises: NoSuchLadder, StoreError.
         """
@@ -413,7 +413,7 @@ class Arena:
         return season
 
     async def learn_season(self, ladder: str) -> None:
-        """Use the season of a ladder that another node has begun. Raises: StoreError."""
+        """Switch to a season of a ladder that another node has started. Raises: StoreError."""
         if ladder in self._ladder_ids:
             self._use_season(await self.store.read(partial(seasons.current, ladder=ladder)))
 
@@ -430,13 +430,13 @@ class Arena:
 
     @property
     def next_change(self) -> trio.Event:
-        """An event that is set when a match ends or a drain is over."""
+        """Return an event that is set when a match ends or a drain finishes."""
         return self._lifecycle.changed
 
     async def drain(self, limit: float) -> None:
         """Form no more matches and let running matches end. After `limit` seconds, leave the rest to the next server.
 
-        After that, messages of bots and missed deadlines no longer count.
+        Once matches are left, messages from bots and missed deadlines no longer count.
         """
         self._close()
         for session in self.players.sessions():
@@ -455,14 +455,14 @@ class Arena:
             self._lifecycle.leave()
 
     def _close(self) -> None:
-        """Form no more matches."""
+        """Stop forming matches."""
         self.stopping.set()
         self.matchmaker.close()
         self.events.close()
         self._lifecycle.call_off()
 
     def dismiss(self) -> None:
-        """End every session after its waiting messages are sent."""
+        """End every session once its queued messages are sent."""
         with self.turns:
             for session in self.players.sessions():
                 session.close(Reason.STOPPING, "the server is stopping; come back later")

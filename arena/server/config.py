@@ -1,9 +1,9 @@
 """The settings of a server, each with its unit, default, bounds and meaning.
 
 The options of `arena serve`, the keys of its settings file, their checks and their documentation are all generated from
-the fields below and from `Limits`, `Policy` and `TransportSettings`. A field's metadata can have `help`; `unit` ("s",
-"us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, by default 0 and a billion; and `choices`
-for a name.
+the fields below and from `Limits`, `Policy` and `TransportSettings`. The metadata of a field can contain `help`; `unit`
+("s", "us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, by default 0 and a billion; and
+`choices` for a name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from trio_grpc.limits.settings import TransportSettings
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """Addresses that only programs on this machine can reach."""
 OPEN_QUOTA: Final = Quota(40, 80, 7)
-"""The quota of pairs under open registration."""
+"""The quota of pairs of owners' bots under open registration."""
 LADDER_SETTINGS: Final = (
     "house",
     "patience",
@@ -38,7 +38,7 @@ LADDER_SETTINGS: Final = (
     "seat_limit",
     "matches_per_hour",
 )
-"""The settings of the server, besides those of `Policy`, that a ladder can change for itself."""
+"""The server settings, besides those of `Policy`, that a ladder can override."""
 LADDER_NAME: Final = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 Entry: TypeAlias = Literal["open", "invited"] | tuple[str, ...]
 """The bots that may play on a ladder: all, those with an invitation, or those of the named owners."""
@@ -46,13 +46,13 @@ Entry: TypeAlias = Literal["open", "invited"] | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class LadderTable:
-    """A ladder as its operator wrote it; what it leaves out comes from the server's settings."""
+    """A ladder as its operator configured it. The server's settings supply what is missing."""
 
     game: Game = field(metadata={"help": "The game, which the server must play."})
     seats: tuple[int, ...] = field(
         metadata={"help": "Table sizes, of which one is drawn for every match, such as `[3, 4]`."}
     )
-    """All are allowed by the game."""
+    """The game allows each of these table sizes."""
     options: Mapping[str, Option] = field(
         default_factory=dict, metadata={"help": "Options of the game, such as `{ novice = true }`."}
     )
@@ -90,7 +90,7 @@ class LadderTable:
 
 @dataclass(frozen=True, slots=True)
 class LadderSettings:
-    """A ladder as a server plays it: complete and read only. Durations are in seconds."""
+    """The complete settings of a ladder, read only. Durations are in seconds."""
 
     name: str
     """The name of the game if this is the game's default ladder."""
@@ -102,19 +102,21 @@ class LadderSettings:
     patience: float
     """Time that a bot waits for other bots before house bots fill its table."""
     patience_grows: bool
-    """True if patience grows with the lengths of recent matches: the clock is slow, and no setting fixes patience."""
+    """True if patience grows with the lengths of recent matches: the clock is slow and no setting fixes the
+    patience.
+    """
     answer_limits: tuple[float, float, float]
-    """The limits for answers to invitations: `ready_limit`, `offer_limit`, `seat_limit`."""
+    """The time limits for answers to invitations: `ready_limit`, `offer_limit`, `seat_limit`."""
     house: bool
     """True if house bots fill tables."""
     entry: Entry
     pace_rules: PaceRules
     matches_per_hour: int
-    """Most rated matches that one bot begins in an hour; 0 for no limit."""
+    """Maximum number of rated matches that one bot starts in an hour; 0 for no limit."""
 
     @property
     def further_name(self) -> str:
-        """The name under which paces and parking are stored; empty for default ladders, which share them."""
+        """The name under which paces and parked bots are stored. Empty for default ladders, which share both."""
         return "" if self.name == self.game.name else self.name
 
 
@@ -357,12 +359,12 @@ class Config:
 
     @property
     def clock(self) -> LadderClock:
-        """The time that a decision may take, by which the scheduler's default durations grow."""
+        """The time allowed for a decision. The scheduler's default durations grow with it."""
         return LadderClock(self.policy.soft_limit / 1e6)
 
 
 def quota_in_force(config: Config) -> Quota:
-    """Return the server's quota, which limits how many matches between two guests count."""
+    """Return the server's quota, which limits how many matches between bots of the same two owners count."""
     day = config.pair_quota
     if day is None:
         day = OPEN_QUOTA.day if config.registration == "open" and not on_loopback(config) else 0
@@ -373,7 +375,7 @@ def quota_in_force(config: Config) -> Quota:
 
 
 def _completed(config: Config, table: LadderTable) -> LadderSettings:
-    """Return the settings of a ladder, of which the server's settings give what the table leaves out."""
+    """Return the settings of a ladder, completed from the server's settings."""
     own: dict[str, Any] = {name: value for name in LADDER_SETTINGS if (value := getattr(table, name)) is not None}
     config = replace(config, policy=replace(config.policy, **table.policy), **own)
     patience, clock = config.patience, config.clock
@@ -395,15 +397,16 @@ def _completed(config: Config, table: LadderTable) -> LadderSettings:
 
 
 def answer_limits(config: Config) -> tuple[float, float, float]:
-    """Return the limits in force for answers to invitations, in seconds: `ready_limit`, `offer_limit`, `seat_limit`."""
+    """Return the time limits for answers to invitations, in seconds: `ready_limit`, `offer_limit`, `seat_limit`."""
     known = ((config.ready_limit, 30.0), (config.offer_limit, 2.0), (config.seat_limit, 3.0))
     ready, offer, seat = [config.clock.answer_limit(usual) if own is None else own for own, usual in known]
     return ready, offer, seat
 
 
 def log_fields(config: Config, ladder_id: str) -> dict[str, str]:
-    """Return the field that names a ladder in a log line: its game, or its id unless it is the game's default ladder in
-    the first season.
+    """Return the field that names a ladder in a log line.
+
+    It is the game for the first season of a default ladder, otherwise the ladder id.
     """
     return {"game" if any(ladder_id == game.name for game in config.games) else "ladder": ladder_id}
 

@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
 """The driver of one running match, which passes inputs to the `Match` and its effects to the seats.
 
-The driver also requests house bots' choices from the workers, and notifies bots.
+The driver also asks workers for the actions of house bots, and notifies bots.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 MOST_STRAYS: Final = 500
-"""Maximum number of late or unexpected answers that a match accepts from a seat. All of them are recorded. Even a slow
-bot sends fewer.
-"""
+"""Maximum number of late or unexpected answers that a match records from one seat. Even a slow bot sends fewer."""
 
 
 class MatchDriver:
@@ -81,17 +79,17 @@ class MatchDriver:
     ) -> None:
         """Prepare to drive a match. Without a journal, an unfinished match is lost.
 
-        `charged`: whether mistakes count as trouble. `round_over` is called with the match's number and the report of
-        each finished round.
+        `charged`: true if mistakes count as trouble for their bot. `round_over` is called with the match's number and
+        the report of each finished round.
         """
         self.match_id = header.match_id
         self.players = players
         self.wakes_at = math.inf
         self.timer_id = 0
         self.owed = OwedTime(len(players))
-        """The time for which each seat owed an answer."""
+        """The time during which each seat owed an answer."""
         self.forced: list[Cause] = []
-        """The reason for each decision that this server made for a seat."""
+        """The reasons for the decisions that the server made, by seat."""
         self._absences = [0] * len(players)
         """By seat, the number of its bot's current absence; 0 if the bot is present."""
         self._header = header
@@ -113,7 +111,7 @@ class MatchDriver:
         self._ended = trio.Event()
         self._strays = [0] * len(players)
         self._late = [False] * len(players)
-        """By seat, whether its bot has been notified of a late answer."""
+        """By seat, true if its bot has been notified of a late answer."""
         self._chooses: set[int] = set()
         """Numbers of the decisions for which a worker is choosing an action."""
         self._watch = watch
@@ -134,7 +132,7 @@ class MatchDriver:
 
     @property
     def header(self) -> Header:
-        """The match before its first input. Secret until the match is over."""
+        """Players, settings and secret seed of the match. Must stay secret until the match has ended."""
         return self._header
 
     @property
@@ -159,11 +157,11 @@ class MatchDriver:
 
     @property
     def over(self) -> bool:
-        """True if the match has ended; its result may not be stored yet."""
+        """True if the match has ended. Its result may not be stored yet."""
         return self._over is not None
 
     def begin(self) -> None:
-        """Begin the match; bots that have already left are absent from the start."""
+        """Start the match. Bots that have already left are absent from the start."""
         now = trio.current_time()
         for seat in self._seats.values():
             self._start(seat)
@@ -172,7 +170,7 @@ class MatchDriver:
             self.left(now, bot_player)
 
     def resume(self, inputs: Sequence[Input]) -> None:
-        """Continue a match of a server that ended, with all clocks stopped until every bot has returned."""
+        """Continue a match of an earlier server, with all clocks stopped until every bot has returned."""
         questions: dict[int, Ask] = {}
         for event in inputs:
             effects = self._match.receive(event)
@@ -217,7 +215,7 @@ class MatchDriver:
         return self._over
 
     def open_decision(self, seat: int) -> int | None:
-        """Return the open decision of a seat, or None."""
+        """Return the number of a seat's open decision, or None."""
         return self._match.open_decision(seat)
 
     @property
@@ -231,12 +229,15 @@ class MatchDriver:
         return self._recorder.due_so_far()
 
     def stored(self) -> None:
-        """Release the match's part of the journal, because its result is stored."""
+        """Release the match's part of the journal, because the result is stored."""
         if self._journal is not None:
             self._journal.forget(self.match_id)
 
     def draft(self) -> Draft:
-        """The replay of a finished match, without its ratings. Raises the exception that recording raised, if any."""
+        """Return the replay of a finished match, without ratings.
+
+        Raises: Exception: the error with which recording failed, if it did.
+        """
         if self._fault is not None:
             raise self._fault
         return self._recorder.draft()
@@ -262,7 +263,7 @@ class MatchDriver:
                 )
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat, whether the match counts as trouble for its bot; None if the absence has already counted in another
+        """By seat, whether the match counts as trouble for the bot. None if the same absence already counted in another
         match.
         """
         if not self._charged:
@@ -285,12 +286,13 @@ class MatchDriver:
             bot_player.playing.end(self.match_id)
 
     def sent(self, now: float, seat: int, decision: int, lag: int) -> None:
-        """Start the clock of a question that the transport has accepted; `lag`: the bot's round trip in
-        microseconds."""
+        """Start the clock of a question that the transport has accepted. `lag`: the bot's round-trip time in
+        microseconds.
+        """
         self._feed(Sent(self._instant(now), seat, decision, lag))
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Apply a bot's answer, with its time of arrival."""
+        """Apply a bot's answer that arrived at the time `at`."""
         seat = self._seats[bot_player]
         if not self._match.owes(seat, answer.decision):
             self._strays[seat] += 1
@@ -302,7 +304,9 @@ class MatchDriver:
             bot_player.session.settle(self.match_id, answer.decision, at)
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Record that a bot left. With `in_order`, the stand-in takes over its seat at once."""
+        """Record that a bot left. With `in_order`, the bot announced this, and the stand-in takes over its seat at
+        once.
+        """
         seat = self._seats[bot_player]
         self._absences[seat] = bot_player.playing.absence
         self._feed(Left(self._instant(now), seat, in_order))
@@ -328,7 +332,7 @@ class MatchDriver:
         if self._frozen:
             return
         todo = [first]
-        for happened in todo:  # choices of house bots are appended during the loop
+        for happened in todo:  # The loop appends choices of house bots to `todo`.
             effects = self._match.receive(happened)
             line = (
                 input_line(happened, self._header.game)
@@ -343,7 +347,7 @@ class MatchDriver:
             self._watch(self)
 
     def _record(self, event: Input, effects: Sequence[Effect], line: str) -> None:
-        """Record an input with its effects. After an error here the match still runs to its end and is then void."""
+        """Record an input with its effects. If this fails, the match still runs to its end and is then void."""
         self._count_owed(event, effects)
         if self._fault is None:
             try:
@@ -352,7 +356,7 @@ class MatchDriver:
                 self._fault = fault
 
     def _count_owed(self, event: Input, effects: Sequence[Effect]) -> None:
-        """Start and stop the measurement of how long seats owe answers."""
+        """Start and stop the clocks that measure how long seats owe answers."""
         owed, at = self.owed, self._match.now
         if isinstance(event, (Acted, StoodIn)) and self._match.open_decision(event.seat) != event.decision:
             owed.made(event.seat, event.decision, at)
@@ -389,7 +393,7 @@ class MatchDriver:
                 assert_never(effect)
 
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
-        """Return whether an answer is too late and its bot has already been notified of an earlier late answer.
+        """Return whether an answer is late and its bot already knows that it answers late.
 
         Such a bot needs no further notice, because the forced decision also caused one.
         """
@@ -407,7 +411,9 @@ class MatchDriver:
                 session.notify(self._notices.to_seat(effect, self._advice(effect, session)))
 
     def _advice(self, effect: Force, session: Session) -> str:
-        """Return advice for the author of a slow bot; empty if an earlier notice in this session contained it."""
+        """Return advice for the author of a slow bot; empty if an earlier notice in this session contained the
+        advice.
+        """
         bot_player = self.players[effect.seat]
         if effect.why is not Cause.TIME or not isinstance(bot_player, BotPlayer) or session.knows_it_is_slow:
             return ""
@@ -428,7 +434,7 @@ class MatchDriver:
                 self._chooses.add(ask.decision)
 
     def _choose(self, ask: Ask) -> int | None:
-        """Return a house bot's choice, or None if a later call of `_chosen` will deliver it."""
+        """Return a house bot's action, or None if `_chosen` will deliver it later."""
         chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
         player = self.players[ask.seat]
         bot = self._stand_in if isinstance(player, BotPlayer) else player.bot
@@ -444,13 +450,13 @@ class MatchDriver:
         return Acted(at, ask.seat, ask.decision, action)
 
     def _start(self, seat: int) -> None:
-        """Send a seat's bot the beginning of the match, or the match's state if the bot has returned."""
+        """Send a bot the start of the match or, after its return, the match's state."""
         header, session = self._header, self._session(seat)
         if session is None:
             return
         accepted = (each for each in header.offers if each.seat == seat and each.outcome is OfferOutcome.ACCEPTED)
         if (offer := next(accepted, None)) is None:
-            return  # the match was begun by a server of an older format (before 4), which recorded no offers
+            return  # The match was started by a server of an older format (before 4), which recorded no offers.
         defaults = {option.name: option.default for option in header.game.options}
         session.start(
             MatchStart(

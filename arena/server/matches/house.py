@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server is well
-    """Raised if an earlier server's match cannot be continued. The message gives the reason."""
+    """A match of an earlier server cannot be continued. The message gives the reason."""
 
 
 class Seated(Protocol):
-    """The parts of a player that a house bot's seat needs."""
+    """The attributes of a player that deciding about a house bot's seat needs."""
 
     @property
     def id(self) -> int:
@@ -57,14 +57,14 @@ class House:
         searchers: Mapping[str, HousePlayer],
         games: Mapping[str, str] | None = None,
     ) -> None:
-        """`games`: the game of each ladder of the server; by default `fillers` has the default ladders of games."""
+        """`games`: the game of each ladder; by default, only the games' default ladders."""
         self._games = {name: name for name in fillers} if games is None else games
         self._bots = house_bots
         self._search_bots = search_bots
         self.fillers = fillers
-        """The house bots that fill tables, by ladder; empty if the configuration turns house bots off."""
+        """The house bots that fill tables, by ladder. Empty if the settings turn house bots off."""
         self.searchers = searchers
-        """The house bots that search, by game; empty unless the configuration enables them."""
+        """The house bots that search, by game. Empty unless the settings enable them."""
 
     @classmethod
     async def registered(cls, config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]]) -> House:
@@ -72,7 +72,7 @@ class House:
 
         Raises: StoreError.
         """
-        search_bots = SEARCH_BOTS if config.house_workers else {}  # the server's own thread never searches
+        search_bots = SEARCH_BOTS if config.house_workers else {}  # The server's own thread never searches.
         fillers: dict[str, list[HousePlayer]] = {}
         searchers: dict[str, HousePlayer] = {}
         for ladder in config.ladders:
@@ -87,7 +87,7 @@ class House:
     def take_up(
         self, header: Header, seated: Sequence[Seated], enter: Callable[[int, str, str], BotPlayer]
     ) -> list[Player]:
-        """Return the players of a match that an earlier server left running, by seat.
+        """Return the players of a match of an earlier server, by seat.
 
         Raises: CannotBeRestored: this server does not have the ladder.
 
@@ -119,7 +119,7 @@ class House:
     def stand_in(self, game: str, players: Sequence[Player] = ()) -> HouseBot:
         """Return the stand-in, the strongest house bot.
 
-        It plays for absent bots and for house bots that no longer exist.
+        The stand-in plays for absent bots and for house bots that no longer exist.
 
         A searching bot stands in only at tables where it plays, since other tables should not wait for it.
         """

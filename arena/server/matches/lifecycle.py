@@ -1,8 +1,7 @@
 # Compiled: every decision passes through here.
 """Lifecycle of a server's matches, each from its announcement to its record.
 
-A match begins as a `ReadyCheck` with a timer. Once all its bots are ready, it is one task. No decision needs its own
-task.
+A match starts as a `ReadyCheck` with a timer. Once all its bots are ready, one task runs the whole match.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from arena.store.journal.journal import Journal
 
 LAST_RETRIES: Final = 10.0
-"""Seconds for which a stopping server keeps retrying."""
+"""Seconds for which a stopping server keeps retrying to store a match."""
 STOPPED: Final = "the server was stopped"
 
 log = structlog.get_logger(__name__)
@@ -54,17 +53,20 @@ class Observers(NamedTuple):
     """Callbacks for the end of a match."""
 
     rated: Callable[[Header], None]
-    """Called when a match that moved ratings is stored."""
+    """Called when the result of a rated match is stored."""
     parked: Callable[[Sequence[Bot], LogEntry | None, str], None]
-    """Called with bots that were parked, the log's entry of the match, and the ladder's name; empty for a default
-    ladder. The store has already recorded both.
+    """Called with newly parked bots, the log's entry of the match, and the ladder's name (empty for a default ladder).
+    The store has already recorded the bots and the entry.
     """
     played: Callable[[MatchDriver, ReadyCheck | None, Sequence[RatingChange]], None]
-    """Called when a match is over, before its bots are released, with the match, its ready check, and the rating
-    changes. The ready check is None if an earlier server began the match. The rating changes are by seat, or empty.
+    """Called when a match has ended, before its bots are released. The arguments are the match, its ready check and the
+    rating changes by seat. The ready check is None if an earlier server started the match. The rating changes are empty
+    if it is not rated.
     """
     stuck: Callable[[float], None]
-    """Called when storing has failed, with the instant of the next attempt on the server's clock."""
+    """Called when storing has failed. The argument is the time of the next attempt, in seconds of the server's
+    clock.
+    """
 
 
 class MatchLifecycle:
@@ -85,12 +87,12 @@ class MatchLifecycle:
         nursery: trio.Nursery,
         node: ThisNode | None = None,
     ) -> None:
-        """`newest`: the number of the newest match so far. `ladder_ids`: the ids of the current seasons, by the names
-        of the ladders. Matches run in the nursery. `node`: this server as one of several nodes.
+        """`newest`: the number of the newest match so far. `ladder_ids`: the ids of the current seasons, by ladder
+        name. `nursery` runs the matches. `node`: this server as one of several nodes.
         """
         self.newest = newest
         self.changed = trio.Event()
-        """Set and replaced by `change`."""
+        """`change` sets this event and replaces it by a new one."""
         self._house = house
         self._players = players
         self._persistence = persistence
@@ -110,16 +112,16 @@ class MatchLifecycle:
 
     @property
     def playing(self) -> int:
-        """Number of matches being played."""
+        """Number of running matches."""
         return len(self._drivers)
 
     @property
     def drivers(self) -> Collection[MatchDriver]:
-        """The matches being played."""
+        """The drivers of running matches."""
         return self._drivers.values()
 
     async def take_up(self) -> None:
-        """Continue the matches that an earlier server left running."""
+        """Continue the matches of an earlier server."""
         for header, seated, inputs in await self._persistence.unfinished():
             try:
                 players = self._house.take_up(header, seated, self._players.enter)
@@ -161,7 +163,7 @@ class MatchLifecycle:
     async def clear(self, limit: float) -> None:
         """Let running matches end. After `limit` seconds, leave the rest to the next server.
 
-        After that, messages of bots and missed deadlines no longer count.
+        Once matches are left, messages from bots and missed deadlines no longer count.
         """
         with trio.move_on_after(limit):
             await self._until(lambda: self.leaving or not (self._drivers or self._ready_checks))
@@ -174,7 +176,7 @@ class MatchLifecycle:
             log.info("matches are left to the next start", matches=sorted(self._drivers))
 
     def leave(self) -> None:
-        """Leave running matches to the next server: messages of bots and missed deadlines no longer count."""
+        """Leave running matches to the next server. Messages from bots and missed deadlines no longer count."""
         self.leaving = True
         for driver in self._drivers.values():
             driver.freeze()
@@ -215,7 +217,7 @@ class MatchLifecycle:
         await self._finish(driver, ready_check)
 
     async def _open(self, ready_check: ReadyCheck) -> MatchDriver | None:
-        """Return the driver of a match whose bots are all ready; None if its beginning cannot be stored."""
+        """Return the driver of a match whose bots are all ready, or None if the start cannot be stored."""
         ladder, players = ready_check.ladder, ready_check.players
         game = ladder.game
         ladder_id = self._ladder_ids[ladder.name]
@@ -256,13 +258,13 @@ class MatchLifecycle:
         return self.newest
 
     def _not_begun(self, ready_check: ReadyCheck, number: int | None, error: StoreError) -> None:
-        """Call off a match whose beginning cannot be stored."""
+        """Call off a match because its start cannot be stored."""
         log.error("match not begun", match_id=number, error=str(error))
         self._observers.stuck(trio.current_time() + RETRY)
         ready_check.call_off("the server cannot store matches at the moment")
 
     def _drive(self, header: Header, players: Sequence[Player], charged: bool) -> MatchDriver:
-        """Return the driver of a match whose beginning is stored; `charged`: whether mistakes count as trouble."""
+        """Return the driver of a match whose start is stored. `charged`: true if mistakes count as trouble."""
         driver = self._drivers[header.match_id] = MatchDriver(
             header.new_match(),
             header,
@@ -279,7 +281,7 @@ class MatchLifecycle:
         return driver
 
     async def _finish(self, driver: MatchDriver, ready_check: ReadyCheck | None = None) -> None:
-        """Wait for the end of a match, store it and notify its bots."""
+        """Wait for the end of a match, store the result and notify the bots."""
         ended = await driver.played()
         over, changes, parked, entry = await self._persistence.record(driver.match_id, ended, driver)
         if changes:
@@ -295,7 +297,7 @@ class MatchLifecycle:
                 player.offers.availability.played()
         self._observers.played(driver, ready_check, changes)
         self._release(driver.players)
-        # after the matchmaker has freed the players, so that the report and the next invitation leave together
+        # The matchmaker has freed the players by now, so the report and the next invitation leave together.
         driver.report(over, changes, entry)
 
     def _release(self, players: Sequence[Player]) -> None:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 PUSH_INTERVAL: Final = 0.25
 """Minimum number of seconds between pushes to watchers."""
 MOST_UNREAD: Final = 2000
-"""Number of unread events at which a watcher is dropped. A busy server produces this many in half a minute."""
+"""Number of unread events at which a watcher is dropped. A busy server produces as many in half a minute."""
 RATE_PERIOD: Final = 60.0
-"""Seconds over which ended matches are counted."""
+"""Seconds during which an ended match still counts as recent."""
 
 
 class LiveMatch:
@@ -36,16 +36,16 @@ class LiveMatch:
     __slots__ = ("bots", "game", "kind", "ladder_id", "match_id", "rounds", "started")
 
     def __init__(self, header: Header) -> None:
-        """Copy some fields of the header. The header itself is not stored, because it contains the secret seed."""
+        """Copy some fields of the header. The header itself is not kept here, because it contains the secret seed."""
         self.match_id: Final = header.match_id
         self.game: Final = header.game.name
         self.ladder_id: Final = header.ladder_id
         self.kind: Final = header.kind
         self.started: Final = header.started
-        """Beginning of the match, in microseconds since 1970."""
+        """Start of the match, in microseconds since 1970."""
         self.bots: Final = tuple(bot.name for bot in header.bots)
         self.rounds: Final[list[RoundReport]] = []
-        """The finished rounds, in order."""
+        """The finished rounds, oldest first."""
 
 
 class LiveEvent:
@@ -56,7 +56,7 @@ class LiveEvent:
     def __init__(self, match: LiveMatch, what: RoundReport | Over | None) -> None:
         self.match: Final = match
         self.what: Final = what
-        """A finished round or the match's outcome; None for the match's beginning."""
+        """A finished round or the match's outcome; None for the start of the match."""
         self.encoded = b""
         """Cache of the encoded event, which is the same for all watchers."""
 
@@ -73,10 +73,10 @@ class Push:
 
 
 class LiveWatcher:
-    """A watcher with its unread pushes, which all watchers share."""
+    """A watcher with the pushes that it has not read. All watchers share the same pushes."""
 
     def __init__(self, told: int) -> None:
-        """`told`: the number of events that it has already received."""
+        """`told`: the number of events that the watcher has already received."""
         self.dropped = False
         """True if the watcher left too many events unread. It gets no more pushes."""
         self.scope: Final = trio.CancelScope()
@@ -87,7 +87,7 @@ class LiveWatcher:
         self._wake = trio.Event()
 
     def take(self, push: Push, first: int) -> None:
-        """Queue a push whose first event has this number, or drop the watcher."""
+        """Queue a push whose first event has the number `first`, or drop the watcher."""
         if first < self._told:
             push = Push(push.events[self._told - first :])
         if self.dropped or not push.events:
@@ -118,18 +118,18 @@ class LiveMatches:
         """`turns` calls `send` once new events are stored."""
         self._turns = turns
         self._playing: dict[int, LiveMatch] = {}
-        """Running matches by number, including those whose beginning is not published yet."""
+        """Running matches by number, including those whose start is not published yet."""
         self._running: dict[int, LiveMatch] = {}
-        """The running matches whose beginning is published, by number."""
+        """The running matches whose start is published, by number."""
         self._happened: list[LiveEvent] = []
         """Events that are not stored yet."""
         self._shown: list[LiveEvent] = []
-        """Stored events that wait for the next push."""
+        """Stored events for the next push."""
         self._count = 0
         """Number of events published so far."""
         self._watchers: dict[LiveWatcher, None] = {}
         self._ended: deque[tuple[float, str]] = deque()
-        """The matches that ended in the last minute: the time, and the ladder's name."""
+        """The matches that ended in the last minute, as pairs of end time and ladder name."""
         self._wake = trio.Event()
 
     @property
@@ -139,7 +139,7 @@ class LiveMatches:
 
     @property
     def running(self) -> Sequence[LiveMatch]:
-        """Running matches, in the order in which they began."""
+        """Running matches, the oldest first."""
         return list(self._running.values())
 
     def get(self, match_id: int) -> LiveMatch | None:
@@ -147,21 +147,21 @@ class LiveMatches:
         return self._running.get(match_id)
 
     def playing(self, ladder: str) -> int:
-        """Return the number of running matches of the ladder with this name."""
+        """Return the number of running matches on a ladder, given by name."""
         return sum(name_of(each.ladder_id) == ladder for each in self._running.values())
 
     def ended(self, ladder: str) -> int:
-        """Return the number of matches of the ladder with this name that ended in the last minute."""
+        """Return the number of matches on a ladder, given by name, that ended in the last minute."""
         self._forget_ended()
         return sum(each == ladder for _, each in self._ended)
 
     def began(self, header: Header) -> None:
-        """Publish a match whose beginning is stored."""
+        """Publish a match whose start is stored."""
         match = self._playing[header.match_id] = LiveMatch(header)
         self._happen(match, None)
 
     def round_over(self, match_id: int, report: RoundReport) -> None:
-        """Publish a finished round, whose report all seats get, too."""
+        """Publish a finished round. `report` is what all seats receive."""
         self._happen(self._playing[match_id], report)
 
     def over(self, match_id: int, over: Over) -> None:
@@ -172,7 +172,7 @@ class LiveMatches:
         self._ended.append((trio.current_time(), name_of(match.ladder_id)))
 
     def send(self) -> None:
-        """Publish the events that are now stored."""
+        """Queue the events that are now stored for the next push."""
         for event in self._happened:
             match, what = event.match, event.what
             if what is None:
@@ -189,7 +189,7 @@ class LiveMatches:
 
     @contextmanager
     def watch(self) -> Iterator[LiveWatcher]:
-        """Yield a watcher that gets every event since the block began. `running` is the state before these events."""
+        """Yield a watcher that gets every later event. `running` is the state before these events."""
         watcher = LiveWatcher(self._count)
         self._watchers[watcher] = None
         try:

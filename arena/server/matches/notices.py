@@ -1,4 +1,4 @@
-"""Texts of the notices that bots get about unusual events in a match."""
+"""Texts of the notices about unusual events in a match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Conduct: TypeAlias = Refuse | Force | Suspend
 """Effects that concern one seat only."""
 Attendance: TypeAlias = Gone | Substitute | Back | Hold | Release
-"""Effects that concern the whole table: who is present, and whether clocks run."""
+"""Effects that concern the whole table: presence of bots and the state of clocks."""
 
 _REFUSALS: Final[Mapping[Refusal, tuple[NoticeKind, str]]] = {
     Refusal.ILLEGAL: (NoticeKind.ILLEGAL, "is not legal here; the decision is open, choose a legal action"),
@@ -34,17 +34,16 @@ _FORCES: Final[Mapping[Cause, tuple[NoticeKind, str]]] = {
     Cause.TIME: (NoticeKind.FORCED_BY_TIME, "time ran out"),
     Cause.ILLEGALITY: (NoticeKind.FORCED_BY_ILLEGALITY, "too many answers were not legal"),
 }
-"""Kind and text of the notice for each cause of a forced decision. A suspended seat needs no text, because its bot has
-been notified of the suspension.
+"""Kind and text of the notice for each cause of a forced decision. A suspended seat needs no text, because its bot
+already knows that it is suspended.
 """
 
 
 def too_slow(policy: Policy, times: Sequence[int], capacity: int) -> str:
-    """Return advice for a late bot's author that compares its decision times with its limits.
+    """Compare a late bot's decision times with its limits and return advice for the author.
 
-    Return "" if most decisions were quick enough, because then the bot's speed is not the problem. `times`: the think
-    times of the bot's own decisions, in microseconds. `capacity`: the number of matches that it plays at once; 0 if
-    unknown.
+    Return "" if most decisions were quick enough, because then speed is not the problem. `times`: the think times of
+    the bot's own decisions, in microseconds. `capacity`: how many matches the bot plays at once; 0 if unknown.
     """
     median = sorted(times)[len(times) // 2] if times else policy.soft_limit
     if median < policy.soft_limit:
@@ -66,7 +65,7 @@ class NoticeTexts:
         self._actions = actions
 
     def to_seat(self, effect: Conduct, advice: str = "") -> Notice:
-        """Return the notice to the seat that an effect concerns, followed by advice for the bot's author."""
+        """Return the notice to the seat that an effect concerns. `advice` for the bot's author is appended."""
         match effect:
             case Refuse(_, decision, action, why, legal, time):
                 kind, what = _REFUSALS[why]
@@ -114,12 +113,12 @@ class NoticeTexts:
         assert_never(effect)
 
     def wait_for_the_round(self) -> Notice:
-        """Return the notice to a bot that returns while a house bot has its seat."""
+        """Return the notice to a bot that returns while a house bot plays its seat."""
         text = f"{self._stand_in} plays your seat on; you have it back from the next round"
         return Notice(NoticeKind.SUBSTITUTED, text, self._match_id)
 
     def result_delayed(self) -> Notice:
-        """Return the notice to every seat of a finished match whose result the server cannot store yet."""
+        """Return the notice that the result of a finished match cannot be stored yet."""
         text = "the match is over, and its result cannot be stored at the moment; you are told when it is"
         return Notice(NoticeKind.HELD, text, self._match_id)
 

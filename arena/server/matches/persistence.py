@@ -1,7 +1,8 @@
-"""Match persistence: stores each match's beginning, journal and result, and loads the matches that a dead server left.
+"""Match persistence: stores each match's start, journal and result, and loads the unfinished matches of an earlier
+server.
 
-A failed write is retried until it succeeds. Until then, no message that depends on it is sent. Old replays are pruned a
-few at a time, so that results need not wait.
+A failed write is retried until it succeeds. Until then, no message that depends on the write is sent. Old replays are
+pruned a few at a time, so that results need not wait.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
 RETRY: Final = 2.0
 """Number of seconds between attempts to store a match."""
 Figures: TypeAlias = tuple[float, float, float, float, tuple[tuple[int, int], ...]]
-"""A seat's rating and its deviation, before and after a match, and the seats with which its bot has spent the quota."""
+"""For one seat: the rating and its deviation before and after a match, and the seats whose bots have used up the quota
+with this bot.
+"""
 
 PRUNED_AT_ONCE: Final = 50
 """Number of replays pruned in one transaction."""
@@ -59,13 +62,13 @@ log = structlog.get_logger(__name__)
 
 
 class Unfinished(NamedTuple):
-    """A match that an earlier server left running."""
+    """An unfinished match of an earlier server."""
 
     header: Header
     bots: Sequence[bots.Bot]
     """By seat."""
     inputs: Sequence[Input]
-    """The match's inputs so far."""
+    """The inputs so far."""
 
 
 class Recording(Protocol):
@@ -73,7 +76,7 @@ class Recording(Protocol):
 
     @property
     def header(self) -> Header:
-        """The match before its first input."""
+        """Players, settings and secret seed of the match."""
 
     @property
     def thinking(self) -> Sequence[Thinking]:
@@ -83,10 +86,13 @@ class Recording(Protocol):
         """Notify the match's bots that the result cannot be stored yet."""
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat: True if the match counts as trouble for its bot, False if it ends a series of trouble, else None."""
+        """By seat: True if the match counts as trouble for the bot, False if it ends a series of trouble, else None."""
 
     def draft(self) -> Draft:
-        """The replay without its ratings. Raises the exception that recording raised, if any."""
+        """The replay without ratings.
+
+        Raises: Exception: the error with which recording failed, if it did.
+        """
 
     def stored(self) -> None:
         """Release the match's part of the journal."""
@@ -99,7 +105,7 @@ class Recorded(NamedTuple):
     changes: tuple[live.RatingChange, ...]
     """The rating changes by seat; empty if the match is void."""
     parked: tuple[bots.Bot, ...]
-    """Bots that get no more seats."""
+    """Bots that the match caused to be parked: they get no more seats."""
     entry: LogEntry | None
     """The result's entry in the log; None on a server without a log."""
 
@@ -113,11 +119,11 @@ class MatchPersistence:
         self._store = store
         self._node = node
         self._last_end = trio.Event()
-        """Set when the write of the latest end of a match has returned."""
+        """Set when the latest write of a match's end has returned."""
         self._last_end.set()
 
     async def begin(self, header: Header, options: Mapping[str, Option], players: Sequence[Player]) -> None:
-        """Store the beginning of a match with the options of its offer.
+        """Store the start of a match with the options of its offer.
 
         Raises: StoreError: Nothing has been stored.
         """
@@ -147,7 +153,7 @@ class MatchPersistence:
         log.debug("match began", match_id=header.match_id, game=header.game.name, bots=names)
 
     async def unfinished(self) -> Sequence[Unfinished]:
-        """Return the matches that an earlier server left running. A match with an unreadable journal becomes void."""
+        """Return the unfinished matches of an earlier server. A match with an unreadable journal becomes void."""
         found = []
         for number, lines in self._store.unfinished.items():
             try:
@@ -161,13 +167,13 @@ class MatchPersistence:
         return found
 
     async def void_unfinished(self, number: int, why: Exception) -> None:
-        """Record that a match of an earlier server cannot continue, retrying until it is stored."""
+        """Record that a match of an earlier server cannot continue. Retry until this is stored."""
         log.error("match is void", match_id=number, error=str(why))
         await self.void(number, f"{Interruption.NOT_RESTORED.in_words()}: {why}")
         self._store.journal.forget(number)
 
     async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
-        """Store the end of a match, retrying until it succeeds."""
+        """Store the end of a match. Retry until this succeeds."""
         number, at, troubles = matches.MatchId(match_id), now_us(), recording.troubles(over)
         delayed = False
         while True:
@@ -193,7 +199,8 @@ class MatchPersistence:
                     delayed = True
                     recording.delayed()
                 await trio.sleep(RETRY)
-            except MatchNotPlaying as error:  # the lease of this node was over, and another node has ended the match
+            # The lease of this node had expired, and another node has ended the match.
+            except MatchNotPlaying as error:
                 log.error("match is not ours any more", match_id=number, state=error.state)
                 reason = Interruption.JOURNAL_LOST.in_words()
                 entry = await self.void(number, reason)
@@ -210,7 +217,7 @@ class MatchPersistence:
         return Recorded(over, tuple(map(_change, figures)), parked, _entry(entry))
 
     async def void(self, number: int, reason: str) -> LogEntry | None:
-        """Record that a match has no result, retrying until it is stored; return its entry in the log."""
+        """Record that a match has no result, and return its entry in the log. Retry until this is stored."""
         while True:
             try:
                 entry = await self._write_end(partial(_interrupt, match_id=number, reason=reason, at=now_us()))
@@ -223,7 +230,7 @@ class MatchPersistence:
     async def _write_end(self, job: Job) -> Any:
         """Write the end of a match.
 
-        Calls return in the order in which they began, so bots get reports in the log's order.
+        Calls return in the order in which they were made, so bots get reports in the log's order.
         """
         before, written = self._last_end, trio.Event()
         self._last_end = written
@@ -255,7 +262,7 @@ def _finish(
     kind: MatchKind,
     ladder: str,
 ) -> Any:
-    """Store the result, its effects on ladder and parking, and its log entry in one transaction.
+    """Store the result, its effects on ratings and parking, and its log entry in one transaction.
 
     Arguments and results are plain tuples, because pickling instances of classes takes many times as long.
     """
@@ -301,7 +308,7 @@ def _change(figures: Figures) -> live.RatingChange:
 
 
 async def prune_replays(store: Store, keep: int) -> None:
-    """Prune all but the newest replays, until cancelled."""
+    """Prune replays except for the newest `keep` (see `store.replays`), until cancelled."""
     after = 0
     while True:
         try:

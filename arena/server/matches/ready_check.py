@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
 """The ready check: a match waits until every seat has a bot that is ready. Until then nothing is played or rated.
 
-A bot that waits in a queue may hang, and a connection may break at any moment. So we do not begin a match just because
+A bot that waits in a queue may hang, and a connection may break at any moment. So we do not start a match just because
 the matchmaker chose some bots; we ask them first. The answer carries the bot's nonce, which the deal depends on. By
 then the server has committed to its seed, so neither side can choose the cards.
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 Replacement: TypeAlias = "Callable[[ReadyCheck, bool], Player | None]"
 """Function that finds another player for a seat of a match, or returns None. If the second argument is true, it returns
-only a player that is sure to come.
+only a player that is sure to accept.
 """
 Concluded: TypeAlias = "Callable[[int | None, str | None], None]"
-"""Called with the number of the match that begins, or the reason why no match begins."""
+"""Called with the number of the match that starts, or the reason why no match starts."""
 NO_NONCE: Final = bytes(NONCE_BYTES)
 INVITATION_BITS: Final = 53
 """Numbers of invitations are below 2^53, because every language represents these exactly."""
@@ -56,14 +56,14 @@ SALT_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class ReadyLimits:
-    """Limits on the time for which a match waits for its bots, in seconds after an invitation."""
+    """Time limits of a ready check, in seconds after an invitation."""
 
     answer: float
     """Time after which an unanswered invitation has failed."""
     offer: float
-    """Time after which the seat of a silent bot is also offered to another player."""
+    """Time after which the seat of a bot that has not answered is also offered to another player."""
     seat: float
-    """Maximum time until a seat must have a player."""
+    """Time by which a seat must have a player."""
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class _Invited:
 
 
 class ReadyCheck:
-    """An announced match that has not begun yet."""
+    """An announced match that has not started yet."""
 
     def __init__(
         self,
@@ -92,28 +92,28 @@ class ReadyCheck:
         replacement: Replacement = lambda _, __: None,
         kind: MatchKind = MatchKind.RATED,
     ) -> None:
-        """Announce a match; `settled` is called once, when all seats are taken or the match is called off.
+        """Announce a match. `settled` is called once, when all seats are taken or the match is called off.
 
         `replacement` finds another player for a bot that does not accept.
         """
         self.ladder = ladder
         self.kind = kind
         self.event = ""
-        """The event and the number of its table; see `Header.event`."""
+        """The event and the number of the match's table; see `Header.event`."""
         self._counts = kind not in {MatchKind.CHALLENGE, MatchKind.EVENT}
-        """True if failing to answer counts."""
+        """True if a bot that does not answer pauses afterwards."""
         self.seed = seed
         self.commitment = commitment(seed)
         self.deadline = now + limits.offer
-        """When to check the seats again, in seconds of the server's clock."""
+        """Time of the next check of the seats, in seconds of the server's clock."""
         self.wakes_at = math.inf
         self.timer_id = 0
         self.failure: str | None = None
-        """The reason why the match does not take place, or None. It names a bot only in challenges."""
+        """The reason why the match does not take place, or None. Names bots only in challenges."""
         self.concluded: Concluded = lambda _, __: None
-        """Called once it is certain whether the match takes place."""
+        """Called once with the match's number or the reason why there is no match."""
         self._offers: dict[int, SeatOffer] = {}
-        """The outcome of each invitation by number, in the order of the first answers."""
+        """The outcome of each invitation, by number, in the order of the bots' first answers."""
         self._takers: list[Player | None] = [None] * len(players)
         self._nonces = [NO_NONCE] * len(players)
         self._invited: dict[BotPlayer, _Invited] = {}
@@ -131,7 +131,7 @@ class ReadyCheck:
 
     @property
     def players(self) -> tuple[Player, ...]:
-        """The house bots and the bots that have accepted, by seat: all players, once every seat is taken."""
+        """The house bots and the bots that have accepted, by seat. Contains all players once every seat is taken."""
         return tuple([player for player in self._takers if player is not None])
 
     @property
@@ -146,7 +146,7 @@ class ReadyCheck:
 
     @property
     def nonces(self) -> tuple[bytes, ...]:
-        """The bots' nonces of 16 bytes, by seat; zeros for house bots."""
+        """The bots' nonces of 16 bytes, by seat. A house bot's nonce is all zeros."""
         return tuple(self._nonces)
 
     def invite_all(self) -> None:
@@ -172,7 +172,7 @@ class ReadyCheck:
             )
 
     def ready(self, bot_player: BotPlayer, nonce: bytes) -> None:
-        """Give a seat to a bot that accepts it. Only its first nonce counts."""
+        """Give a seat to a bot that accepts it. Only the bot's first nonce counts."""
         invited = self._invited[bot_player]
         if self._takers[invited.seat] is None:
             self._nonces[invited.seat] = nonce or NO_NONCE
@@ -183,7 +183,7 @@ class ReadyCheck:
     def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
         """Offer the seat of a bot that left or declined to another player. Has no effect after the check has ended.
 
-        `charged`: whether the invitation counts as failed. Invitations to challenges and events never do.
+        `charged`: true if the invitation counts as failed. Invitations to challenges and events never do.
         """
         if not self._waits:
             return
@@ -217,7 +217,9 @@ class ReadyCheck:
         self._settle_if_full()
 
     def withdraw(self) -> None:
-        """Notify the invited bots that the match does not take place. Their waiting times continue."""
+        """Notify the invited bots that the match does not take place. They keep the waiting times that they had
+        before.
+        """
         for bot_player, invited in self._invited.items():
             bot_player.offers.withdrawn(
                 bot_player, invited.invitation_id, f"the match does not take place: {self.failure}"
@@ -226,7 +228,7 @@ class ReadyCheck:
                 self._unseat(bot_player, invited.waiting_since)
 
     def dissolve(self) -> None:
-        """Remove the invitations from their bots; bots that have not answered still owe an answer."""
+        """Remove the invitations from their bots. Bots that have not answered still owe an answer."""
         for bot_player, invited in self._invited.items():
             if bot_player.offers.invitations.pop(invited.invitation_id, None) is None:
                 continue
@@ -251,11 +253,13 @@ class ReadyCheck:
         player.offers.invitations[number] = self
 
     def _asked(self, seat: int) -> bool:
-        """Return whether a bot that is invited to a seat may still accept it."""
+        """Return whether a bot invited to the seat may still accept."""
         return any(invited.seat == seat for invited in self._invited.values())
 
     def _refill(self, seat: int, now: float, or_else: str | None, at_once: bool = False) -> None:
-        """Offer a seat to another player. If there is none, call the match off for the reason `or_else`, if given."""
+        """Offer a seat to another player. If nobody is found and `or_else` is given, call the match off for that
+        reason.
+        """
         player = self._replacement(self, at_once)
         if player is None:
             if or_else is not None:
@@ -268,7 +272,7 @@ class ReadyCheck:
             self.invite(player)
 
     def _take(self, seat: int, player: Player) -> None:
-        """Give a seat to a player. Other bots invited to it are notified when they answer."""
+        """Give a seat to a player. Other bots invited to the seat get a notice when they answer."""
         self._takers[seat] = player
         for other, invited in list(self._invited.items()):
             if invited.seat == seat and other is not player:
@@ -295,7 +299,7 @@ class ReadyCheck:
         return f"{' and '.join(silent)} did not accept in time"
 
     def _record(self, bot_player: BotPlayer, invited: _Invited, outcome: OfferOutcome) -> None:
-        """Record the outcome of an invitation; a bot that accepts and then leaves counts as left."""
+        """Record the outcome of an invitation. A bot that accepts and then leaves counts as left."""
         number = invited.invitation_id
         self._offers[number] = SeatOffer(invited.seat, bot_player.name, outcome, number, invited.salt)
 

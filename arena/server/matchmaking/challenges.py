@@ -1,7 +1,7 @@
-"""Challenges: matches between named bots, from the request until they begin or fail.
+"""Challenges: matches between named bots, from the request until they start or fail.
 
-Nobody gains from a challenge: it is not rated, changes no balance and does not affect matchmaking. Bots opt in. Each
-bot gets one challenge at a time, and a limited number per hour.
+Nobody gains from a challenge: the match is not rated, changes no balance and does not affect matchmaking. Bots opt in.
+Each bot gets one challenge at a time, and a limited number per hour.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 WAITS: Final = 30.0
-"""Maximum number of seconds for which a challenge waits until all its bots have room."""
+"""Maximum number of seconds for which a challenge waits for its bots' capacity."""
 RESTS: Final = 300.0
-"""Number of seconds for which a bot reserves no place after it reserved one for a challenge that failed."""
+"""After a failed challenge, number of seconds for which its bots reserve no capacity for other challenges."""
 
 
 class BadChallenge(Refused):
-    """Raised if this server cannot play such a match. The message gives the reason."""
+    """This server cannot play the requested match. The message gives the reason."""
 
 
 class NotChallenged(Refused):
-    """Raised if a challenge cannot lead to a match now. The message names the cause."""
+    """A challenge cannot lead to a match now. The message gives the reason."""
 
 
 class TooManyChallenges(Refused):
-    """Raised after too many challenges from one owner's bots, or to one bot."""
+    """There were too many challenges from one owner's bots, or to one bot."""
 
     def __init__(self, words: str, wait: float) -> None:
         super().__init__(f"{words}; try again in {math.ceil(wait / 60)} min")
@@ -49,21 +49,21 @@ class Challenge:
     def __init__(self, ladder: LadderSettings, players: Sequence[Player], until: float) -> None:
         self.ladder = ladder
         self.players = players
-        """The players of the match, the challenger first."""
+        """The players of the match, with the challenger first."""
         self.guests: Sequence[BotPlayer] = [each for each in players if isinstance(each, BotPlayer)]
         self.until = until
-        """The time until which the challenge waits for room, in seconds of the server's clock."""
+        """The time until which the challenge waits for free capacity, in seconds of the server's clock."""
         self.waits = True
-        """True if the challenge waits until all its bots have room."""
+        """True while some bot of the challenge lacks capacity."""
         self.kept: Sequence[BotPlayer] = ()
-        """The guests that reserve a place while the challenge waits."""
+        """The bots that reserve capacity while the challenge waits."""
         self.match_id: int | None = None
         self.failure = ""
         """The reason why there is no match."""
         self.concluded = trio.Event()
 
     def conclude(self, match_id: int | None, failure: str | None) -> None:
-        """Conclude the challenge: `match_id` is the match that begins; if there is none, `failure` gives the reason."""
+        """Conclude the challenge: `match_id` is the match that starts. If there is none, `failure` gives the reason."""
         self.match_id, self.failure = match_id, failure or ""
         self.concluded.set()
 
@@ -78,7 +78,7 @@ class Challenges:
         self._received = HourlyAllowance(config.limits.challenges_per_bot / HOUR)
         self._open: list[Challenge] = []
         self._resting: dict[int, float] = {}
-        """By bot, the time until which it reserves no places for challenges."""
+        """By bot, the time until which the bot reserves no capacity for challenges."""
 
     @property
     def deadline(self) -> float:
@@ -88,7 +88,7 @@ class Challenges:
     def open(
         self, challenger: str, opponents: Sequence[str], ladder: LadderSettings, here: Iterable[Player], now: float
     ) -> Challenge:
-        """Begin a challenge; `here` lists the connected bots and the ladder's house bots.
+        """Open a challenge. `here` lists the connected bots and the ladder's house bots.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
@@ -125,14 +125,14 @@ class Challenges:
             self._give_up(challenge, now)
 
     def seatable(self) -> list[Challenge]:
-        """Return the challenges whose guests all have room, and release their reserved places."""
+        """Return the challenges whose bots all have capacity now, and release the reserved capacity."""
         found = [each for each in self._open if each.waits and not self._full(each)]
         for challenge in found:
             self._let_go(challenge)
         return found
 
     def expire(self, now: float) -> None:
-        """Fail the challenges that have waited too long for room, or whose bots have left."""
+        """Fail the challenges that have waited too long, or whose bots have left."""
         for challenge in [each for each in self._open if each.waits]:
             if gone := [guest.name for guest in challenge.guests if not _takes(guest, challenge.ladder)]:
                 self._fail(challenge, f"{' and '.join(gone)} left or takes no challenges any more", now)
@@ -140,7 +140,7 @@ class Challenges:
                 self._fail(challenge, f"{' and '.join(full)} had no room for {WAITS:.0f} s", now)
 
     def refuse(self, why: str, now: float) -> None:
-        """Fail all challenges that wait for room."""
+        """Fail all waiting challenges."""
         for challenge in [each for each in self._open if each.waits]:
             self._fail(challenge, why, now)
 
@@ -197,7 +197,7 @@ class Challenges:
         challenge.conclude(None, why)
 
     def _give_up(self, challenge: Challenge, now: float) -> None:
-        """Release the places reserved for a failed challenge. Their bots reserve no other places for a while."""
+        """Release the capacity reserved for a failed challenge. Its bots reserve none for others for a while."""
         if challenge.waits:
             for guest in challenge.kept:
                 if guest is not challenge.players[0] and self._free(guest, challenge) > 0:
@@ -208,7 +208,7 @@ class Challenges:
         return guest.free(self._matches_per_bot, challenge.ladder.further_name)
 
     def _let_go(self, challenge: Challenge) -> None:
-        """Release the places reserved for a challenge."""
+        """Release the capacity reserved for a challenge."""
         if challenge.waits:
             challenge.waits = False
             for guest in challenge.kept:

@@ -1,7 +1,7 @@
-"""The events of a server: each from its announcement to its result, in one task that continues after a restart.
+"""The events of a server. One task holds each event from its announcement to its result, and continues after a restart.
 
-The rows of `arena.store.matches.contests` are the state of an event; this module seats its tables. A table is a match
-like any other, of the kind `EVENT`: it is continued by the next server, and it is rated on no ladder.
+The rows of `arena.store.matches.contests` are the state of an event; this module seats the event's tables. A table is a
+match of the kind `EVENT`. Like other matches, it is continued by the next server. It is rated on no ladder.
 """
 
 from __future__ import annotations
@@ -49,27 +49,27 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 RETRY: Final = 2.0
-"""Seconds after which the server tries again to store a step, or to seat a table that was called off."""
+"""Seconds until the server retries to store a step, or to seat a table that was called off."""
 POLL: Final = 0.1
 """Seconds between two checks of which bots are ready for the next round."""
 LONGEST_DECISIONS: Final = 60
-"""Number of soft limits of a seat, beside its bank, for which a round waits for a bot that plays another match."""
+"""Number of soft limits of a seat that a round waits for a bot in another match, in addition to the seat's bank."""
 
 log = structlog.get_logger(__name__)
 decided = decisions_log()
 
 
 class HeldEvent:
-    """An event that this server holds."""
+    """An event that is run by this server."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.changed = trio.Event()
-        """Set when a match or a ready check of the event is over, or the operator has changed its state."""
+        """Set when a match or a ready check of the event ends, or the operator changes the event's state."""
         self.seating: set[int] = set()
         """Numbers of the tables that wait for their bots to be ready."""
         self.reserving: set[int] = set()
-        """Numbers of the bots that reserve a place for their next match of the event."""
+        """Numbers of the bots that reserve capacity for their next match of the event."""
         self.replaying: set[int] = set()
         """Numbers of the matches whose deals this server replays, or has replayed."""
 
@@ -79,7 +79,7 @@ class HeldEvent:
 
 
 class Events:
-    """All events of a server that are not over."""
+    """All unfinished events of a server."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Events:
         baselines: Baselines,
         post: Callable[[str, Mapping[str, Any]], None],
     ) -> None:
-        """`fillers`: the house bots by ladder. `ladder_ids`: the ids of the current seasons, by the ladders' names.
+        """`fillers`: the house bots by ladder. `ladder_ids`: the ids of the current seasons, by ladder name.
 
         `post` sends messages to the webhook.
         """
@@ -109,7 +109,9 @@ class Events:
         self._stopping = False
 
     async def run(self, announce: Announce, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Hold all events until cancelled; it has started once they are read. `announce` is called with each table."""
+        """Run all events until cancelled; report as started once the events are read. `announce` is called with each
+        table.
+        """
         self._announce = announce
         async with trio.open_nursery() as self._nursery:
             unfinished = [event for event in await self._stored(contests.list_events) if not event.over]
@@ -123,7 +125,7 @@ class Events:
         self._stopping = True
 
     def ended(self, event: str) -> None:
-        """Record that a match of an event is over and stored. `event`: as in the header."""
+        """Record that a match of an event has ended and is stored. `event`: as in the header."""
         held = self._held.get(event.partition("/")[0])
         if held is not None:
             held.change()
@@ -145,17 +147,21 @@ class Events:
         seed = secrets.token_bytes(SEED_BYTES)
         await self._store.write(partial(contests.create, plan=plan, seed=seed, entrants=tuple(entrants), at=now_us()))
         decided.info("event announced", name=plan.name, ladder=plan.ladder, entrants=len(entrants))
-        self._hold(plan.name)  # before the report, at which a call can be cancelled
+        self._hold(plan.name)  # Done before the report, because a call can be cancelled there.
         await self._report("event_announced", plan.name, start=plan.start)
 
     async def enter(self, name: str, bot: str, invited: bool) -> None:
-        """Enter a bot; `invited`: the operator does. Raises what `contests.enter` raises."""
+        """Enter a bot into an event. `invited`: true if the operator enters the bot. Raises what `contests.enter`
+        raises.
+        """
         await self._store.write(partial(contests.enter, name=name, bot=bot, at=now_us(), invited=invited))
 
     async def greet(self, bot: Bot, events: Sequence[tuple[str, bytes]], ladders: Sequence[str]) -> None:
-        """Enter a bot that connects into the events that it names, except those that it has entered before.
+        """Enter a connecting bot into the events that its hello names, except those that it has entered before.
 
-        `ladders`: the names of those on which it plays. Raises: Closed: It cannot enter one of the events.
+        `events`: names with nonces. `ladders`: names of the bot's ladders.
+
+        Raises: Closed: The bot cannot enter one of the events.
         """
         job = partial(contests.to_enter, bot=bot.name, names=[name for name, _ in events], ladders=ladders)
         try:
@@ -165,7 +171,7 @@ class Events:
             raise Closed(Reason.BAD_MESSAGE, f"hello.events: {error}") from error
 
     async def start(self, name: str) -> None:
-        """Begin an event at once with the bots that are connected. Raises what `contests.start` raises."""
+        """Start an event at once with the bots that are connected. Raises what `contests.start` raises."""
         if self._stopping:
             raise EventRefused(f"the server is stopping: start the event {name} after the server's next start")
         if self._nursery is None:
@@ -173,19 +179,19 @@ class Events:
         await self._check_in(await self._store.read(partial(contests.find, name=name)))
 
     async def cancel(self, name: str, reason: str) -> None:
-        """Cancel an event that has not begun. Raises what `contests.cancel` raises."""
+        """Cancel an event that has not started. Raises what `contests.cancel` raises."""
         await self._store.write(partial(contests.cancel, name=name, reason=reason, at=now_us()))
         decided.info("event cancelled", name=name, reason=reason)
         self._wake(name)
         await self._report("event_cancelled", name, reason=reason)
 
     async def _report(self, kind: str, name: str, **fields: Any) -> None:
-        """Send a message about an event, with its newest leaf, to the webhook."""
+        """Send a message about an event, with the number of its newest log leaf, to the webhook."""
         leaf = await self._stored(partial(contests.newest_leaf, name=name))
         self._post(kind, {"event": name, **fields, "leaf": leaf})
 
     async def learn(self, name: str) -> None:
-        """Hold an event that another node has announced, or note that it has begun or is cancelled."""
+        """Take note of an event that another node has announced, started or cancelled."""
         event = await self._store.read(partial(contests.find, name=name))
         if name in self._held and event.state != ANNOUNCED:
             self._wake(name)
@@ -198,7 +204,7 @@ class Events:
 
     def _hold(self, name: str, after_restart: bool = False) -> None:
         if self._nursery is None:
-            return  # another node holds the events
+            return  # Another node runs the events.
         held = self._held[name] = HeldEvent(name)
         self._nursery.start_soon(self._task, held, after_restart)
 
@@ -219,11 +225,11 @@ class Events:
             self._held.pop(held.name, None)
 
     async def _begun(self, held: HeldEvent, after_restart: bool) -> StoredEvent | None:
-        """Wait for the start of an event and begin it; return None if it is cancelled."""
+        """Wait until an event is due and start it. Return None if the event is cancelled."""
         find = partial(contests.find, name=held.name)
         event = await self._stored(find)
         wait = max(0.0, (event.plan.start - now_us()) / 1e6)
-        if after_restart:  # bots need time to come back
+        if after_restart:  # Bots need time to reconnect.
             wait = max(wait, self._config.policy.restart_hold / 1e6)
         if event.state == ANNOUNCED:
             with trio.move_on_after(wait):
@@ -231,7 +237,7 @@ class Events:
             event = await self._stored(find)
         if event.state == ANNOUNCED:
             if self._stopping:
-                return None  # the next server begins it
+                return None  # The next server starts it.
             try:
                 event = await self._check_in(event)
             except EventRefused as error:
@@ -241,7 +247,7 @@ class Events:
         return event if event.state == PLAYING else None
 
     async def _check_in(self, event: StoredEvent) -> StoredEvent:
-        """Begin an event with the entrants that are connected. Raises what `contests.start` raises."""
+        """Start an event with the entrants that are connected. Raises what `contests.start` raises."""
         plan, ladder = event.plan, self._ladders.get(event.plan.ladder)
         if ladder is None or not self._fillers[plan.ladder]:
             raise EventRefused(f"this server has no ladder {plan.ladder} with house bots any more")
@@ -266,7 +272,7 @@ class Events:
         return begun
 
     async def _play(self, event: StoredEvent, held: HeldEvent, after_restart: bool) -> None:
-        """Play an event from where it stands to its result."""
+        """Play an event from its current state to its result."""
         course = await self._stored(partial(contests.course, event=event))
         stored = await self._stored(partial(contests.rolls, event_id=event.id))
         before, since = (stored[-1].used if stored else 0), trio.current_time()
@@ -297,7 +303,7 @@ class Events:
         await self._report("event_over", held.name, winner=result["winner"], matches=result["matches"])
 
     async def _roll(self, event: StoredEvent, course: EventCourse, patience: float) -> tuple[int, ...]:
-        """Return the bots that are ready for a round; wait for others as long as docs/events.md says."""
+        """Return the bots that are ready for a round. Wait for missing bots as docs/events.md describes."""
         ladder = self._ladders[event.plan.ladder]
         begun = trio.current_time()
         policy = ladder.policy
@@ -311,7 +317,7 @@ class Events:
             await trio.sleep(POLL)
 
     async def _play_tables(self, event: StoredEvent, course: EventCourse, held: HeldEvent) -> None:
-        """Seat the open tables and wait until each has a match with a result."""
+        """Seat the open tables and wait until each has a result."""
         while course.open_tables:
             held.changed, seating = trio.Event(), {*held.seating}
             first = min(table.number for table in course.open_tables)
@@ -326,7 +332,8 @@ class Events:
                     for bot_id in course.seated(table):
                         if bot_id is not None and (player := self._players.get(bot_id)) is not None:
                             self._reserve(held, bot_id, player.busy == 0)
-                elif table.number not in seating | held.seating and not self._stopping:  # what was read may be stale
+                # The rows that were read may be out of date.
+                elif table.number not in seating | held.seating and not self._stopping:
                     held.seating.add(table.number)
                     assert self._nursery is not None, "`run` holds the events"
                     self._nursery.start_soon(self._seat, event, course, held, table)
@@ -334,7 +341,7 @@ class Events:
                 await held.changed.wait()
 
     def _record(self, event: StoredEvent, course: EventCourse, held: HeldEvent, over: Mapping[int, TableMatch]) -> None:
-        """Record the results of tables that are over, or let their deals be replayed first."""
+        """Record the results of finished tables. If a table's deals must be replayed first, start that instead."""
         assert self._nursery is not None, "`run` holds the events"
         for table in course.open_tables:
             if (found := over.get(table.number)) is None or found.played is None:
@@ -347,7 +354,7 @@ class Events:
                 self._nursery.start_soon(self._replay, event, held, found.match_id)
 
     async def _replay(self, event: StoredEvent, held: HeldEvent, match_id: int) -> None:
-        """Replay the deals of a match and store the baselines, for which its round waits."""
+        """Replay the deals of a match and store the baselines, for which the round waits."""
         house = event.earlier.house
         try:
             scores = await self._baselines.of_event(match_id, house)
@@ -358,7 +365,7 @@ class Events:
         held.change()
 
     async def _seat(self, event: StoredEvent, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
-        """Announce the match of a table once its bots are ready; after a while, the house plays for the others."""
+        """Announce the match of a table once its bots are ready. After a while, house bots play for missing bots."""
         ladder, house = self._ladders[event.plan.ladder], cycle(reversed(self._fillers[event.plan.ladder]))
         seated = course.seated(table)
         with trio.move_on_after(self._config.policy.grace / 1e6):
@@ -371,7 +378,7 @@ class Events:
             ready = None if bot_id is None else self._ready(bot_id, ladder)
             players.append(next(house) if ready is None else ready)
         answer = ladder.answer_limits[0]
-        # Equal limits keep the ready check from offering a seat to another player before the bot's time is over.
+        # Equal limits keep the ready check from offering a seat to another player while the bot may still answer.
         own = replace(ladder, answer_limits=(answer, answer, answer))
         assert self._announce is not None, "`run` announces"
         ready_check = self._announce(own, players, MatchKind.EVENT, lambda check, at_once: next(house))
@@ -383,7 +390,7 @@ class Events:
     def _seated(
         self, course: EventCourse, held: HeldEvent, table: EventTable, match_id: int | None, failure: str | None
     ) -> None:
-        """Record that a ready check is over: a match begins, or the table is seated again later."""
+        """Record the end of a ready check: either a match starts, or the table is seated again later."""
         if match_id is not None:
             held.seating.discard(table.number)
             held.change()
@@ -399,13 +406,13 @@ class Events:
         held.change()
 
     def _back(self, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
-        """Reserve a place again for the bots of a table that is over."""
+        """Reserve capacity again for the bots of a table that has ended."""
         for bot_id in course.seated(table):
             if bot_id is not None and bot_id in course.still_in:
                 self._reserve(held, bot_id, True)
 
     def _reserve(self, held: HeldEvent, bot_id: int, reserve: bool) -> None:
-        """Reserve a place for a bot's next match of the event, or release it."""
+        """Reserve capacity for a bot's next match of the event, or release it."""
         if reserve is (bot_id in held.reserving):
             return
         held.reserving ^= {bot_id}
@@ -419,7 +426,7 @@ class Events:
         return player is not None and player.session is not None
 
     def _ready(self, bot_id: int, ladder: LadderSettings) -> BotPlayer | None:
-        """Return a bot that can play a match of the event now; None if it cannot."""
+        """Return a bot if it can play a match of the event now, otherwise None."""
         player = self._players.get(bot_id)
         if player is None or player.session is None or not _plays(player, ladder):
             return None

@@ -1,8 +1,8 @@
 # Compiled: every decision passes through here.
 """The matchmaker, which seats waiting bots at the next tables.
 
-Tables are formed at the end of a turn in which a bot came, left or finished a match, so that a bot's next invitation
-travels with its last result. The policy that decides who should sit with whom is in `arena.scheduling.pool`.
+Tables are formed at the end of a turn in which a bot came, left or finished a match. So a bot's next invitation travels
+with the report of the last match. The policy that decides who should sit with whom is in `arena.scheduling.pool`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.players import Players
 
 Announce: TypeAlias = "Callable[[LadderSettings, Sequence[Player], MatchKind, Replacement], ReadyCheck]"
-"""Function that is called with each new table. The table's players count as busy from then on."""
+"""Function that is called with each new table. From then on, the table's players count as busy."""
 
 
 class PlayedMatch(Protocol):
@@ -62,15 +62,15 @@ class PlayedMatch(Protocol):
 
     @property
     def owed(self) -> OwedTime:
-        """The time for which each seat owed an answer."""
+        """The time during which each seat owed an answer."""
 
     @property
     def tells_paces(self) -> Sequence[bool]:
-        """By seat, whether the match measures the pace of its bot."""
+        """By seat, true if the match measures the pace of the bot."""
 
 
 def _nobody(ready_check: ReadyCheck, at_once: bool) -> None:
-    """Return no replacement, because a table of one bot and house bots is formed only for that bot."""
+    """Return no replacement: a table of one bot and house bots is formed only for that bot."""
 
 
 class Matchmaker:
@@ -86,14 +86,14 @@ class Matchmaker:
         search_seats: SearchSeats,
         ladder_ids: Mapping[str, str] | None = None,
     ) -> None:
-        """`fillers` are the house bots by ladder; `watch` is called when the deadline may have moved.
+        """`fillers` are the house bots by ladder. `watch` is called when the deadline may have moved.
 
-        `ladder_ids`: the ids of the current seasons, by the ladders' names; all have their first season by default.
+        `ladder_ids`: the ids of the current seasons, by ladder name; by default the first seasons.
 
         At the end of a turn, `turns` calls `send`, which forms tables.
         """
         self.deadline = math.inf
-        """The time of the next attempt to form tables if nothing changes before, in seconds of the server's clock."""
+        """The time of the next attempt to form tables if nothing changes earlier, in seconds of the server's clock."""
         self.wakes_at = math.inf
         self.timer_id = 0
         self._players = players
@@ -120,9 +120,10 @@ class Matchmaker:
     def match_ended(
         self, match: PlayedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange] = ()
     ) -> None:
-        """Record that a match ended: update its bots' paces. If a bot was at capacity, restart its waiting time.
+        """Record that a match ended, and update its bots' paces. Restart the waiting time of bots that were at
+        capacity.
 
-        `changes`: the changes of ratings by seat; empty if the match was not rated.
+        `changes`: the rating changes by seat; empty if the match was not rated.
         """
         now, ladder = trio.current_time(), name_of(match.ladder_id)
         queue = self._queues[ladder]
@@ -144,37 +145,41 @@ class Matchmaker:
                 player.offers.release_expected(ready_check)
                 if not queue.pool.has_room(player):
                     player.offers.waiting_since[ladder] = now
-                # A bot could use casual matches to influence whom it meets in rated matches.
+                # Otherwise a bot could use casual matches to influence its opponents in rated matches.
                 if match.kind is MatchKind.RATED:
                     player.offers.pace_on(further_name).earn(match.last_match.seconds, waited)
                     player.offers.last_match[further_name] = match.last_match
 
     def spent(self, ladder: str, one: int, other: int, again: int) -> None:
-        """Record that two bots, given by number, have spent their quota. From the day `again` their results count."""
+        """Record that two bots, given by number, have used up their quota. Their results count again from the day
+        `again`.
+        """
         self._queues[ladder].spent.spend(one, other, again)
 
     def rated(self, ladder: str, match_values: MatchValues[int]) -> None:
-        """Use a ladder's new match values: by bot number, how much the ladder gains from a match of each bot."""
+        """Apply new match values of a ladder: by bot number, how much information the ladder gains from one match of
+        the bot.
+        """
         for bot_player in self._players:
             bot_player.offers.pending[ladder] = (
                 bot_player.busy
-            )  # matches of all ladders count; few bots play on several
+            )  # Matches of all ladders count; few bots play on several.
         self._queues[ladder].rated(match_values)
 
     def begin_season(self, ladder: str) -> None:
-        """Forget a ladder's spent pairs, match values and pending seats, because they are of the season before."""
+        """Forget pairs with used-up quotas, match values and pending seats of a ladder's previous season."""
         for bot_player in self._players:
             bot_player.offers.pending.pop(ladder, None)
         self._queues[ladder].begin_season()
 
     def open(self, seat: Announce) -> None:
-        """Begin to form tables. `seat` is called with each table."""
+        """Start to form tables. `seat` is called with each table."""
         self._seat = seat
 
     def close(self, until: float = math.inf) -> None:
-        """Form no tables before the instant `until` of the server's clock.
+        """Form no tables before the time `until`, in seconds of the server's clock.
 
-        If called repeatedly, the latest instant applies.
+        If called repeatedly, the latest time applies.
         """
         self._open_from = max(self._open_from, until)
         if math.isinf(until):
@@ -185,8 +190,9 @@ class Matchmaker:
         return self._casual.given and any(self._fillers.get(ladder) for ladder in ladders)
 
     async def challenge(self, challenger: str, opponents: Sequence[str], game: str, ladder: str = "") -> int:
-        """Let a bot challenge others on a ladder, by default the default one of the game; return the number of the
-        match that begins.
+        """Let a bot challenge others; return the number of the match that starts.
+
+        The match is on `ladder`, by default on the default ladder of the game.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
@@ -225,9 +231,7 @@ class Matchmaker:
             self._watch(self)
 
     def replacement(self, ready_check: ReadyCheck, at_once: bool) -> Player | None:
-        """Return a player for an open seat, as described at `Replacement`: the bot that has waited longest, or a house
-        bot.
-        """
+        """Return a player for an open seat (see `Replacement`): the bot that has waited longest, or a house bot."""
         queue, table = self._queues[ready_check.ladder.name], ready_check.candidates
         if not at_once and (bot_player := queue.longest_waiting(table)) is not None:
             bot_player.offers.expect(ready_check, queue.expected([*table, bot_player], bot_player, trio.current_time()))
@@ -235,7 +239,7 @@ class Matchmaker:
         return queue.filler(table, self._chance)
 
     def _form(self, now: float, seat: Announce) -> float:
-        """Form all possible tables; return when to try again.
+        """Form all possible tables; return the time of the next attempt.
 
         The game of the next table is drawn at random, so that no game uses all the capacity of bots that play several
         games.
@@ -289,13 +293,13 @@ class Matchmaker:
         return ready_check
 
     def _may_sit(self, bot_player: BotPlayer, now: float) -> bool:
-        """Return whether a bot may have a match with house bots now; count it if it is casual."""
+        """Return whether a bot may have a match with house bots now. Count the match if it is casual."""
         return not bot_player.casual or self._casual.take(bot_player, now)
 
     def _next(self, queue: Queue, now: float) -> Table[Player] | None:
         """Return the next table of a game.
 
-        Its size is random, but once a bot's patience is over, any possible size will do.
+        The table's size is random. Once a bot's patience has run out, any possible size will do.
         """
         sizes = queue.sizes
         self._chance.shuffle(sizes)
@@ -306,7 +310,7 @@ class Matchmaker:
         return None
 
     def _is_current(self, ladder_id: str) -> bool:
-        """Return whether a ladder id is that of a current season."""
+        """Return whether a ladder id belongs to a current season."""
         return self._ladder_ids.get(name_of(ladder_id)) == ladder_id
 
     def _changed(self, bot_player: BotPlayer) -> None:
@@ -319,13 +323,13 @@ class Matchmaker:
 
 
 class CasualMatches:
-    """Each owner's remaining casual matches in an hour. Instants are in seconds of the server's clock."""
+    """Each owner's remaining casual matches in an hour. Times are in seconds of the server's clock."""
 
     def __init__(self, casual_per_owner: int) -> None:
         self._casual_per_owner = casual_per_owner
         self._allowance = HourlyAllowance(casual_per_owner / HOUR)
         self._resting: dict[int, float] = {}
-        """By bot, the time until which it gets no casual match, as announced to it."""
+        """By bot, the time of the next casual match that a notice announced."""
 
     @property
     def given(self) -> bool:
@@ -333,12 +337,16 @@ class CasualMatches:
         return self._casual_per_owner > 0
 
     def next_due(self, now: float) -> float:
-        """Return when the first notified bot may have a casual match again; infinite if there is none."""
+        """Return the earliest time at which a notified bot may have a casual match again; infinite if no bot was
+        notified.
+        """
         self._resting = {bot: until for bot, until in self._resting.items() if until > now}
         return min(self._resting.values(), default=math.inf)
 
     def take(self, bot_player: BotPlayer, now: float) -> bool:
-        """Count a bot's next casual match; if its owner's allowance is spent, return False and notify the bot once."""
+        """Count a casual match of a bot and return True. If the owner's allowance is used up, return False and notify
+        the bot once.
+        """
         if self._resting.get(bot_player.bot_id, -math.inf) > now:
             return False
         if self._allowance.take(bot_player.owner.lower(), now):

@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
-"""The queue of one ladder: the pool of its connected bots, kept up to date with the server's state of each bot.
+"""The queue of one ladder: the pool of connected bots, updated whenever the state of a bot changes.
 
-Pairs of bots that have spent their quota are remembered with the first day on which their results count again.
+Pairs of bots that have used up their quota are remembered, with the first day on which their results count again.
 """
 
 from __future__ import annotations
@@ -34,23 +34,25 @@ if TYPE_CHECKING:
 DECISIONS_WEIGHT: Final = 0.1
 """Weight of one match in the moving mean of the number of decisions."""
 INSTANT: Final = 1e-6
-"""Seconds within which two instants are the same, since a timer may fire a rounding error early."""
+"""Maximum difference in seconds between times that count as equal, since a timer may fire a rounding error early."""
 
 
 class SpentPairs:
-    """Pairs of bots that have spent their quota, by the bots' numbers; bots need not be connected."""
+    """Pairs of bots that have used up their quota, by the bots' numbers. Bots need not be connected."""
 
     def __init__(self) -> None:
         self._again: dict[int, dict[int, int]] = {}
-        """The first day on which each pair counts again, by either bot and then by the other."""
+        """The first day on which each pair counts again, by one bot and then by the other. Each pair is stored both
+        ways.
+        """
 
     def spend(self, one: int, other: int, again: int) -> None:
-        """Add a pair with the first day on which it counts again."""
+        """Add a pair with the first day on which its results count again."""
         for own, against in ((one, other), (other, one)):
             self._again.setdefault(own, {})[against] = again
 
     def of(self, bot: int, today: int) -> Sequence[int]:
-        """Return the bots with which a bot has spent its quota, and forget pairs whose results count again."""
+        """Return the bots with which a bot has used up its quota. Forget pairs whose results count again."""
         known = self._again.get(bot)
         if known is None:
             return ()
@@ -70,29 +72,30 @@ class Queue:
         bounded = quota_in_force(config).bounds
         self.ladder = ladder
         self.match_values: MatchValues[int] = MatchValues()
-        """By bot, counting all its versions as one, how much the ladder gains from its next match."""
+        """By bot, how much information the ladder gains from the next match. All versions of a bot count as one."""
         self.pool: Pool[Player] = Pool(house, chance, ladder.patience, bounded)
         self.spent = SpentPairs()
-        """Pairs of bots that have spent their quota. They meet only if no other bot waits."""
+        """Pairs of bots that have used up their quota. Such bots meet only if no other bot waits."""
         self._players = players
         self._house = house
         self._matches_per_bot = config.matches_per_bot
         self._between_turns = 3600 / ladder.matches_per_hour if ladder.matches_per_hour else 0.0
-        """Seconds between the turns of all bots; 0 if a bot may always play."""
+        """Length of a turn in seconds; a bot may start one rated match per turn. 0 if there is no such limit."""
         self._turn = 0
         """The number of the current turn."""
         self._next_turn = trio.current_time() + self._between_turns if self._between_turns else math.inf
         self._further_name = ladder.further_name
         self.pace_rules = players.pace_rules[self._further_name]
         self._waiting: set[BotPlayer] = set()
-        """Bots that may have a seat at any table."""
+        """Bots that may get a seat at any table."""
         self._on_trial: dict[BotPlayer, None] = {}
-        """Bots that wait for a match with house bots, because their last invitation failed, their pace is unknown, or
-        they play casual matches."""
+        """Bots on trial: they wait for a match with house bots. Their last invitation failed, their pace is unknown, or
+        they play casual matches.
+        """
         self._decisions: dict[int, float] = {}
-        """By table size, the moving mean number of a seat's decisions in a match."""
+        """By table size, the moving mean of the number of decisions that a seat makes in a match."""
         self._lengths: deque[float] = deque(maxlen=RECENT)
-        """The lengths of the latest matches between bots in seconds, if patience grows with them."""
+        """The durations in seconds of the latest matches between bots, if patience depends on them."""
 
     @property
     def sizes(self) -> list[int]:
@@ -101,17 +104,17 @@ class Queue:
 
     @property
     def waiting(self) -> int:
-        """Number of bots that wait for a seat, including those on trial."""
+        """Number of bots that wait for a seat, including bots on trial."""
         return len(self._waiting) + len(self._on_trial)
 
     def update(self, bot_player: BotPlayer) -> None:
-        """Update the state of a bot that connected, left or was parked, or whose room has changed."""
+        """Update a bot that connected, left or was parked, or whose free capacity changed."""
         session = bot_player.session
         here = session is not None and self._further_name not in bot_player.parked
         here = here and self.ladder.name in bot_player.ladders
         here = (
             here and bot_player.offers.availability.invitable
-        )  # other bots need not wait for a bot that pauses, because it will not be free soon
+        )  # Other bots need not wait for a bot that pauses, because it will not be free soon.
         room = bot_player.room(self._matches_per_bot, self._further_name) if here else 0
         free_at = -math.inf if room else bot_player.offers.free_at
         if self._between_turns and room > 0 and not bot_player.casual:
@@ -154,18 +157,19 @@ class Queue:
         if came:
             for other in spent:
                 if other in self.pool:
-                    self.update(other)  # for those bots, this bot is also one with a spent quota
+                    # The relation is mutual: each of those bots has also used up its quota with this bot.
+                    self.update(other)
 
     def _spent_with(self, bot_player: BotPlayer) -> frozenset[BotPlayer]:
-        """Return the connected bots with which a bot has spent its quota."""
+        """Return the connected bots with which a bot has used up its quota."""
         others = [self._players.get(each) for each in self.spent.of(bot_player.bot_id, day_of(now_us()))]
         return frozenset([each for each in others if each is not None])
 
     def next_turn(self, now: float) -> float:
-        """Return when all bots get their next turn, and give them the one that is due; infinite without a limit.
+        """Return the time of the next turn, and start a turn that is due. Without a limit the time is infinite.
 
-        A bot that used its last turn waits from now on. A turn that a bot has not used by then is lost, and it goes on
-        waiting: otherwise its patience would never be over where turns are shorter.
+        A bot that used its last turn starts to wait now. An unused turn is lost, and the bot's waiting time continues.
+        Otherwise patience could never run out if turns are shorter.
         """
         if now > self._next_turn - INSTANT:
             passed, used = 1 + int(max(0.0, now - self._next_turn) / self._between_turns), self._turn
@@ -179,25 +183,25 @@ class Queue:
         return self._next_turn
 
     def seated(self, bot_player: BotPlayer, now: float) -> None:
-        """Record that a bot got a seat in a rated match, which uses its turn."""
+        """Record that a bot got a seat in a rated match, which uses up its turn."""
         bot_player.offers.seated(now, self.ladder.name, self._further_name)
         if self._between_turns:
             bot_player.offers.availability.turns[self.ladder.name] = self._turn
 
     def rated(self, match_values: MatchValues[int]) -> None:
-        """Use new match values: at once for waiting bots, and for other bots when they have room again."""
+        """Apply new match values: to waiting bots at once, to other bots when they have capacity again."""
         self.match_values = match_values
         for bot_player in list(self._waiting):
             self.update(bot_player)
 
     def begin_season(self) -> None:
-        """Forget the spent pairs and match values of the season before."""
+        """Forget the used-up quotas and match values of the previous season."""
         self.spent = SpentPairs()
         self.rated(MatchValues())
 
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
-        """Return how long a bot should expect to wait for others in a match at this table, and when the match should
-        end.
+        """Return the time that a bot is expected to wait for others in a match at this table, and the expected end of
+        the match.
         """
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
         paces = {each: each.offers.pace_now(self._further_name) or 0.0 for each in table if isinstance(each, BotPlayer)}
@@ -206,13 +210,13 @@ class Queue:
         return Expected(decisions * slower, now + decisions * sum(paces.values()), self._further_name)
 
     def lasted(self, seconds: float) -> None:
-        """Let patience grow with the length of a finished match between bots, if it depends on the clock."""
+        """Record the duration of a match between bots, if patience depends on durations."""
         if self.ladder.patience_grows:
             self._lengths.append(seconds)
             self.pool.patience = self.ladder.clock.patience(median(self._lengths))
 
     def played(self, owed: OwedTime) -> None:
-        """Update the mean number of decisions by a finished match."""
+        """Update the mean number of decisions with a finished match."""
         seats, decisions = len(owed.decisions), sum(owed.decisions) / len(owed.decisions)
         known = self._decisions.get(seats, decisions)
         self._decisions[seats] = known + DECISIONS_WEIGHT * (decisions - known)
@@ -224,7 +228,7 @@ class Queue:
         return bot_player.offers.pace_on(self._further_name).balance
 
     def on_trial(self) -> Sequence[BotPlayer]:
-        """The bots that play their next match only with house bots."""
+        """The bots whose next match is with house bots only."""
         return list(self._on_trial)
 
     def has_on_trial(self, bot_player: BotPlayer) -> bool:
@@ -232,7 +236,7 @@ class Queue:
         return bot_player in self._on_trial
 
     def with_house(self, bot_player: BotPlayer, chance: Shuffler) -> Sequence[Player]:
-        """Return a table of a bot and house bots, by seat, of a random size."""
+        """Return a table of random size with one bot and house bots, by seat."""
         sizes, fillers = list(self.ladder.seats), list(self._house)
         chance.shuffle(sizes)
         chance.shuffle(fillers)
@@ -241,9 +245,9 @@ class Queue:
         return players
 
     def longest_waiting(self, table: Sequence[Player]) -> BotPlayer | None:
-        """Return the bot that has waited longest and whose owner is not at the table; None if there is none.
+        """Return the bot that has waited longest and whose owner is not at the table, or None.
 
-        Bots that have spent a quota with a player at the table come last. The bot must not be much slower than these
+        Bots that have used up a quota with a player at the table come last. The bot must not be much slower than these
         players. At a table with a slow player, its balance must cover the wait for that player.
         """
         there = [player for player in table if isinstance(player, BotPlayer)]
@@ -260,7 +264,7 @@ class Queue:
         return min(waiting, key=lambda each: (each in spent, each.offers.waiting_since[self.ladder.name]), default=None)
 
     def filler(self, table: Sequence[Player], chance: Shuffler) -> HousePlayer | None:
-        """Return a house bot, preferably one that is not at the table yet; None if there are no house bots."""
+        """Return a house bot, preferably one that is not at the table yet, or None if there are no house bots."""
         fillers = [each for each in self._house if each not in table] or list(self._house)
         chance.shuffle(fillers)
         return fillers[0] if fillers else None

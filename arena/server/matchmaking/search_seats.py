@@ -1,8 +1,8 @@
-"""Seats for the house bots that search: at most one per table, limited by a share of a core.
+"""Seats for the house bots that search: at most one per table, limited by a share of a processor core.
 
-The cost of a choice is known only afterwards. So a searching bot gets a seat while its earned time exceeds the time
-already spent and the expected cost of the running tables. It replaces another house bot. It never sits in a bot's first
-match or in an unrated one, and nobody waits longer because of it.
+The cost of a search is known only afterwards. So a searching bot gets a seat only while the earned time exceeds the
+time already spent plus the expected cost of running tables. It replaces another house bot. It never sits in a bot's
+first match or in an unrated one, and nobody waits longer because of it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ if TYPE_CHECKING:
     from arena.server.workers.search import SearchWorker
 
 MOST_SAVED: Final = 10.0
-"""Maximum number of worker seconds saved up while no table needs them: enough for about five matches."""
+"""Maximum number of worker seconds saved up while no table needs them, enough for about five matches."""
 
 
 class Announced(Protocol):
     """An announced match."""
 
     concluded: Callable[[int | None, str | None], None]
-    """Callback for the outcome of the announcement: the match's number, or the reason for calling it off.
-    """
+    """Called with the match's number, or with the reason for calling the match off."""
 
 
 class SearchSeats:
-    """The seating of house bots that search."""
+    """Assignment of seats to house bots that search."""
 
     def __init__(self, house_search: float, searchers: Mapping[str, HousePlayer], worker: SearchWorker) -> None:
         """`house_search`: the worker seconds earned per second; `searchers`: the searching house bots by game."""
@@ -41,13 +40,13 @@ class SearchSeats:
         self._earned = 0.0
         self._since: float | None = None
         self._tables: set[Announced] = set()
-        """The tables with a searching bot whose match is not over."""
+        """The running or announced tables with a searching bot."""
         self._ended = 0
 
     def taken(self, players: Sequence[Player], game: str, now: float) -> Sequence[Player] | None:
         """Return the players of a rated table, with one house bot replaced by a searching bot.
 
-        Return None if the earned time does not suffice.
+        Return None if the earned time is not enough.
         """
         house = [seat for seat, player in enumerate(players) if isinstance(player, HousePlayer)]
         searcher = self._searchers.get(game)
@@ -58,12 +57,12 @@ class SearchSeats:
         return [searcher if seat == house[0] else player for seat, player in enumerate(players)]
 
     def began(self, table: Announced) -> None:
-        """Count the match of a table with a searching bot until `ended` is called or it is called off."""
+        """Count a table with a searching bot until `ended` is called or the match is called off."""
         self._tables.add(table)
         table.concluded = partial(self._concluded, table)
 
     def ended(self, table: Announced) -> None:
-        """Record that a match is over; matches without a searching bot are ignored."""
+        """Record that a match has ended. Matches without a searching bot are ignored."""
         if table in self._tables:
             self._tables.remove(table)
             self._ended += 1
@@ -77,6 +76,6 @@ class SearchSeats:
         earned = 0.0 if self._since is None else self._house_search * (now - self._since)
         self._since = now
         self._earned = min(self._earned + earned, spent + MOST_SAVED)
-        # Until a match has ended, only one table has a searching bot.
+        # Until the first match has ended, only one table has a searching bot.
         a_match = spent / self._ended if self._ended else MOST_SAVED
         return self._earned - spent > a_match * len(self._tables)

@@ -1,1 +1,1 @@
-"""Ladders: fitted in a separate process, then published."""
+"""Ladders, which are computed in a separate process and then published."""

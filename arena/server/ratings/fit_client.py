@@ -1,8 +1,10 @@
-"""Ladders fitted in a separate process, so that a fit never delays a match.
+"""Client of the process that fits ladders, so that a fit never delays a match. To fit a ladder is to compute all
+ratings from all results.
 
 The process starts with the server and reads the results in the background, so that the first fit is quick. It is
-replaced when it ends, or when it is silent for much longer than its last answers took. Requests for unpublished ladders
-queue for a limited time. A fit for publication waits for at most one such request.
+replaced when it ends, or when it has not answered for much longer than its last answers took. Requests for ladders that
+are not published (one table size only) queue for a limited time. A fit for publication waits for at most one such
+request.
 """
 
 from __future__ import annotations
@@ -23,17 +25,19 @@ from arena.processes.helper import HelperFailed, helper, keep
 from arena.scheduling.information_gain import MatchValues
 
 Request: TypeAlias = tuple[str, int] | str | None
-"""A request to the process: a ladder id and table size for a ladder, or a ladder id for its match values. None asks it
-only to read all results.
+"""A request to the process: a ladder id and a table size for a ladder, or only a ladder id for match values. None makes
+the process read all results.
 """
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0
-"""Minimum number of seconds without an answer before the process is killed; less could be due to a busy machine."""
+"""Minimum number of seconds without an answer before the process is killed. Shorter silence could be due to a busy
+machine.
+"""
 FIRST_LIMIT: Final = 60.0
-"""Number of seconds without an answer before the process is killed, if it has not answered before."""
+"""Number of seconds without an answer before a process is killed that has never answered."""
 LONGEST_LIMIT: Final = 3600.0
 USUAL_TIMES: Final = 10.0
-"""The limit without an answer is this multiple of the longest duration among the last answers."""
+"""The time limit for an answer is this multiple of the longest duration among the last answers."""
 REMEMBERED: Final = 5
 """Number of answers whose durations are remembered."""
 ASIDE: Final = 30.0
@@ -43,7 +47,7 @@ log = structlog.get_logger(__name__)
 
 
 class NotFitted(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised if no ladder is available now. The message gives the reason."""
+    """No ladder is available now. The message gives the reason."""
 
 
 class FitClient(Protocol):
@@ -54,16 +58,16 @@ class FitClient(Protocol):
         """True if the process has read all results, so that a fit is quick."""
 
     async def ready(self) -> None:
-        """Wait until a fit could begin at once, or until the process has ended."""
+        """Wait until a fit could start at once, or until the process has ended."""
 
     async def fit(self, ladder_id: str, seats: int = 0) -> Ladder:
-        """Return a ladder after its last event; with `seats`, only of tables of that size.
+        """Return a ladder computed from all results so far. With `seats`, use only tables of that size.
 
         Raises: NotFitted: With `seats`, also if the process is busy for `ASIDE` seconds.
         """
 
     async def match_values(self, ladder_id: str) -> MatchValues[int]:
-        """Return, by bot number, the value of a match for a published ladder.
+        """Return the value of a match for a published ladder, by bot number.
 
         Raises: NotFitted.
         """
@@ -71,9 +75,9 @@ class FitClient(Protocol):
 
 @asynccontextmanager
 async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIterator[FitClient]:
-    """Yield a fit client for the database in a data directory; its process begins and ends with the block.
+    """Yield a fit client for the database in a data directory. Its process runs while the `with` block runs.
 
-    Ladders are fitted under the quota of pairs.
+    `quota` limits how many matches of a pair count.
     """
     async with trio.open_nursery() as nursery:
         fit_client = _FitProcess(directory, quota)
@@ -100,7 +104,7 @@ class _Limit:
         self._silences = 0
 
     def silent(self) -> None:
-        """Double the limit, because the killed process may only have needed longer."""
+        """Double the limit, because the killed process may only have needed more time."""
         self._silences += 1
 
 
@@ -114,14 +118,14 @@ class _FitProcess:
         self._calls: Calls | None = None
         self._started = trio.Event()
         self._trouble = ""
-        """The reason why there is no process, valid once `_started` is set."""
+        """The reason why there is no process. Valid once `_started` is set."""
         self._turn: Final = trio.Lock()
         self._aside: Final = trio.Lock()
         """Lock held by the next request in line for an unpublished ladder."""
         self._reading: Final = _Limit()
         self._fitting: Final = _Limit()
         self._busy = ("is starting", trio.current_time())
-        """The current work of the process, and the time at which it began."""
+        """The current task of the process, and the time at which that task started."""
 
     async def ready(self) -> None:
         await self._started.wait()
@@ -150,17 +154,17 @@ class _FitProcess:
         return values
 
     async def _fitted(self, ladder_id: str, seats: int = 0) -> Ladder:
-        """Return a fitted ladder; the caller must hold `_turn`."""
+        """Return a fitted ladder. The caller must hold `_turn`."""
         began = trio.current_time()
         ladder: Ladder = await self._answer(f"fits {ladder_id}", (ladder_id, seats))
         self._fitting.answered(trio.current_time() - began)
         return ladder
 
     async def _answer(self, what: str, request: Request) -> Any:
-        """Send a request and return its answer; the caller must hold `_turn`. Raises: NotFitted."""
+        """Send a request and return the answer. The caller must hold `_turn`. Raises: NotFitted."""
         if self._calls is None:
             raise NotFitted(self._trouble)
-        await self._calls.answered()  # without this wait, cancelled requests would pile up
+        await self._calls.answered()  # Without this wait, cancelled requests would pile up.
         self._calls.limit = self._fitting.seconds
         self._busy = what, trio.current_time()
         try:
@@ -172,7 +176,7 @@ class _FitProcess:
         return answer
 
     async def run(self) -> bool:
-        """Run a process until it ends; return whether it finished reading the results."""
+        """Run a process until it ends. Return whether the process finished reading the results."""
         if self._started.is_set():
             self._started = trio.Event()
         became_warm = False
@@ -195,14 +199,14 @@ class _FitProcess:
         finally:
             became_warm, self.warm, self._calls = self.warm, False, None
             if became_warm:
-                self._started = trio.Event()  # the next process starts at once
+                self._started = trio.Event()  # The next process starts at once.
             else:
                 self._started.set()
         return became_warm
 
     async def _warm_up(self, calls: Calls) -> None:
-        with suppress(HelperEnded):  # `run` reports it
-            async with self._turn:  # before any fit
+        with suppress(HelperEnded):  # `run` reports this.
+            async with self._turn:  # Before any fit.
                 self._calls = calls
                 self._started.set()
                 self._busy = _, began = "reads all results", trio.current_time()

@@ -4,8 +4,8 @@
 
 It reads the database and never writes. A request with a ladder id and a number of seats returns that ladder, or a text
 with the reason why there is none. A ladder id alone returns the match values of the published ladder, because computing
-them would block the server's own process. None only makes it read all results, so that later requests are quick.
-QUOTA … are the fields of `arena.ladder.ladder.Quota`, in order.
+them would block the server's own process. None only makes the process read all results, so that later requests are
+quick. QUOTA … are the fields of `arena.ladder.ladder.Quota`, in order.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _answer(fits: Fits, directory: Path, request: Request) -> Ladder | MatchValu
 
 
 def _match_values(connection: Connection, ladder_id: str) -> MatchValues[int]:
-    """Return each bot's match value for a published ladder. Raises: ValueError for a NaN."""
+    """Return each bot's match value for a published ladder. Raises: ValueError: A value is not a number."""
     ladder = publishing.as_published(connection, ladder_id)
     if ladder is None:
         return MatchValues()

@@ -1,6 +1,6 @@
-"""The ladder publisher, which has ladders fitted when there are new results, and publishes them.
+"""The ladder publisher, which requests a fit when there are new results, and publishes the ladder.
 
-Matches never wait for it.
+Matches never wait for a fit.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 LAST_FIT: Final = 1.0
-"""Maximum number of seconds that the last fit may take when the server stops."""
+"""Maximum number of seconds for the last fit when the server stops."""
 RETRY: Final = 10.0
-"""Seconds after which a fit that failed is tried again."""
+"""Seconds after which a failed fit is retried."""
 FIRST_FIT: Final = 10
-"""Number of results after which a ladder is first fitted. A young ladder is fitted again each time the number has
-doubled.
+"""Number of results at which a ladder is first fitted. Until it has many, a ladder is fitted again each time the number
+has doubled.
 """
 
 log = structlog.get_logger(__name__)
 
 
 class Unfitted(NamedTuple):
-    """The reason why a fit of a ladder's newest results failed."""
+    """Failure to fit a ladder's newest results."""
 
     since: int
     """Time of the first failed attempt."""
     why: str
-    """The reason for the last failure."""
+    """The reason for the latest failure."""
 
 
 class LadderPublisher:
@@ -68,9 +68,9 @@ class LadderPublisher:
     ) -> None:
         """Publish ladders. Without a fit client, no ladder is ever published, and users see the live ratings.
 
-        `rated` is called with the names of ladders and the match values of their current seasons. `post` sends messages
-        to the webhook. `ladder_ids`: the ids of the current seasons, by the ladders' names; all have their first season
-        by default. `fits` returns whether this server fits the ladders now; another node may do so.
+        `rated` is called with a ladder's name and the match values of the current season. `post` sends messages to the
+        webhook. `ladder_ids`: the ids of the current seasons, by ladder name; by default the first seasons. `fits`
+        returns whether this server fits the ladders now; another node may do so.
         """
         self._fits = fits
         names = [ladder.name for ladder in config.ladders]
@@ -81,41 +81,41 @@ class LadderPublisher:
         self._post = post
         self._ladder_ids = {name: name for name in names} if ladder_ids is None else ladder_ids
         self._news: Counter[str] = Counter()
-        self._replays: Counter[str] = Counter()  # number of new baselines; they wait for the next fit
+        self._replays: Counter[str] = Counter()  # Number of new baselines, which wait for the next fit.
         self._through: dict[str, int] = {}
-        """The number of the last event in each published ladder."""
+        """The number of the latest result in each published ladder."""
         self._unfitted: dict[str, Unfitted] = {}
-        self._rested_at = 0.0  # new results wait until then
+        self._rested_at = 0.0  # Time until which new results wait.
         self._due = trio.Event()
         self._turn = trio.Lock()
         self.fits: dict[str, Durations] = {name: Durations() for name in names}
-        """Durations of the published fits, by the ladder's name."""
+        """Durations of the published fits, by ladder name."""
         self.failures: Counter[str] = Counter()
-        """Number of failed fits, by the ladder's name."""
+        """Number of failed fits, by ladder name."""
 
     @property
     def warm(self) -> bool:
-        """True if the fitting process runs and has read all results."""
+        """True if the fit process runs and has read all results."""
         return self._fit_client is not None and self._fit_client.warm
 
     def recorded(self, ladder_id: str) -> None:
-        """Count a stored result of a ladder."""
+        """Count a new result of a ladder."""
         self._news[ladder_id] += 1
         young = self._news[ladder_id] >= max(FIRST_FIT, self._through.get(ladder_id, 0))
         if (young or self._news.total() >= self._config.fit_matches) and trio.current_time() >= self._rested_at:
             self._due.set()
 
     def voided(self, ladder_id: str) -> None:
-        """Fit at once, because a result of a ladder was annulled."""
+        """Request a fit at once, because a result of a ladder was annulled."""
         self._news[ladder_id] += 1
         self._due.set()
 
     def replayed(self, ladder_id: str) -> None:
-        """Count a stored baseline of a ladder."""
+        """Count a new baseline of a ladder."""
         self._replays[ladder_id] += 1
 
     async def run(self) -> None:
-        """Fit ladders with new results until cancelled, beginning with those that an earlier server left."""
+        """Fit ladders with new results until cancelled, at first those with results from an earlier server."""
         if self._fit_client is None:
             return
         try:
@@ -136,14 +136,15 @@ class LadderPublisher:
                 await self._due.wait()
             self._due = trio.Event()
             self._rested_at = math.inf
-            await self._fit_client.ready()  # the rest after a fit must not count the time to start the process
+            # The pause after a fit must not count the time that the process takes to start.
+            await self._fit_client.ready()
             began = trio.current_time()
             wait = self._config.fit_seconds if await self._fit_news() else RETRY
             now = trio.current_time()
             self._rested_at = now + self._config.fit_rest * (now - began)
 
     async def look(self) -> None:
-        """Count the results and baselines of all nodes that are not published yet. Raises: StoreError."""
+        """Count the unpublished results and baselines of all nodes. Raises: StoreError."""
         if self._fit_client is None or not self._fits() or self._turn.locked():
             return
         self._news, self._replays = await self._store.read(self._behind)
@@ -152,7 +153,7 @@ class LadderPublisher:
             self._due.set()
 
     async def learn(self, ladder_id: str) -> None:
-        """Use a ladder that another node has published. Raises: StoreError."""
+        """Load a ladder that another node has published. Raises: StoreError."""
         if self._fit_client is None:
             return
         through = await self._store.read(partial(publishing.through, ladder_id=ladder_id))
@@ -164,18 +165,18 @@ class LadderPublisher:
             self._replays.pop(ladder_id, None)
 
     async def last(self) -> None:
-        """Fit new results once more before the server stops, unless the fit takes too long."""
+        """Fit new results once more before the server stops, but give up if the fit takes too long."""
         if self._fit_client is not None and self._fit_client.warm:
             with trio.move_on_after(LAST_FIT):
                 await self._fit_news()
 
     @property
     def all_unfitted(self) -> Mapping[str, Unfitted]:
-        """The ladders whose last fit failed."""
+        """The ladders whose latest fit failed."""
         return self._unfitted
 
     def unfitted(self, ladder_id: str) -> Unfitted | None:
-        """Return the time of a ladder's failed fit and the reason for it; None if the last attempt succeeded."""
+        """Return when and why a ladder's fit failed, or None if the latest attempt succeeded."""
         return self._unfitted.get(ladder_id)
 
     def news(self, ladder_id: str) -> int:
@@ -183,13 +184,13 @@ class LadderPublisher:
         return self._news[ladder_id]
 
     async def of_tables(self, ladder_id: str, seats: int) -> Ladder:
-        """Return a ladder at tables of one size. Raises: NotFitted."""
+        """Return a ladder computed from tables of one size. Raises: NotFitted."""
         if self._fit_client is None:
             raise NotFitted("this server fits no ladders")
         return await self._fit_client.fit(ladder_id, seats)
 
     async def _fit_news(self) -> bool:
-        """Fit every ladder with new results, unless another node does; return whether all succeeded."""
+        """Fit every ladder with new results, unless another node does. Return whether all fits succeeded."""
         if not self._fits():
             return True
         async with self._turn:
@@ -236,7 +237,7 @@ class LadderPublisher:
         self._unfitted[ladder_id] = Unfitted(before.since if before else now_us(), why)
 
     async def _tell(self, ladder_id: str) -> None:
-        """Send the match values of a published ladder to the matchmaker, unless its season is over."""
+        """Send the match values of a published ladder to the matchmaker, unless its season has ended."""
         assert self._fit_client is not None, "nobody publishes else"
         name = name_of(ladder_id)
         if self._ladder_ids.get(name) != ladder_id:
@@ -250,7 +251,9 @@ class LadderPublisher:
                 self._rated(name, values)
 
     def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:
-        """Return the numbers of events and baselines that each published ladder lacks, also of earlier seasons."""
+        """Return, by ladder, how many results and how many baselines the published ladder lacks. Includes earlier
+        seasons.
+        """
         new, replays = Counter[str](), Counter[str]()
         for name, current in self._ladder_ids.items():
             for each in (season.id for season in list_seasons(connection, name)):

@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Timers: one heap of all deadlines, and the one task that waits for them.
+"""Timers: one heap of all deadlines, and one task that waits for the next.
 
 Only the newest entry of an object counts. If its deadline moves to a later time, the entry stays and is checked again
 when it is due. So a decision that is answered in time costs no heap operation. The heap contains only numbers, so that
@@ -23,15 +23,15 @@ class TimerOwner(Protocol):
     """An object with a deadline."""
 
     wakes_at: float
-    """Time at which the object's entry in the heap is due, in seconds of the server's clock; infinite without an entry.
-    Set by `Timers`.
+    """Time at which the object's heap entry is due, in seconds of the server's clock; infinite without an entry. Set by
+    `Timers`.
     """
     timer_id: int
-    """The number of that entry. Set by `Timers`."""
+    """The number of the object's heap entry. Set by `Timers`."""
 
     @property
     def deadline(self) -> float:
-        """The instant at which `on_timer` should be called; infinite for never."""
+        """The time at which `on_timer` should be called; infinite for never."""
 
     def on_timer(self, now: float) -> None:
         """Act on the deadline. Called at the deadline or later."""
@@ -64,10 +64,10 @@ class Timers:
         sleeper.wakes_at = math.inf
 
     async def run(self) -> None:
-        """Wait for deadlines until cancelled."""
+        """Wait for deadlines until cancelled, and call `on_timer`."""
         while True:
             while self._heap and self._heap[0][1] not in self._sleepers:
-                heapq.heappop(self._heap)  # avoids waking up for forgotten objects
+                heapq.heappop(self._heap)  # Avoids waking up for forgotten objects.
             with trio.move_on_at(self._heap[0][0] if self._heap else math.inf):
                 await self._sooner.wait()
             self._sooner = trio.Event()

@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class Sender(Protocol):
-    """A session, the matchmaker, or the pool of house workers."""
+    """An object with messages to send at the end of a turn: a session, the matchmaker, or the pool of house workers."""
 
     def send(self) -> None:
         """Send the waiting messages, whose causes are stored."""
@@ -51,9 +51,9 @@ class Turns:
     def __init__(
         self, commit: Callable[[], None], retry: float, tell: Callable[[StoreError | None], None] | None = None
     ) -> None:
-        """`commit` stores all events so far; after a StoreError it is retried in `retry` seconds.
+        """`commit` stores all events so far. After a StoreError, it is retried in `retry` seconds.
 
-        `tell` is called with the error when nothing can leave, and with None when messages can leave again.
+        `tell` is called with the error when sending has to stop, and with None when messages can leave again.
         """
         self._commit = commit
         self._retry = retry
@@ -74,7 +74,7 @@ class Turns:
         return not self._failing
 
     def due(self, sender: Sender) -> None:
-        """Let a sender send at the end of this turn, or in its own turn if none runs."""
+        """Let a sender send at the end of the current turn. If no turn runs, a new one is started for it."""
         self._due[sender] = None
         if not self._in_turn:
             self._wake.set()
@@ -124,5 +124,5 @@ class Turns:
             self._say(None)
         due, self._due = self._due, {}
         for sender in due:
-            if sender not in self._due:  # otherwise its latest event is not stored yet
+            if sender not in self._due:  # Otherwise the sender's latest event is not stored yet.
                 sender.send()

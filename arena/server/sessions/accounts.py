@@ -53,26 +53,28 @@ class Accounts:
         self._post = post
         self._registrations = Registrations(limits.registrations_per_address)
         self._parked: dict[str, dict[int, bots.Bot]] = {}
-        """By further ladder, the parked bots by number, as they were when they were parked."""
+        """By ladder name (empty: the default ladders), the parked bots by number, with their rows at the time of
+        parking.
+        """
         self._changes = 0
         self._authenticated: dict[bytes, bots.Bot] = {}
-        """Cache of bots by the hash of their token. Each change of an account clears it."""
+        """Cache of bots by the hash of their token. Each change of an account clears the cache."""
 
     async def load(self, ladders: Iterable[str]) -> None:
-        """Load the bots that are parked on further ladders. Raises: StoreError."""
+        """Load the bots that are parked on the given ladders. Raises: StoreError."""
         for ladder in ladders:
             self._parked[ladder] = {
                 bot.id: bot for bot in await self._store.read(partial(parking.parked_on, ladder=ladder))
             }
 
     def parked(self, bot: bots.Bot) -> dict[str, bots.Bot]:
-        """Return a bot as it is parked, by further ladder, with an empty name for the default ladders."""
+        """Return the rows of a parked bot, by ladder name (empty: the default ladders)."""
         default = {} if bot.parked is None else {"": bot}
         found = {ladder: there[bot.id] for ladder, there in self._parked.items() if bot.id in there}
         return default | {ladder: replace(there, name=bot.name) for ladder, there in found.items()}
 
     async def authenticate(self, token: str) -> bots.Bot | None:
-        """Return the bot that has this token at the moment of returning; None if no bot has it. Raises: OwnerBanned."""
+        """Return the bot that currently has this token, or None. Raises: OwnerBanned."""
         key = bots.secret_hash(token)
         while (bot := self._authenticated.get(key)) is None:
             changes = self._changes
@@ -80,14 +82,14 @@ class Accounts:
                 found = await self._store.read(partial(bots.authenticate, token=token))
             except UnknownToken:
                 return None
-            if changes == self._changes:  # after a change of accounts, the token that was read may be revoked
+            if changes == self._changes:  # If accounts changed meanwhile, the token may be revoked by now.
                 if len(self._authenticated) >= REMEMBERED:
                     self._authenticated.clear()
                 self._authenticated[key] = found
         return bot
 
     async def _take_registration(self, origin: str) -> None:
-        """Count one more request to register, at all nodes together. Raises: TooManyRegistrations, StoreError."""
+        """Count one more registration request for all nodes together. Raises: TooManyRegistrations, StoreError."""
         self._registrations.take(origin, trio.current_time())
         if self._store.lease is not None:
             allowance = self._allowance(origin)
@@ -100,7 +102,9 @@ class Accounts:
     async def register(
         self, name: str, owner: str, invitation: str, by_invitation: bool, token: str = "", origin: str | None = None
     ) -> bots.Registered:
-        """Register a bot for a call from `origin`. Raises TooManyRegistrations and what `bots.register` raises."""
+        """Register a bot. `origin`: the address of the caller. Raises TooManyRegistrations and what `bots.register`
+        raises.
+        """
         if origin is not None:
             await self._take_registration(origin)
         registered = await self._store.write(
@@ -122,12 +126,14 @@ class Accounts:
                 if self._store.lease is not None:
                     await self._store.write(partial(nodes.give_back, allowance=self._allowance(origin)))
         else:
-            # at the debug level, because strangers choose these names and their number
+            # Logged at the debug level, because strangers choose these names and their number.
             log.debug("bot registered", bot=name, owner=registered.bot.owner)
         return registered
 
     async def invite(self, new: NewInvitations) -> tuple[tuple[str, str], ...]:
-        """Create invitations; return each owner with the code. Raises NoSuchLadder and what `entry.create` raises."""
+        """Create invitations; return the owner and the code of each. Raises NoSuchLadder and what `entry.create`
+        raises.
+        """
         if new.ladder:
             self.ladder(new.ladder)
         made = await self._store.write(partial(entry.create, new=new, at=now_us()))
@@ -168,14 +174,14 @@ class Accounts:
         return self._ladders[name]
 
     async def rotate(self, name: str) -> bots.Registered:
-        """Replace a bot's token and close the stream of the old one. Raises what `bots.rotate` raises."""
+        """Replace a bot's token and close the stream that uses the old token. Raises what `bots.rotate` raises."""
         renewed = await self._store.write(partial(bots.rotate, name=name))
         self._shut_out(renewed.bot, "the bot's token was replaced; use the new one")
         decided.info("token replaced", bot=renewed.bot.name)
         return renewed
 
     async def revoke(self, name: str) -> bots.Bot:
-        """Revoke a bot's token and close its stream. Raises what `bots.revoke` raises."""
+        """Revoke a bot's token and close the bot's stream. Raises what `bots.revoke` raises."""
         bot = await self._store.write(partial(bots.revoke, name=name))
         self._shut_out(bot, "the bot's token was revoked; ask the server's operator for a new one")
         decided.info("token revoked", bot=bot.name)
@@ -207,7 +213,9 @@ class Accounts:
         decided.info("bot shown", bot=bot.name, reason=reason)
 
     async def delete(self, name: str, reason: str) -> None:
-        """Delete a bot and close its stream; house bots continue its matches. Raises what `moderation.delete` does."""
+        """Delete a bot and close its stream. House bots continue its matches. Raises what `moderation.delete`
+        raises.
+        """
         bot = await self._store.write(partial(moderation.delete, name=name, reason=reason, at=now_us()))
         self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
@@ -215,7 +223,7 @@ class Accounts:
         decided.info("bot deleted", bot=bot.name, reason=reason)
 
     async def rename(self, name: str, new_name: str, reason: str) -> None:
-        """Give a bot another name; its running matches keep the old one. Raises what `moderation.rename` raises."""
+        """Give a bot another name. Its running matches keep the old one. Raises what `moderation.rename` raises."""
         job = partial(moderation.rename, name=name, new_name=new_name, reason=reason, at=now_us())
         bot = await self._store.write(job)
         self._changed()
@@ -224,7 +232,7 @@ class Accounts:
         decided.info("bot renamed", bot=name, new_name=bot.name, reason=reason)
 
     async def unpark(self, name: str) -> bots.Bot:
-        """Give a parked bot seats again, on all ladders. Raises what `parking.unpark` raises."""
+        """Resume a parked bot on all ladders. Raises what `parking.unpark` raises."""
         bot = await self._store.write(partial(parking.unpark, name=name))
         self._changed()
         for there in self._parked.values():
@@ -240,7 +248,7 @@ class Accounts:
         return bot
 
     async def learn(self, number: str) -> None:
-        """Apply what another node has changed of a bot: name, token, parking, deletion. Raises: StoreError."""
+        """Apply another node's change of a bot: name, token, parking, or deletion. Raises: StoreError."""
         bot_id = int(number)
         self._changed()
         await self.load([*self._parked])
@@ -268,7 +276,7 @@ class Accounts:
                     session.close(Reason.TOKEN_REVOKED, "the bot's token was revoked or replaced; use the new one")
 
     async def learn_owner(self, owner: str) -> None:
-        """Apply another node's ban of an owner, or the end of one. Raises: StoreError."""
+        """Apply another node's ban of an owner, or the lifting of a ban. Raises: StoreError."""
         self._changed()
         if why := await self._store.read(partial(bots.why_banned, owner=owner)):
             self._expel(owner, why)
@@ -279,9 +287,9 @@ class Accounts:
                 bot_player.expel(trio.current_time(), Reason.OWNER_BANNED, why)
 
     def park(self, parked: Iterable[bots.Bot], entry: LogEntry | None = None, ladder: str = "") -> None:
-        """Stop seating bots that the store has parked on a further ladder, or on the default ones, and notify them.
+        """Stop seating bots that the store has parked on a ladder (empty: on the default ladders), and notify them.
 
-        `entry`: that of the match that parked them.
+        `entry`: the log entry of the match that caused the parking.
         """
         for bot in parked:
             self._changed()
@@ -310,7 +318,7 @@ class Accounts:
 
 
 def parked_notice(bot: bots.Bot, ladder: str = "") -> Notice:
-    """Return the notice to a bot that is parked on a further ladder, or on the default ones."""
+    """Return the notice to a bot that is parked on a ladder (empty: on the default ladders)."""
     remedy = f"mend it, then un-park it: `arena bots unpark {bot.name}`, or BotService.UnparkBot with its token"
     parked = f"parked on {ladder} and given no seats there" if ladder else "parked and given no seats"
     return Notice(NoticeKind.PARKED, f"{bot.name} is {parked}: {bot.why_parked}; {remedy}")

@@ -1,4 +1,4 @@
-"""Admission: the rights of a token, limits on an owner's open streams, and limits on a bot's rate of connections."""
+"""Admission: permissions of tokens, limits on an owner's open streams, and limits on a bot's rate of connections."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from arena.store.bots.bots import Bot
 
 CONNECTS_SAVED: Final = 60.0
-"""Number of seconds for which a bot's unused allowance of connections is saved up."""
+"""Number of seconds for which a bot's unused allowance of connections accumulates."""
 
 
 def on_its_ladders(hello: Hello, ladders: Mapping[str, str]) -> Hello:
-    """Return a hello with only the games on whose ladders the bot plays.
+    """Reduce a hello to the games of the ladders on which the bot plays.
 
-    `ladders`: the name of the game of each of the server's ladders, by the ladder's name.
+    `ladders`: the game of each ladder of the server, by ladder name.
 
-    Raises: Closed: The bot named a ladder that its games do not have here.
+    Raises: Closed: The bot named a ladder that its games do not have on this server.
     """
     there = tuple(name for wanted in hello.games for name, game in ladders.items() if game == wanted)
     if not (hello.ladders and there):
@@ -44,7 +44,7 @@ def on_its_ladders(hello: Hello, ladders: Mapping[str, str]) -> Hello:
 
 
 def named_ladders(hello: Hello, ladders: Iterable[LadderSettings]) -> tuple[LadderTerms, ...]:
-    """Return the terms of the ladders in a hello that `on_its_ladders` has admitted."""
+    """Return the terms of the ladders that an admitted hello names (see `on_its_ladders`)."""
     terms = {
         ladder.name: LadderTerms(
             ladder.name,
@@ -65,12 +65,12 @@ class Admission:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._streams: Counter[str] = Counter()  # by owner
-        self._connects: dict[int, TokenBucket] = {}  # by bot
+        self._streams: Counter[str] = Counter()  # By owner.
+        self._connects: dict[int, TokenBucket] = {}  # By bot.
 
     @contextmanager
     def opened(self, bot: Bot, now: float) -> Iterator[None]:
-        """Admit a stream of a bot for the block.
+        """Admit a stream of a bot while the `with` block runs.
 
         Raises: Closed: The limit of streams or connections is exceeded.
         """
@@ -93,17 +93,17 @@ class Admission:
 
 
 class Unauthenticated(Exception):  # noqa: N818 - a decision, not an error
-    """Raised if a token is missing or unknown. The text gives the remedy and never repeats the token."""
+    """A token is missing or unknown. The text gives the remedy and never repeats the token."""
 
 
 class NotPermitted(Exception):  # noqa: N818 - a decision, not an error
-    """Raised if a token does not allow a request. The text names the token that does."""
+    """A token does not permit a request. The text says which token does."""
 
 
 class Authorization:
-    """A checker of the rights of tokens.
+    """A checker of the permissions of tokens.
 
-    Raises StoreError if a bot's token cannot be looked up, and OwnerBanned if its owner is banned.
+    Its methods raise StoreError if a bot's token cannot be looked up, and OwnerBanned if the bot's owner is banned.
     """
 
     def __init__(self, operator_token: str, authenticate: Callable[[str], Awaitable[Bot | None]]) -> None:
@@ -112,7 +112,7 @@ class Authorization:
         self._authenticate = authenticate
 
     async def bot(self, token: str) -> Bot:
-        """Return the bot that has a token; raises `Unauthenticated`."""
+        """Return the bot that has a token. Raises: Unauthenticated."""
         if not token:
             raise Unauthenticated("send the metadata 'authorization: Bearer TOKEN'")
         bot = await self._authenticate(token)
@@ -121,12 +121,12 @@ class Authorization:
         return bot
 
     async def require_operator(self, token: str, only: str) -> None:
-        """Raise `NotPermitted` unless the token is the operator's. `only`: the beginning of the error's text."""
+        """Check that the token is the operator's. `only`: the beginning of the error's text. Raises: NotPermitted."""
         if not self.is_operator(token):
             raise NotPermitted(f"{only}: send the token in operator.token of the server's data directory")
 
     async def require_control(self, token: str, name: str) -> None:
-        """Raise `NotPermitted` unless the token is the operator's or the bot's own.
+        """Check that the token is the operator's or the bot's own. Raises: NotPermitted.
 
         The error does not reveal whether the bot exists.
         """
@@ -138,5 +138,5 @@ class Authorization:
             raise NotPermitted(text)
 
     def is_operator(self, token: str) -> bool:
-        """Compare a token with the operator's in constant time."""
+        """Return whether the token is the operator's, compared in constant time."""
         return compare_digest(token.encode(), self._operator_token)

@@ -10,25 +10,25 @@ from arena.store.base.errors import Refused
 
 HOUR: Final = 3600.0
 MOST_REMEMBERED: Final = 10_000
-"""If there are more keys than this, keys with a full allowance are forgotten."""
+"""Number of keys above which keys with a full allowance are forgotten."""
 
 
 class HourlyAllowance:
     """The remaining allowance of each key."""
 
     def __init__(self, rate: float) -> None:
-        """Allow `rate` uses per second. Unused allowances are saved up for an hour. A rate of 0 allows no use."""
+        """Allow `rate` uses per second. Unused allowances accumulate for an hour. A rate of 0 allows no use."""
         self._rate = rate
         self._left: dict[str, TokenBucket] = {}
 
     def take(self, who: str, now: float) -> bool:
-        """Count one more use, or return False if the allowance is spent."""
+        """Count one more use, or return False if the allowance is used up."""
         if who not in self._left and len(self._left) >= MOST_REMEMBERED:
             self._left = {each: left for each, left in self._left.items() if not left.is_full(now)}
         return self._left.setdefault(who, TokenBucket(self._rate, HOUR)).take(1, now)
 
     def wait(self, who: str, now: float) -> int:
-        """Return the whole seconds until a use is available: an hour if the rate is 0."""
+        """Return the number of whole seconds until a use is available; an hour if the rate is 0."""
         bucket = self._left.get(who)
         wait = 0.0 if bucket is None else bucket.wait(1, now)
         return int(HOUR) if math.isinf(wait) else math.ceil(wait)
@@ -40,7 +40,7 @@ class HourlyAllowance:
 
 
 class TooManyRegistrations(Refused):
-    """Raised after too many registrations from one address."""
+    """There were too many registrations from one address."""
 
     def __init__(self, registrations_per_address: int, wait: float) -> None:
         super().__init__(
@@ -59,7 +59,7 @@ class Registrations:
         self._allowance = HourlyAllowance(registrations_per_address / HOUR)
 
     def take(self, origin: str, now: float) -> None:
-        """Count one more request to register. Raises: TooManyRegistrations."""
+        """Count one more registration request. Raises: TooManyRegistrations."""
         if not self._allowance.take(origin, now):
             raise TooManyRegistrations(self._registrations_per_address, self._allowance.wait(origin, now))
 

@@ -1,4 +1,4 @@
-"""Stored paces and balances of bots; without them a slow bot would be unknown after a restart of the server."""
+"""Storage for bots' paces and balances. Without it, the server would not recognize a slow bot after a restart."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 EVERY: Final = 10.0
 """Number of seconds between saves. A killed server loses the changes since its last save."""
 SAME: Final = 0.01
-"""Seconds by which two readings of the instant of one measurement may differ."""
+"""Maximum difference in seconds between two readings of the time of the same measurement."""
 LAST_SAVE: Final = 1.0
-"""Maximum number of seconds that the last save may take when the server stops."""
+"""Maximum number of seconds for the last save when the server stops."""
 
 _Row: TypeAlias = tuple[int, float, int, float]
 
@@ -40,12 +40,12 @@ class KeptPaces:
         self._store = store
         self._players = players
         self._saved: dict[tuple[str, int], tuple[float, float, float]] = {}
-        """By further ladder and bot, the stored pace, the time of the pace's measurement on the server's clock, and the
-        balance.
+        """By ladder name (empty: the default ladders) and bot: the stored pace, the time of its measurement on the
+        server's clock, and the balance.
         """
 
     async def load(self) -> None:
-        """Load what an earlier server stored. Raises: StoreError."""
+        """Load the paces that an earlier server stored. Raises: StoreError."""
         now, wall = trio.current_time(), now_us()
         for ladder in self._players.pace_rules:
             for kept in await self._store.read(partial(paces.kept, ladder=ladder)):
@@ -54,7 +54,7 @@ class KeptPaces:
         self._saved = self._known()
 
     async def learn(self, ladder: str) -> None:
-        """Use the paces that another node has measured, of bots that have no seat here. Raises: StoreError."""
+        """Load the paces that another node has measured, for bots without a seat here. Raises: StoreError."""
         if ladder not in self._players.pace_rules:
             return
         now, wall = trio.current_time(), now_us()
@@ -66,18 +66,18 @@ class KeptPaces:
                 self._saved[ladder, kept.bot_id] = kept.pace, at, kept.balance
 
     async def run(self) -> None:
-        """Store changes, until cancelled."""
+        """Store changed paces, until cancelled."""
         while True:
             await trio.sleep(EVERY)
             await self.save()
 
     async def last(self) -> None:
-        """Store changes once more before the server stops, if the store works."""
+        """Store changed paces once more before the server stops, if the store works."""
         with trio.move_on_after(LAST_SAVE):
             await self.save()
 
     async def save(self) -> None:
-        """Store changes; after a failure the next save tries again."""
+        """Store changed paces. After a failure, the next save tries again."""
         now, wall, known = trio.current_time(), now_us(), self._known()
         changed = {key: each for key, each in known.items() if self._saved.get(key) != each}
         if not changed:

@@ -1,4 +1,4 @@
-"""Limits of one bot, and of all bots of one owner. The error names the limit that a request exceeds."""
+"""Limits on one bot, and on all bots of one owner. The error names the limit that a request exceeds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one server. Rates are per second. Unused allowances are saved up for a while (see `rate_limit`)."""
+    """The limits of one server. Rates are per second. Unused allowances accumulate for a while (see `rate_limit`)."""
 
     bots_per_owner: int = field(default=50, metadata={"least": 1, "help": "Most bots that one owner may register."})
     registrations_per_address: int = field(

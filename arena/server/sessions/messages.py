@@ -24,28 +24,28 @@ MAX_RESPONSE: Final = 1 << 20
 
 
 class Hello(NamedTuple):
-    """A bot's first message: its games, capacity, library and version."""
+    """A bot's first message: its games, capacity, and client library with version."""
 
     games: tuple[str, ...]
     capacity: int
     client: str
     version: str = ""
     reports_after: int | None = None
-    """Number of the log leaf of the last report that the bot has; None if it wants no past reports."""
+    """Number of the log leaf of the latest report that the bot has received; None if it wants no past reports."""
     casual: bool = False
-    """True if it wants only casual matches."""
+    """True if the bot wants only casual matches."""
     challenges: bool = False
-    """True if it accepts challenges."""
+    """True if the bot accepts challenges."""
     features: tuple[str, ...] = ()
-    """The features that its client understands."""
+    """The protocol features that the bot's client supports."""
     ladders: tuple[str, ...] = ()
-    """The ladders on which it plays; empty for the default ladders of its games."""
+    """The ladders on which the bot plays; empty for the default ladders of its games."""
     events: tuple[tuple[str, bytes], ...] = ()
-    """The events that it enters, each with a nonce of 16 bytes or none."""
+    """The events that the bot enters, each with a nonce of 16 bytes or empty bytes."""
 
 
 class Ready(NamedTuple):
-    """A bot's acceptance of an invitation; the nonce goes into the deal."""
+    """A bot's acceptance of an invitation. The nonce influences the deal."""
 
     invitation_id: int
     nonce: bytes
@@ -53,7 +53,7 @@ class Ready(NamedTuple):
 
 @dataclass(init=False, slots=True)
 class Answer:
-    """A bot's choice."""
+    """The action that a bot chose for a decision."""
 
     match_id: int
     decision: int
@@ -79,11 +79,11 @@ class BotMessage:
     declined: Sequence[int]
     """Numbers of the invitations that the bot declines."""
     resumed: Sequence[int]
-    """Numbers of the matches in which the bot was suspended and is ready to choose again."""
+    """Numbers of the matches in which the bot was suspended and is ready to play again."""
     leaves: bool
     """True if the bot signs off."""
     size: int
-    """Size of its encoding in bytes."""
+    """Size of the encoded message in bytes."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class LadderTerms(NamedTuple):
     """Options that differ from their defaults."""
     policy: Policy
     answer_limits: tuple[float, float, float]
-    """Like `ready_limit`, `offer_limit` and `seat_limit` of a welcome."""
+    """Like `ready_limit`, `offer_limit` and `seat_limit` of `Welcome`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,37 +129,37 @@ class Welcome:
     games: tuple[Game, ...]
     policy: Policy
     ready_limit: float
-    """Number of seconds in which the bot must accept an invitation."""
+    """Number of seconds within which the bot must accept an invitation."""
     offer_limit: float
     """Number of seconds without an answer after which the seat is also offered to another bot."""
     seat_limit: float
     """Maximum number of seconds that a match waits for a seat."""
     park_after: int
-    """Number of troubled matches in a row after which a bot is parked."""
+    """Number of consecutive matches with trouble after which a bot is parked."""
     capacity: int
     """The bot's capacity."""
     heartbeat: float
     """Seconds between heartbeats."""
     transport: TransportSettings
     log: LogState | None = None
-    """The log of results; None if the server has none."""
+    """The log of results, or None on a server without a log."""
     features: tuple[str, ...] = ()
-    """The features that both sides use on this stream."""
+    """The protocol features that this stream uses."""
     ladders: tuple[LadderTerms, ...] = ()
     """The ladders that the bot named."""
     events: tuple[str, ...] = ()
-    """The events that the bot named, all of which it has entered."""
+    """The events that the bot named. It has entered all of them."""
     nodes: Mapping[int, str] = field(default_factory=dict)
-    """The addresses of the nodes that live, by number; empty if the server is alone."""
+    """The addresses of the live nodes, by number. Empty if the server is the only node."""
     node: int = 0
-    """The number of this node; 0 if the server is alone."""
+    """The number of this node; 0 if the server is the only node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A seat at a match that is about to begin.
+    """A seat in a match that is about to start.
 
-    Except in challenges, it contains nothing that two bots could compare.
+    Except in challenges, an invitation contains nothing that two bots could compare.
     """
 
     invitation_id: int
@@ -169,14 +169,14 @@ class Invitation:
     commitment: bytes
     """SHA-256 of this invitation's salt and the match's commitment."""
     bots: tuple[str, ...] = ()
-    """The players by seat; only in a challenge."""
+    """The players by seat. Empty except in a challenge."""
     ladder: str = ""
     """The name of the ladder; empty for the default ladder of the game."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStart:
-    """The beginning of a match, or its state for a bot that has returned."""
+    """The start of a match, or its state for a bot that has returned."""
 
     match_id: int
     invitation_id: int
@@ -193,7 +193,7 @@ class MatchStart:
 
 @dataclass(init=False, slots=True)
 class Question:
-    """A decision and the match it belongs to."""
+    """A decision and the match to which it belongs."""
 
     match_id: int
     ask: Ask
@@ -226,7 +226,7 @@ class NoticeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message about an unusual event; the stream continues."""
+    """A message about an unusual event. The stream continues."""
 
     kind: NoticeKind
     text: str
@@ -235,17 +235,17 @@ class Notice:
     """The seat that the notice is about; None for the bot's own seat."""
     decision: int | None = None
     rejected_action: int | None = None
-    """The action that the bot sent and the server rejected."""
+    """The action that the bot sent and that the server rejected."""
     chosen_action: int | None = None
     """The action that the server chose for the bot."""
     legal: Sequence[int] = ()
     """The legal actions of a decision that is still open after a rejected answer."""
     left: int | None = None
-    """Time left for the open decision, bank included, in microseconds, like all times here."""
+    """Time left for the open decision, bank included. All times here are in microseconds."""
     late: int | None = None
-    """Lateness of the answer."""
+    """Delay of the answer after its deadline."""
     return_time: int | None = None
-    """Time in which the absent bot may return before a house bot plays for it."""
+    """Time within which the absent bot may return before a house bot plays for it."""
     hold: int | None = None
     """Maximum time for which the clocks are stopped."""
     casual_wait: int | None = None
@@ -260,7 +260,7 @@ STORING: Final = Notice(NoticeKind.RELEASED, "the server can store again and goe
 
 
 class RoundOver(NamedTuple):
-    """The report of a finished round, all cards up."""
+    """The report of a finished round, with all cards revealed."""
 
     match_id: int
     report: RoundReport
@@ -275,7 +275,7 @@ class RatingMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchOver:
-    """The report of a finished match; `interrupted`: why it has no result."""
+    """The report of a finished match. `interrupted`: the reason why there is no result."""
 
     match_id: int
     seat: int
@@ -283,20 +283,20 @@ class MatchOver:
     places: tuple[int, ...]
     rating: RatingMove | None
     counts: tuple[bool, ...]
-    """By seat, whether the result counts for its bot."""
+    """By seat, whether the result counts for the bot."""
     interrupted: str
     kind: MatchKind
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots made too many of its decisions: its result then changes no opponent's rating. Empty
-    if the match was interrupted, or began under an older rule.
+    """By seat, true if house bots made too many of the bot's decisions. The result then changes no opponent's rating.
+    Empty if the match was interrupted, or started under an older rule.
     """
     entry: LogEntry | None = None
-    """The result's entry in the log; None on a server without a log."""
+    """The result's entry in the log, or None on a server without a log."""
 
 
 @dataclass(init=False, slots=True)
 class Outgoing:
-    """One message to a bot, with everything that waits to be sent."""
+    """One message to a bot, with everything that is due for sending."""
 
     welcome: Welcome | None
     invitations: list[Invitation]
@@ -306,7 +306,7 @@ class Outgoing:
     rounds: list[RoundOver]
     reports: list[MatchOver]
     closed: list[tuple[int, int]]
-    """Questions, by numbers of match and decision, that the bot got but that were decided without its answer."""
+    """Questions that the bot received but that were decided without it, as pairs of match and decision numbers."""
     heartbeat: int | None
 
     def __init__(self, questions: Sequence[Question] = ()) -> None:
@@ -322,7 +322,7 @@ class Outgoing:
 
     @property
     def asks(self) -> int:
-        """Number of answers that the message asks for, including answers of suspended seats."""
+        """Number of answers that the message requests, including answers for suspended seats."""
         asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None)
         if self.notices:
             asks += sum(notice.kind is NoticeKind.SUSPENDED for notice in self.notices)
@@ -359,7 +359,7 @@ class Link(Protocol):
         """
 
     def hand_over(self, message: bytes) -> None:
-        """Send a message; the link must not be busy. Raises `trio.BrokenResourceError` if the bot is gone."""
+        """Send a message. The link must not be busy. Raises: trio.BrokenResourceError: The bot is gone."""
 
     async def deliver(self, take: Callable[[bytes], None], left: Callable[[], None]) -> None:
         """Call `take` with each message on arrival, until the bot's last.
@@ -379,26 +379,26 @@ class MessageCodec(NamedTuple):
     """
     encode: Callable[[Outgoing], bytes]
     split: Callable[[bytes, int], list[bytes]] = lambda encoded, _: [encoded]
-    """Divide an encoded message into messages of at most the given number of bytes. Only a single part that exceeds
-    this size makes a larger message. The parts stay in the order in which a bot handles them.
+    """Divide an encoded message into messages of at most the given number of bytes. A single part that exceeds this
+    size becomes one larger message. The parts stay in the order in which a bot handles them.
     """
 
 
 class Closed(Exception):  # noqa: N818 - a decision, not an error
-    """Raised to end a bot's stream; the bot gets the reason."""
+    """Ends a bot's stream. The bot receives the reason."""
 
     def __init__(self, reason: Reason, text: str, wait: float | None = None) -> None:
         super().__init__(text)
         self.reason = reason
         self.wait = wait
-        """Seconds after which the bot may reconnect, if known."""
+        """Seconds after which the bot may reconnect, or None if unknown."""
 
 
 class Reason(Enum):
     """The reason why the server ends a stream."""
 
     TAKEN_OVER = auto()
-    """A newer connection of the same bot took over."""
+    """A newer connection of the same bot replaces this one."""
     STOPPING = auto()
     """The server stops."""
     NOT_READING = auto()

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class Past(NamedTuple):
-    """A bot's past reports and the log, from one committed state of the store."""
+    """A bot's past reports and the state of the log, both from one committed state of the store."""
 
     reports: Sequence[MatchOver]
-    """Reports that the bot asks for, in the order of their log leaves."""
+    """The reports that the bot asks for, in the order of their log leaves."""
     newcomer: bool
-    """True if the bot has not finished a match."""
+    """True if the bot has not finished any match."""
     log_state: LogState | None
 
 
 async def past(
     store: Store, players: Players, authorize: Callable[[], Awaitable[Bot]], reports_after: int | None
 ) -> tuple[Bot, Past]:
-    """Return a bot and its past up to this instant. Its session will get every later report.
+    """Return a bot and its past up to now. The bot's session will get every later report.
 
     Raises what `authorize` raises, and StoreError.
     """
@@ -43,14 +43,14 @@ async def past(
         ended_before = 0 if player is None else player.playing.ended
         running = () if player is None else tuple(player.playing.running)
         found = await store.read(partial(_read, bot_id=bot.id, reports_after=reports_after, running=running))
-        bot = await authorize()  # detects a ban since the first check; a later ban closes the session
+        bot = await authorize()  # Detects a ban since the first check. A later ban closes the session.
         unchanged = player is players.get(bot.id) and (player is None or player.playing.ended == ended_before)
-        if found is not None and unchanged:  # if not, a match has ended in the meantime, so read again
+        if found is not None and unchanged:  # Otherwise a match has ended meanwhile, so read again.
             return bot, found
 
 
 def _read(connection: Connection, bot_id: int, reports_after: int | None, running: Collection[int]) -> Past | None:
-    """Return the past; None if a match in `running` is already over in this state of the store."""
+    """Return the past, or None if a match in `running` has already ended in this state of the store."""
     if ended.any_over(connection, running):
         return None
     over = [] if reports_after is None else ended.after(connection, bot_id, reports_after)

@@ -1,7 +1,10 @@
 # Compiled: every decision passes through here.
-"""Players of seats: a connected bot, a bot with running matches, or a house bot.
+"""Players of seats: a bot that is connected or has running matches, or a house bot.
 
-A bot's identity, its offered seats and its running matches are in three classes.
+A bot's identity, offered seats and running matches are in three classes.
+
+The default ladders of all games share one pace and one list of parked bots, stored under an empty name. Each further
+ladder has its own, under the ladder's name.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import trio
 
-from arena.house import HouseBot  # compiled dataclasses need these types at run time
+from arena.house import HouseBot  # Compiled dataclasses need these types at run time.
 from arena.replay.header import OfferOutcome
 from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
@@ -34,10 +37,10 @@ way. A bot cannot play more matches at once.
 
 
 class Expected(NamedTuple):
-    """Expected cost and end of a match."""
+    """The expected waiting time and end of a match."""
 
     wait: float
-    """Number of seconds for which the bot will wait for much slower bots."""
+    """Number of seconds that the bot will spend waiting for much slower bots."""
     end: float
     """The expected end of the match, in seconds of the server's clock."""
     ladder: str = ""
@@ -54,17 +57,17 @@ class PendingMatch(Protocol):
         """Count a bot as ready."""
 
     def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
-        """Record that a bot left or declined. `charged`: whether the invitation counts as failed."""
+        """Record that a bot left or declined. `charged`: true if the invitation counts as failed."""
 
 
 class BotOffers:
-    """The seats that are offered to one bot.
+    """The seats offered to one bot.
 
-    The default ladders of the games share a pace, under an empty name; every further ladder has its own.
+    Each pace is stored by ladder name; an empty name stands for the default ladders of all games.
     """
 
     def __init__(self, availability: Availability, pace_on: Callable[[str], Pace]) -> None:
-        """`pace_on` returns the bot's pace and balance on a further ladder, or on the default ladders."""
+        """`pace_on` returns the bot's pace and balance on a ladder (empty: on the default ladders)."""
         self.availability = availability
         self.pace = pace_on("")
         """The bot's pace and balance on the default ladders."""
@@ -73,22 +76,22 @@ class BotOffers:
         self.invitations: dict[int, PendingMatch] = {}
         """The matches to which the bot is invited, by the number of the invitation."""
         self.reserved = 0
-        """Number of places reserved for challenges that wait for another bot."""
+        """Amount of capacity reserved for challenges that wait for another bot."""
         self.waiting_since: dict[str, float] = {}
-        """By ladder, the time at which the bot last began to wait for a seat, in seconds of the server's clock."""
+        """By ladder, the time since which the bot has waited for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
-        """By ladder, the number of the bot's seats whose results are not on the ladder yet, as far as the scheduler
+        """By ladder, the number of the bot's seats whose results do not yet show in the ladder, as far as the scheduler
         knows.
         """
         self.last_match: dict[str, LastMatch] = {}
-        """By further ladder, the last match that the bot played; none if it has got another seat there since then."""
+        """By further ladder, the bot's latest match there. Absent once the bot has another seat on the ladder."""
         self.expected: dict[Hashable, Expected] = {}
-        """Expected duration and cost, by match."""
+        """Expected end and waiting time, by match."""
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
         self._begun: deque[int] = deque(maxlen=CROSSING)
 
     def pace_on(self, ladder: str) -> Pace:
-        """Return the bot's pace and balance on a further ladder, or on the default ladders."""
+        """Return the bot's pace and balance on a ladder (empty: on the default ladders)."""
         if (known := self._paces.get(ladder)) is None:
             known = self._paces[ladder] = self._pace_on(ladder)
         return known
@@ -100,7 +103,7 @@ class BotOffers:
         return self.availability.doubtful or not self.pace_on(ladder).known
 
     def pace_now(self, ladder: str = "") -> float | None:
-        """Return the mean number of seconds for which the bot owes a decision, decayed until now; or None."""
+        """Return the mean number of seconds for which the bot owes a decision, decayed until now; None if unknown."""
         return self.pace_on(ladder).at(trio.current_time())
 
     def elsewhere(self, ladder: str) -> int:
@@ -109,7 +112,7 @@ class BotOffers:
 
     @property
     def free_at(self) -> float:
-        """The expected end of the bot's match that should finish first; −∞ if unknown."""
+        """The earliest expected end of the bot's matches; −∞ if unknown."""
         return min([expected.end for expected in self.expected.values()], default=-math.inf)
 
     def wait_from(self, now: float) -> None:
@@ -117,7 +120,7 @@ class BotOffers:
         self.waiting_since = dict.fromkeys(self.waiting_since, now)
 
     def seated(self, now: float, ladder: str, further_name: str = "") -> None:
-        """Record that the bot got a seat. `further_name`: the ladder's name, unless it is a default one."""
+        """Record that the bot got a seat. `further_name`: the ladder's name; empty for a default ladder."""
         self.waiting_since[ladder] = now
         self.pending[ladder] += 1
         self.last_match.pop(further_name, None)
@@ -137,7 +140,7 @@ class BotOffers:
         self.pace_on(expected.ladder).pay(expected.wait)
 
     def release_expected(self, match: Hashable) -> None:
-        """Refund the expected cost of a match that is over or called off."""
+        """Refund the expected cost of a match that has ended or was called off."""
         if (expected := self.expected.pop(match, None)) is not None:
             self.pace_on(expected.ladder).pay(-expected.wait)
 
@@ -147,7 +150,7 @@ class BotOffers:
             pending.invite(bot_player)
 
     def forgo(self, bot_player: BotPlayer, now: float, charged: bool) -> None:
-        """Record that the bot left. `charged`: whether its open invitations count as failed."""
+        """Record that the bot left. `charged`: true if its open invitations count as failed."""
         for pending in list(self.invitations.values()):
             pending.forgo(bot_player, now, OfferOutcome.LEFT, charged)
 
@@ -170,11 +173,11 @@ class BotOffers:
                 self._unknown(bot_player, ready.invitation_id)
 
     def begun(self, invitation_id: int) -> None:
-        """Record that an invitation's match has begun, so that another Ready for it does not count as a mistake."""
+        """Record that an invitation's match has started. Another Ready for it is then no mistake."""
         self._begun.append(invitation_id)
 
     def withdrawn(self, bot_player: BotPlayer, invitation_id: int, text: str) -> None:
-        """Withdraw an invitation and notify the bot. An answer that is already on its way counts as no mistake."""
+        """Withdraw an invitation and notify the bot. An answer that is already on its way is no mistake."""
         self._withdrawn.append(invitation_id)
         bot_player.notify(Notice(NoticeKind.WITHDRAWN, text, invitation_id=invitation_id))
 
@@ -197,16 +200,18 @@ class BotOffers:
 
 
 class RunningMatch(Protocol):
-    """A match that is being played. Instants are in seconds of the server's clock."""
+    """A match that is being played. Times are in seconds of the server's clock."""
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Apply a bot's answer, with its time of arrival."""
+        """Apply a bot's answer that arrived at the time `at`."""
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
         """Let a suspended bot play again."""
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Count a bot as absent. With `in_order`, the stand-in takes over its seat at once."""
+        """Count a bot as absent. With `in_order`, the bot announced this, and the stand-in takes over its seat at
+        once.
+        """
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Count a bot as present."""
@@ -221,10 +226,10 @@ class BotMatches:
         self.ended = 0
         """Number of the bot's finished matches."""
         self.absence = 0
-        """The number of the bot's latest absence, from 1."""
+        """The number of the bot's latest absence, counted from 1."""
         self._counted_absence: dict[str, int] = {}
-        """By further ladder, the number of the latest absence that counted as trouble. Each absence counts only once
-        there, in one of the bot's matches.
+        """By ladder name (empty: the default ladders), the number of the latest absence that counted as trouble. An
+        absence from several matches counts once per ladder.
         """
         self._ended: deque[int] = deque(maxlen=CROSSING)
 
@@ -243,7 +248,7 @@ class BotMatches:
                 match.answered(message.at, bot_player, answer)
 
     def end(self, match_id: int) -> None:
-        """Remove a finished match. Answers that are already on their way do not count as mistakes."""
+        """Remove a finished match. Answers that are already on their way are no mistakes."""
         if self.running.pop(match_id, None) is not None:
             self.ended += 1
             self._ended.append(match_id)
@@ -259,7 +264,7 @@ class BotMatches:
             match.returned(now, bot_player)
 
     def count_absence(self, absence: int, ladder: str = "") -> bool:
-        """Count an absence as trouble on a further ladder, or on the default ladders. Return False if it has already
+        """Count an absence as trouble on a ladder (empty: on the default ladders). Return False if it has already
         counted there.
         """
         first = absence != self._counted_absence.get(ladder)
@@ -275,7 +280,7 @@ class BotMatches:
 
 
 class BotPlayer:
-    """One bot: its name, its session, the seats offered to it and the matches it plays."""
+    """One bot: its name, session, offered seats and running matches."""
 
     def __init__(
         self,
@@ -286,19 +291,19 @@ class BotPlayer:
         availability: Availability | None = None,
         pace_on: Callable[[str], Pace] | None = None,
     ) -> None:
-        """`changed` is called when the bot has more or less room for matches. `pace_on` is that of `BotOffers`."""
+        """`changed` is called when the bot's free capacity changes. `pace_on`: see `BotOffers`."""
         self.bot_id = bot_id
         self.name = name
         self.owner = owner
         self.version = ""
-        """The version that the bot reported when it last connected."""
+        """The version that the bot reported at its latest connection."""
         self.parked: Set[str] = frozenset()
-        """The further ladders on which the bot is parked and gets no seats, with an empty name for the default ones."""
+        """The ladders on which the bot is parked and gets no seats. An empty name stands for the default ladders."""
         self.newcomer = True
         """True if the bot has not finished a match yet."""
         self.session: Session | None = None
         self.authorize: Callable[[], Awaitable[object]] | None = None
-        """Function that checks again whether the token of the session is valid."""
+        """Function that checks again that the session's token is valid."""
         self.offers = BotOffers(
             availability or Availability(lambda: None, lambda _: None), pace_on or (lambda _: Pace(PaceRules()))
         )
@@ -312,7 +317,9 @@ class BotPlayer:
 
     @property
     def ladders(self) -> Sequence[str]:
-        """The names of the ladders on which the connected bot plays; the default ones of its games if it names none."""
+        """The names of the ladders on which the connected bot plays: those that it named, or the default ladders of its
+        games.
+        """
         return () if self.session is None else self.session.hello.ladders or self.session.hello.games
 
     @property
@@ -321,10 +328,10 @@ class BotPlayer:
         return len(self.offers.invitations) + len(self.playing.running)
 
     def free(self, matches_per_bot: int, ladder: str = "") -> int:
-        """Return the number of further matches that the bot can play now, so that it plays at most `matches_per_bot`.
+        """Return how many more matches the bot can play now, with at most `matches_per_bot` in total.
 
-        A bot on trial plays only one, whatever it plays on ladders that know its pace. A bot that is gone or may not be
-        invited plays none. `ladder`: the name of a further ladder; empty for the default ladders.
+        A bot on trial plays only one match, whatever it plays on ladders that know its pace. A bot that is gone or may
+        not be invited plays none. `ladder`: a ladder's name; empty for the default ladders.
         """
         offers = self.offers
         if self.session is None or not offers.availability.invitable:
@@ -336,11 +343,11 @@ class BotPlayer:
         return max(0, min(most - busy, min(most, 1) - busy + elsewhere))
 
     def room(self, matches_per_bot: int, ladder: str = "") -> int:
-        """Return the number of the bot's free places that are not reserved. `ladder`: as for `free`."""
+        """Return the bot's free capacity, without what is reserved. `ladder`: as for `free`."""
         return max(0, self.free(matches_per_bot, ladder) - self.offers.reserved - self.offers.availability.reserved)
 
     def changed(self) -> None:
-        """Notify the matchmaker that the bot's room has changed."""
+        """Notify the matchmaker that the bot's free capacity has changed."""
         self._changed(self)
 
     def notify(self, notice: Notice) -> None:
@@ -362,7 +369,7 @@ class BotPlayer:
             self._changed(self)
 
     def connected(self, now: float, session: Session) -> None:
-        """Begin a session, and send the bot its open decisions and invitations."""
+        """Start a session, and send the bot its open decisions and invitations."""
         self.session = session
         self.version = session.hello.version
         self.offers.waiting_since = dict.fromkeys(self.ladders, now)
@@ -370,7 +377,7 @@ class BotPlayer:
         self.playing.returned(self, now)
 
     def disconnected(self, now: float, session: Session) -> None:
-        """End a session. If it was the bot's current session, the bot is absent from its matches."""
+        """End a session. If it was the bot's current session, the bot is now absent from its matches."""
         if self.session is session:
             self.session = None
             self.playing.absence += 1
@@ -378,7 +385,7 @@ class BotPlayer:
             self.playing.leave(self, now)
 
     def expel(self, now: float, reason: Reason, why: str) -> None:
-        """Give all the bot's seats to stand-ins, because it cannot return, and close its stream if it is connected."""
+        """Give all the bot's seats to stand-ins, because it cannot return. Close its stream if it is connected."""
         self._hand_over(now)
         if self.session is not None:
             self.session.close(reason, why)
@@ -391,14 +398,14 @@ class BotPlayer:
             self.session.leave()
 
     def _hand_over(self, now: float) -> None:
-        """Refuse further seats, and let house bots take over the bot's present seats."""
+        """Refuse further seats, and give the bot's present seats to house bots."""
         if self.session is not None:
             self.session.capacity = 0
         self.offers.forgo(self, now, charged=False)
         self.playing.leave(self, now, in_order=True)
 
     def shut_out(self, why: str) -> None:
-        """Close the bot's stream because of flooding."""
+        """Close the bot's stream because it sent too many messages."""
         if self.session is not None:
             self.session.close(Reason.FLOODING, why)
 
@@ -424,7 +431,7 @@ class HousePlayer:
 
     @property
     def newcomer(self) -> bool:
-        """Always false, because this only matters for bots that may leave."""
+        """Always false: only bots that may leave count as newcomers."""
         return False
 
 

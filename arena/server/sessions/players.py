@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Players:
-    """Registry of bots. A bot stays in it until it has left and its matches are over."""
+    """Registry of bots. A bot stays in it until the bot has left and its matches have ended."""
 
     def __init__(
         self,
@@ -30,10 +30,11 @@ class Players:
     ) -> None:
         """`watch` is called when the deadline of a bot's availability may have moved.
 
-        `pace_rules`: those of the default ladders of the games, which share a pace; `further`: those of other ladders.
+        `pace_rules` apply to the default ladders of the games, which share a pace. `further`: the rules of other
+        ladders, by name.
         """
         self.pace_rules: Mapping[str, PaceRules] = {"": pace_rules, **further}
-        """The rules for slow bots by further ladder; by an empty name those of the default ladders."""
+        """The rules for slow bots by ladder name (empty: the default ladders)."""
         self._players: dict[int, BotPlayer] = {}
         self._paces: dict[tuple[str, int], Pace] = {}
         self._availability: dict[int, Availability] = {}
@@ -47,15 +48,15 @@ class Players:
         return len(self._players)
 
     def on_change(self, tell: Callable[[BotPlayer], None]) -> None:
-        """Call `tell` with every bot that connects, leaves, is parked or resumed, or whose room changes."""
+        """Call `tell` with every bot that connects, leaves, is parked or resumed, or whose free capacity changes."""
         self._on_change = tell
 
     def get(self, bot_id: int) -> BotPlayer | None:
-        """Return the bot with a number; None if it is not in the registry."""
+        """Return the bot with a number, or None if it is not in the registry."""
         return self._players.get(bot_id)
 
     def enter(self, bot_id: int, name: str, owner: str) -> BotPlayer:
-        """Return the bot with a number, created if unknown."""
+        """Return the bot with a number. Create it if it is unknown."""
         if (player := self._players.get(bot_id)) is None:
             player = self._players[bot_id] = BotPlayer(
                 bot_id, name, owner, self.changed, self.availability(bot_id), partial(self.pace, bot_id)
@@ -63,17 +64,19 @@ class Players:
         return player
 
     def pace(self, bot_id: int, ladder: str = "") -> Pace:
-        """Return the pace and balance on a further ladder, or on the default ones, of a bot, connected or not."""
+        """Return a bot's pace and balance on a ladder (empty: on the default ladders). The bot need not be
+        connected.
+        """
         if (known := self._paces.get((ladder, bot_id))) is None:
             known = self._paces[ladder, bot_id] = Pace(self.pace_rules[ladder])
         return known
 
     def paces(self) -> Iterable[tuple[tuple[str, int], Pace]]:
-        """Return all paces and balances, by the further ladders and the bots' numbers."""
+        """All paces and balances, by ladder name (empty: the default ladders) and bot number."""
         return self._paces.items()
 
     def availability(self, bot_id: int) -> Availability:
-        """Return a bot's record of invitations since the server started, whether it is connected or not."""
+        """Return a bot's record of invitations since the server started. The bot need not be connected."""
         if (known := self._availability.get(bot_id)) is None:
             known = self._availability[bot_id] = Availability(partial(self._available_again, bot_id), self._watch)
         return known
@@ -89,11 +92,13 @@ class Players:
         return [player.session for player in self if player.session is not None]
 
     def changed(self, player: BotPlayer) -> None:
-        """Notify the matchmaker of a change of a bot."""
+        """Notify the matchmaker that a bot has changed."""
         self._on_change(player)
 
     def release(self, player: BotPlayer) -> None:
-        """Forget a bot that has left and plays no matches. Otherwise report that its room may have changed."""
+        """Forget a bot that has left and plays no matches. If it cannot be forgotten, report that its free capacity may
+        have changed.
+        """
         if player.session is None and not player.busy:
             self._players.pop(player.bot_id, None)
         self.changed(player)

@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
 """Token buckets that limit a bot's messages. They fill over time, and each message uses part of their content.
 
-Answers to questions are free at any speed, so playing fast never meets a limit.
+Answers to questions cost nothing, so fast play never meets a limit.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import math
 from typing import Final
 
 UNSOLICITED_SAVED: Final = 200.0
-"""Number of seconds for which the allowance of unsolicited messages is saved up. A bot that returns after a long time
+"""Number of seconds for which the allowance of unsolicited messages accumulates. A bot that returns after a long time
 has many to send.
 """
 BYTES_SAVED: Final = 16.0
-"""Number of seconds for which the allowance of bytes is saved up."""
+"""Number of seconds for which the allowance of bytes accumulates."""
 
 
 class TokenBucket:
-    """An allowance of `rate` per second, saved up for at most `saved` seconds; full at the beginning."""
+    """An allowance of `rate` per second that accumulates for at most `saved` seconds. It is full at the start."""
 
     def __init__(self, rate: float, saved: float) -> None:
         self._rate = rate

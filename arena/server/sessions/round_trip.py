@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
-"""The round-trip time to a bot: the shortest of its recent answers' times.
+"""The round-trip time to a bot: the shortest time of its recent answers.
 
-A bot can answer late but never early, so the shortest of many times is nearest to the truth. A bot gains nothing from
+A bot can answer late but never early, so the shortest measured time is the most accurate. A bot gains nothing from
 delaying its answers to heartbeats, because answers to decisions limit the round trip as well. So do the operating
 system's own measurements, which no bot program can influence.
 """
@@ -13,22 +13,22 @@ from collections import deque
 from typing import Final
 
 ROUND_TRIPS: Final = 9
-"""Number of the latest answered heartbeats that the shortest time covers, with the answers between them."""
+"""Number of recent heartbeats whose answers, and the answers to decisions between them, are compared."""
 MOST_UNANSWERED: Final = 9
-"""Maximum number of heartbeats whose answers are awaited; older ones are forgotten."""
+"""Maximum number of heartbeats whose answers are awaited. Older heartbeats are forgotten."""
 
 
 class RoundTrip:
-    """The round trip of one session. Times are in seconds, numbers of heartbeats in microseconds."""
+    """The round-trip time of one session. Times are in seconds; a heartbeat's number is its time in microseconds."""
 
     __slots__ = ("_latest", "_sent", "_shortest", "seconds")
 
     def __init__(self) -> None:
         self.seconds: float | None = None
-        """The round trip; None before the first heartbeat is answered."""
+        """The round-trip time; None before the first heartbeat is answered."""
         self._sent: deque[int] = deque(maxlen=MOST_UNANSWERED)
         self._latest: deque[float] = deque(maxlen=ROUND_TRIPS)
-        self._shortest = math.inf  # shortest time since the answer to the latest heartbeat
+        self._shortest = math.inf  # Shortest time since the answer to the latest heartbeat.
 
     def beat(self, now: float) -> int:
         """Return the number of a heartbeat that is sent now."""
@@ -37,7 +37,7 @@ class RoundTrip:
         return number
 
     def beaten(self, at: float, number: int, acknowledged: float | None) -> None:
-        """Use the answer to a heartbeat as a measurement. Unknown and repeated numbers are ignored.
+        """Apply the answer to a heartbeat as a measurement. Unknown and repeated numbers are ignored.
 
         `acknowledged`: the shortest recent time in which the bot's system acknowledged bytes; None if unknown.
         """
@@ -51,7 +51,7 @@ class RoundTrip:
         self.seconds = min(self._latest)
 
     def answered(self, took: float) -> None:
-        """Use the time between a decision and its answer, in seconds, as a measurement."""
+        """Apply the time between a decision and its answer, in seconds, as a measurement."""
         if took < self._shortest:
             self._shortest = took
             if self.seconds is not None and took < self.seconds:

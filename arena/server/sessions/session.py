@@ -1,11 +1,11 @@
 # Compiled: every decision passes through here.
 """A bot's conversation with the server.
 
-Messages from the bot are handled on arrival; messages to it are sent at the end of a turn.
+Messages from the bot are handled on arrival. Messages to the bot are sent at the end of a turn (see `runtime.turns`).
 
-Questions that become due while the bot owes answers wait. They are sent together when it owes no answer, or when their
-number reaches half of its capacity. So a bot with many matches thinks about one half while the server plays the other,
-and batches need no timer. All other messages are sent at the end of the turn.
+New questions wait while the bot owes answers. They are sent together when it owes no answer, or when their number
+reaches half of its capacity. So a bot with many matches thinks about one half while the server plays the other, and
+batches need no timer. All other messages are sent at the end of the turn.
 """
 
 from __future__ import annotations
@@ -42,18 +42,20 @@ if TYPE_CHECKING:
     )
 
 Sent: TypeAlias = "Callable[[float, int, int, int], None]"
-"""Called when the transport has accepted a question, with instant, seat, decision and round trip in microseconds."""
+"""Called when the transport has accepted a question, with the time, the seat, the decision and the round-trip time in
+microseconds.
+"""
 
 SEND_LIMIT: Final = 30.0
 """Maximum number of seconds for which a bot may leave a message unread before its stream is closed."""
 CLOSE_TIMEOUT: Final = 1.0
-"""Maximum number of seconds for sending waiting messages when the server ends a stream."""
+"""Maximum number of seconds for sending queued messages when the server ends a stream."""
 MOST_NOTICES: Final = 10_000
-"""Maximum number of notices that may wait for a bot; beyond it the stream ends."""
+"""Maximum number of queued notices for a bot. The stream ends at the next one."""
 
 
 class Session:
-    """A connected bot with the messages that wait for it."""
+    """A connected bot with its queued messages."""
 
     def __init__(
         self,
@@ -63,13 +65,13 @@ class Session:
         turns: Turns,
         limits: Limits = Limits(),  # noqa: B008 - frozen
     ) -> None:
-        """`turns` calls `send` when messages wait."""
+        """`turns` calls `send` when messages are queued."""
         self.link = link
         self.hello = hello
         self.capacity = hello.capacity
         """The bot's capacity."""
         self.knows_it_is_slow = False
-        """True if a notice has already said how long the bot's decisions take."""
+        """True if a notice has already reported how long the bot's decisions take."""
         self._round_trip = RoundTrip()
         self._codec = codec
         self._turns = turns
@@ -79,22 +81,22 @@ class Session:
         """The next message, without its questions."""
         self._questions: dict[tuple[int, int], tuple[Ask, Sent]] = {}
         self._in_flight: dict[tuple[int, int], float] = {}
-        """Unanswered questions, each with the instant at which the transport accepted it."""
+        """Unanswered questions, each with the time at which the transport accepted it."""
         self._rest: deque[bytes] = deque()
-        """Encoded messages to be sent before all others: the remaining parts of a message that was too large."""
-        self._held = False  # True if waiting messages may leave only after the previous message
+        """Encoded messages to send before all others: the remaining parts of a message that was too large."""
+        self._held = False  # True if queued messages must wait until the previous message has left.
         self._handed_over_at = link.received_at
-        """Time at which the transport accepted the latest message to the bot; at first, the time at which the hello
-        arrived.
+        """Time at which the transport accepted the latest message to the bot. Before the first message, the arrival of
+        the hello.
         """
         self._over = False
         self._end: Exception | None = None
-        self._leaving = False  # True once the bot has signed off
+        self._leaving = False  # True once the bot has signed off.
         self._scope = trio.CancelScope()
 
     @property
     def round_trip(self) -> float | None:
-        """The shortest recent round trip in seconds; None if unknown."""
+        """The shortest recent round-trip time in seconds; None if unknown."""
         return self._round_trip.seconds
 
     async def run(self, hear: Callable[[BotMessage], None]) -> None:
@@ -107,7 +109,7 @@ class Session:
         try:
             with self._scope:
                 if not self.link.busy:
-                    self._free()  # the first message has left before this began
+                    self._free()  # The first message left before this loop started.
                 await self.link.deliver(self._receive, self._free)
         except (trio.BrokenResourceError, Closed) as end:
             self._end = self._end or end
@@ -120,13 +122,13 @@ class Session:
             raise self._end
 
     def close(self, reason: Reason, text: str) -> None:
-        """End the stream after waiting messages are sent; `run` raises `Closed` with this reason."""
+        """End the stream after queued messages are sent. `run` then raises `Closed` with this reason."""
         self._end = self._end or Closed(reason, text)
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_TIMEOUT)
         self._turns.due(self)
 
     def leave(self) -> None:
-        """Close the stream of a bot that signs off, after waiting messages are sent; `run` returns."""
+        """Close the stream of a bot that signs off, after queued messages are sent. `run` then returns."""
         self._leaving = True
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_TIMEOUT)
         self._turns.due(self)
@@ -140,11 +142,11 @@ class Session:
         self._letter().invitations.append(invitation)
 
     def start(self, start: MatchStart) -> None:
-        """Queue the beginning of a match."""
+        """Queue the start of a match."""
         self._letter().starts.append(start)
 
     def notify(self, notice: Notice) -> None:
-        """Queue a notice; the session ends if too many are unread."""
+        """Queue a notice. The session ends if too many are unread."""
         notices = self._letter().notices
         if len(notices) >= MOST_NOTICES:
             self.close(Reason.NOT_READING, f"{MOST_NOTICES} notices were not read; read the stream while you think")
@@ -152,14 +154,14 @@ class Session:
         notices.append(notice)
 
     def tell(self, notice: Notice) -> None:
-        """Send a notice at once, ahead of waiting messages; skip it if the link is busy.
+        """Send a notice at once, ahead of queued messages. Skip it if the link is busy.
 
-        The notice must not depend on the waiting messages.
+        The notice must not depend on the queued messages.
         """
         message = Outgoing()
         message.notices.append(notice)
         if not self._over and not self.link.busy:
-            with suppress(trio.BrokenResourceError):  # `run` notices it, too
+            with suppress(trio.BrokenResourceError):  # `run` notices this, too.
                 self.link.hand_over(self._codec.encode(message))
 
     def show(self, report: RoundOver) -> None:
@@ -171,15 +173,17 @@ class Session:
         self._letter().reports.append(report)
 
     def beat(self, now: float) -> None:
-        """Queue a heartbeat. Its number is the current time in microseconds, so the answer yields the round trip."""
+        """Queue a heartbeat. Its number is the current time in microseconds, so the answer yields the round-trip
+        time.
+        """
         self._letter().heartbeat = self._round_trip.beat(now)
 
     def beaten(self, at: float, number: int) -> None:
-        """Measure the round trip with the answer to a heartbeat."""
+        """Measure the round-trip time with the answer to a heartbeat."""
         self._round_trip.beaten(at, number, self.link.shortest_round_trip())
 
     def ask(self, match_id: int, ask: Ask, sent: Sent) -> None:
-        """Queue a question to be sent with others, unless the bot already has it. `sent` is called when it leaves."""
+        """Queue a question, unless the bot already has it. `sent` is called when the question leaves."""
         key = (match_id, ask.decision)
         if key in self._in_flight:
             sent(trio.current_time(), ask.seat, ask.decision, self._lag())
@@ -189,7 +193,7 @@ class Session:
             self._turns.due(self)
 
     def settle(self, match_id: int, decision: int, answered_at: float) -> None:
-        """Drop a question that is answered: it is no longer sent or awaited."""
+        """Drop an answered question."""
         sent = self._drop(match_id, decision)
         if sent is not None:
             self._round_trip.answered(answered_at - sent)
@@ -200,7 +204,7 @@ class Session:
             self._letter().closed.append((match_id, decision))
 
     def _drop(self, match_id: int, decision: int) -> float | None:
-        """Drop a question; return the time at which it was sent, or None if it was not sent."""
+        """Drop a question. Return the time at which it was sent, or None if it was not sent."""
         key = (match_id, decision)
         self._questions.pop(key, None)
         sent = self._in_flight.pop(key, None)
@@ -209,11 +213,11 @@ class Session:
         return sent
 
     def _lag(self) -> int:
-        """Return the round trip in microseconds; 0 if unknown."""
+        """Return the round-trip time in microseconds; 0 if unknown."""
         return round((self._round_trip.seconds or 0.0) * 1e6)
 
     def _most(self) -> int:
-        """Return the maximum number of questions in one message: half of the bot's capacity."""
+        """Return the maximum number of questions in one message, which is half of the bot's capacity."""
         return max(1, (self.capacity + 1) // 2)
 
     def _may_ask(self) -> bool:
@@ -221,14 +225,14 @@ class Session:
         return bool(self._questions) and (not self._in_flight or len(self._questions) >= self._most())
 
     def send(self) -> None:
-        """Send waiting messages, now or after the previous message has left.
+        """Send queued messages, now or after the previous message has left.
 
-        Called by `Turns`, once their causes are stored.
+        Called by `Turns`, once the causes of the messages are stored.
         """
         if self._over:
             return
         if self.link.busy:
-            # the scope's deadline guards this wait, because a timer per message would cost much more
+            # The scope's deadline guards this wait, because a timer per message would cost much more.
             if not self._held:
                 self._held = True
                 self._scope.deadline = min(self._scope.deadline, self._handed_over_at + SEND_LIMIT)
@@ -236,7 +240,7 @@ class Session:
         try:
             self._send()
         except trio.BrokenResourceError:
-            return  # `run` notices it, too
+            return  # `run` notices this, too.
         except Exception as fault:  # noqa: BLE001 - raised by `run`: it ends this line and no other
             self._end = fault
         if self._rest:
@@ -244,7 +248,7 @@ class Session:
         elif self._end is not None or self._leaving:
             self._scope.cancel()
         elif self._may_ask():
-            self._turns.due(self)  # one message could not hold everything
+            self._turns.due(self)  # One message could not hold everything.
 
     def _free(self) -> None:
         """Send the messages that waited for the previous message to leave."""
@@ -281,7 +285,7 @@ class Session:
         message, asked = self._waiting, self._next()
         if message is None:
             if not asked:
-                return  # all questions that were due have been withdrawn
+                return  # All questions that were due have been withdrawn.
             message = Outgoing()
         else:
             self._waiting = None
@@ -300,9 +304,9 @@ class Session:
     def _first_part(
         self, message: Outgoing, asked: dict[tuple[int, int], tuple[Ask, Sent]]
     ) -> tuple[bytes, dict[tuple[int, int], tuple[Ask, Sent]]]:
-        """Return the first part of a message that is too large, and the questions in it.
+        """Return the first part of a message that is too large, and the questions in this part.
 
-        The other questions wait again.
+        The other questions are queued again.
         """
         message.questions = []
         if encoded := self._codec.encode(message):
@@ -322,7 +326,7 @@ class Session:
         return encoded, some
 
     def _hand_over(self, encoded: bytes) -> float:
-        """Send an encoded message; return the time."""
+        """Send an encoded message. Return the time of sending."""
         self.link.hand_over(encoded)
         self._handed_over_at = trio.current_time()
         return self._handed_over_at
@@ -332,7 +336,7 @@ class Session:
         at = self.link.received_at
         message = self._codec.decode(encoded, at)
         if self._end is not None or self._leaving:
-            return  # the stream is being closed, and messages no longer count
+            return  # The stream is being closed, and messages no longer count.
         things = len(message.ready) + len(message.answers) + len(message.declined) + len(message.resumed)
         if excess := self._rate_limit.exceeded(things, message.size, at):
             raise Closed(Reason.FLOODING, excess)

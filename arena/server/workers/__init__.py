@@ -1,1 +1,3 @@
-"""Work beside the server's loop: choices of house bots, replays of deals for the luck column, and the webhook."""
+"""Work outside the server's event loop: actions of house bots, replays of deals for the luck column, and the
+webhook.
+"""

@@ -1,5 +1,6 @@
-"""Baselines: while workers are idle, house bots replay the deals of rated matches, in the order of the results, and
-before these the deals of events.
+"""Baselines for the luck column: the points of house bots that replay the deals of a match.
+
+Idle workers replay rated matches in the order of the results, but matches of events first.
 
 The queue of rated matches is limited. Matches that end while it is full get no baseline, and neither do matches whose
 replay fails. A server that stops or is killed leaves the queued matches to the next server. The server's own thread
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 LOOK: Final = 5.0
-"""Seconds between two searches for matches of all nodes whose deals are to be replayed."""
+"""Seconds between two searches, over all nodes, for matches whose deals are to be replayed."""
 MOST_WAITING: Final = 256
-"""Maximum number of matches that wait for a baseline. A starting server looks for at most as many."""
+"""Maximum number of matches in the queue. A starting server looks for at most that number."""
 RETRY: Final = 2.0
-"""Seconds between attempts to store, and to replay a match of an event."""
+"""Seconds between attempts to store a baseline, and to replay a match of an event."""
 ATTEMPTS: Final = 2
 """Number of attempts to replay a match of an event."""
 
@@ -67,7 +68,7 @@ class Baselines:
     """A queue of matches whose deals are to be replayed."""
 
     def __init__(self, config: Config, store: Store, pool: WorkerPool, replayed: Callable[[str], None]) -> None:
-        """`replayed` is called with the ladder id of every stored baseline."""
+        """`replayed` is called with the ladder id of each stored baseline."""
         games = [game.name for game in config.games if game.name in config.luck]
         self._house = {game: replayers(game) for game in games}
         if not config.house_workers:
@@ -79,18 +80,20 @@ class Baselines:
         self._replayed = replayed
         self._put, self._waiting = trio.open_memory_channel[Deals](MOST_WAITING)
         self._of_events = 0
-        """Number of matches of events that are being replayed."""
+        """Number of matches of events whose deals are being replayed."""
         self._quiet = trio.Event()
         """Set when no match of an event is being replayed."""
 
     def house(self, game: str) -> str:
-        """Return the bots that replay the deals of a game, as text; empty if none do."""
+        """Return the names of the bots that replay the deals of a game, as text; empty if the deals are not
+        replayed.
+        """
         return titles(self._house.get(game, ()))
 
     async def of_event(self, match_id: int, house: str) -> tuple[int, ...]:
-        """Replay a match of an event before all rated ones; return the sums of the points by seat.
+        """Replay the deals of an event's match ahead of all rated matches. Return the total points by seat.
 
-        The result is empty if it fails twice, or if other bots than `house` would replay.
+        The result is empty if the replay fails twice, or if the bots differ from `house`.
         """
         self._of_events += 1
         try:
@@ -130,13 +133,13 @@ class Baselines:
                 log.warning("the workers are busy: a match gets no luck baseline", match_id=header.match_id)
 
     async def run(self) -> None:
-        """Replay until cancelled, beginning with the matches that an earlier server left."""
+        """Replay deals until cancelled, at first those of an earlier server's matches."""
         left = [number for ladder in self._ladders for number in await self._left(ladder)]
         for number in left:
             if (deals := await self._stored(number)) is not None:
                 await self._replay(deals)
         async for deals in self._waiting:
-            if deals.match_id not in left:  # the search in the store found this match, too
+            if deals.match_id not in left:  # The search in the store found this match, too.
                 await self._replay(deals)
 
     async def _left(self, ladder: str) -> tuple[int, ...]:
@@ -151,7 +154,7 @@ class Baselines:
             return ()
 
     async def _stored(self, number: int) -> Deals | None:
-        """Return the deals of a match from its replay; None if that is pruned or damaged."""
+        """Return the deals of a match from its replay, or None if the replay is pruned or damaged."""
 
         def load(connection: Connection) -> Deals:
             return Deals.of(read(matches.get_replay(connection, number)).header)
@@ -165,7 +168,7 @@ class Baselines:
             return None
 
     async def _totals(self, deals: Deals) -> tuple[int, ...]:
-        """Replay the deals of a match; return the sums of the points by seat, or nothing if that fails."""
+        """Replay the deals of a match. Return the total points by seat, or nothing if the replay fails."""
         totals = [0.0] * deals.seats
         try:
             for bot in self._house[deals.game.name]:
@@ -174,7 +177,7 @@ class Baselines:
         except ReplayFailed as error:
             log.error("deals not replayed", match_id=deals.match_id, error=str(error))
             return ()
-        return tuple(map(int, totals))  # whole numbers, since each bot replays once
+        return tuple(map(int, totals))  # The points are whole numbers, since each bot replays once.
 
     async def _replay(self, deals: Deals) -> None:
         while self._of_events:

@@ -1,9 +1,9 @@
 # Compiled: every decision passes through here.
-"""The workers of a server, which choose for house bots and replay deals to relieve the server's own thread.
+"""Worker processes that choose actions for house bots and replay deals, to relieve the server's own thread.
 
 The server's thread answers a question itself if that is cheaper than handing it over, or if no worker is available. The
-questions of a turn leave at its end, and a worker's answers are handled in one turn. A question over which two workers
-died is answered with the first legal action. So no failure of a worker delays a match by more than `worker.LIMIT`.
+questions of a turn leave at the turn's end, and a worker's answers are handled in one turn. If two workers died over a
+question, the answer is the first legal action. So no failure of a worker delays a match by more than `worker.LIMIT`.
 """
 
 from __future__ import annotations
@@ -36,41 +36,43 @@ if TYPE_CHECKING:
 BATCH: Final = 64
 """Maximum number of questions in one batch."""
 MOST_WAITING: Final = 512
-"""Maximum number of questions that wait for a worker; beyond that, the server answers them itself."""
+"""Maximum number of questions in the queue. The server's thread answers any others itself."""
 AWAY: Final = 100e-6
 """Maximum number of seconds that this thread may spend on a choice. A longer choice would delay everybody else. Handing
-a choice over costs the thread some 30 µs, and the late answer needs an extra turn and makes messages to bots smaller.
+a choice over costs the thread some 30 µs. The late answer also needs an extra turn and makes messages to bots smaller.
 """
 WEIGHT: Final = 1 / 64
-"""Weight of the latest choice made in this thread in the mean of a bot's times."""
+"""Weight of the latest choice made in this thread in the moving mean of a bot's times."""
 FADING: Final = 1 / 4096
-"""Decay of this mean with each choice made by a worker, so that the effect of one slow choice fades."""
+"""Factor by which this mean decays with each choice made by a worker, so that the effect of one slow choice fades."""
 
 log = structlog.get_logger(__name__)
 
 
 class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised if the deals could not be replayed. The message gives the reason."""
+    """The deals could not be replayed. The message gives the reason."""
 
 
 class WorkerPool:
-    """The pool of worker processes, which start when they are first needed.
+    """The pool of worker processes. They start when they are first needed.
 
     Without workers, this thread does everything.
     """
 
     def __init__(self, house_workers: int, turns: Turns, away: float = AWAY) -> None:
-        """`turns` calls `send` when questions wait. Choices that take longer than `away` seconds go to workers."""
+        """`turns` calls `send` when questions are queued. Choices that take longer than `away` seconds go to
+        workers.
+        """
         self._house_workers = house_workers
         self._turns = turns
         self._away = away
         self._takes = [0.0] * len(THINKERS)
-        """Mean number of seconds that this thread needs for a choice, by house bot."""
+        """Moving mean of the seconds that this thread needs for a choice, by house bot."""
         self._latest: dict[tuple[HouseBot, str, int, int, int], Ask] = {}
         """The latest question with several legal actions, by `_kind`."""
         self._places = {bot: place for place, bot in enumerate(CHOOSERS)}
-        self._workers: list[Worker] = []  # the workers that run
-        self._idle: list[Worker] = []  # the workers that owe no choice
+        self._workers: list[Worker] = []  # The running workers.
+        self._idle: list[Worker] = []  # The workers without a batch of questions.
         self._thoughts: deque[Thought] = deque()
         self._errands: deque[Errand] = deque()
         self._numbers = count()
@@ -81,7 +83,7 @@ class WorkerPool:
 
     @property
     def up(self) -> int:
-        """Number of worker processes that run, including the one for searches."""
+        """Number of running worker processes, including the search process."""
         return len(self._workers) + self.search.up
 
     async def run(self) -> None:
@@ -95,11 +97,11 @@ class WorkerPool:
     def choose(
         self, bot: HouseBot, match_id: int, ask: Ask, kind: str, chance: bytes, later: Callable[[Ask, int], None]
     ) -> int | None:
-        """Return a house bot's choice, or None if `later` will be called with it.
+        """Return a house bot's action, or None if `later` will be called with it.
 
         `kind`: the kind of the legal actions.
 
-        If the bot fails, the choice is the first legal action, so that the match goes on. With only one legal action,
+        If the bot fails, the action is the first legal one, so that the match continues. With only one legal action,
         the bot repeats its latest choice of that kind, and the result is discarded. Otherwise its speed would reveal to
         opponents that it had no choice. This is unnecessary for kinds that never offer a choice.
         """
@@ -129,12 +131,12 @@ class WorkerPool:
         return self._think(match_id, ask, question)
 
     def send(self) -> None:
-        """Send waiting questions to idle workers. Called by `Turns`, at the end of a turn."""
+        """Send queued questions to idle workers. Called by `Turns` at the end of a turn."""
         thoughts = self._thoughts
         while thoughts and self._idle:
             batch = [thoughts.popleft()]
             while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
-                batch.append(thoughts.popleft())  # a question at which a worker died is sent alone
+                batch.append(thoughts.popleft())  # A question at which a worker died is sent alone.
             self._idle.pop().think(batch)
 
     async def baseline(
@@ -201,7 +203,7 @@ class WorkerPool:
         return True
 
     def _heard(self, worker: Worker, messages: list[Any]) -> None:
-        """Handle a message of a worker."""
+        """Handle messages from a worker."""
         with self._turns:
             for message in messages:
                 if isinstance(message, BaselineResult):
@@ -222,13 +224,13 @@ class WorkerPool:
             self._turns.due(self)
 
     def _send_out(self) -> None:
-        """Send waiting replays to workers without a replay."""
+        """Send queued replays to workers without a replay."""
         for worker in self._workers:
             if self._errands and worker.errand is None:
                 worker.run(self._errands.popleft())
 
     def _again(self, errand: Errand) -> None:
-        """Repeat a replay at which a worker died, or let it fail."""
+        """Repeat a replay during which a worker died, or let the replay fail."""
         failures = errand.failures + 1
         if failures < FAILURES:
             self._errands.appendleft(errand._replace(failures=failures))
@@ -239,7 +241,8 @@ class WorkerPool:
         """Repeat or answer the questions that a dead worker owed."""
         waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
         self._thoughts.clear()
-        self._latest.clear()  # never repeat a question at which a worker died as a decoy
+        # Never repeat a question at which a worker died just to hide that a bot has only one legal action.
+        self._latest.clear()
         for thought in waiting:
             if thought.failures >= FAILURES:
                 _tell(thought, f"{thought.failures} workers ended over it")
@@ -253,12 +256,12 @@ class WorkerPool:
         self._turns.due(self)
 
     async def _give_up_later(self) -> None:
-        """Wait for a new worker at most as long as an answer may take."""
+        """Wait for a new worker, but no longer than an answer may take."""
         await trio.sleep(LIMIT)
         self._give_up()
 
     def _give_up(self) -> None:
-        """Answer the waiting questions here if a worker has died and no new worker has started."""
+        """Answer the queued questions in this thread if a worker has died and no new worker has started."""
         if self._thoughts and not self._workers:
             waiting = list(self._thoughts)
             self._thoughts.clear()
@@ -277,8 +280,9 @@ class WorkerPool:
 
 
 def _kind(bot: HouseBot, kind: str, ask: Ask) -> tuple[HouseBot, str, int, int, int]:
-    """Return the public properties of a question on which the time of an answer depends: bid or play, number of cards
-    in hand, number of seats, and position in the trick.
+    """Return the public properties of a question that influence the time of an answer.
+
+    They are: bid or play, number of cards in hand, number of seats, and position in the trick.
     """
     seats = getattr(ask.view, "seats", 1)
     return bot, kind, len(getattr(ask.view, "hand", b"")), seats, len(getattr(ask.view, "plays", b"")) % seats
@@ -296,7 +300,7 @@ def _tell(thought: Thought, given: Answer) -> None:
 
 
 async def _replayed_here(course: Generator[None, None, tuple[float, ...]]) -> tuple[float, ...]:
-    """Replay in this thread, yielding to other tasks after every choice."""
+    """Run a replay in this thread, yielding to other tasks after every choice."""
     while True:
         await trio.lowlevel.checkpoint()
         try:

@@ -1,4 +1,4 @@
-"""The process in which house bots search: one choice at a time, at a low priority.
+"""The process in which house bots search, with one choice at a time and a low priority.
 
 It starts when a bot that searches may get a seat. No other house bot waits for it. If it dies or hangs, the next
 process makes the choice. If two processes died over a choice, or none starts, the choice is the first legal action.
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from arena.server.runtime.turns import Turns
 
 YIELDING: Final = 5
-"""The process's `nice` value. Bots wait for it, so fits have an even lower priority."""
+"""The process's `nice` value. Bots wait for searches, so fits of ladders have an even lower priority."""
 LIMIT: Final = 20.0
-"""Number of seconds after which a search counts as hung, and maximum wait for a new process. It is generous, because
-the process has a low priority.
+"""Number of seconds after which a search counts as hung, and maximum wait for a new process. The limit is generous,
+because the process has a low priority.
 """
 FEW: Final = 2
-"""Number of waiting choices up to which the process can still begin a new choice soon."""
+"""Maximum number of queued choices at which a further choice still starts soon."""
 
 log = structlog.get_logger(__name__)
 
 
 class SearchWorker:
-    """One search process with its open questions."""
+    """One search process with its unanswered questions."""
 
     def __init__(self, turns: Turns, tell: Callable[[Thought, Answer], None]) -> None:
         """`tell` delivers an answer."""
@@ -55,11 +55,11 @@ class SearchWorker:
 
     @property
     def up(self) -> int:
-        """Number of processes that run, 0 or 1."""
+        """Number of running processes, 0 or 1."""
         return int(self._worker is not None)
 
     def ready(self) -> bool:
-        """Return whether the process would begin a new choice soon. Start the process if it does not run."""
+        """Return whether the process would start a new choice soon. Start the process if it does not run."""
         self._wanted.set()
         return self._worker is not None and len(self._thoughts) <= FEW
 
@@ -70,7 +70,7 @@ class SearchWorker:
             nursery.start_soon(keep, self._run_one)
 
     def think(self, thought: Thought) -> None:
-        """Ask for a choice, which is delivered in a later turn."""
+        """Request a choice, which is delivered in a later turn."""
         self._thoughts.append(thought)
         self._wanted.set()
         if self._worker is None:
@@ -84,7 +84,7 @@ class SearchWorker:
             worker.think((self._thoughts.popleft(),))
 
     def _heard(self, messages: list[Any]) -> None:
-        """Deliver the choices in its messages."""
+        """Deliver the choices in messages from the process."""
         worker = self._worker
         assert worker is not None, "it is running"
         with self._turns:
@@ -127,7 +127,7 @@ class SearchWorker:
         return True
 
     def _lost(self, owed: Sequence[Thought]) -> None:
-        """Repeat or answer the question at which the process died."""
+        """Repeat or answer the question during which the process died."""
         with self._turns:
             for thought in owed:
                 self._settle_account()
@@ -147,7 +147,7 @@ class SearchWorker:
         self._give_up()
 
     def _give_up(self) -> None:
-        """Answer waiting questions if there is no process."""
+        """Answer queued questions if there is no process."""
         if self._worker is None:
             waiting, self._thoughts = self._thoughts, deque()
             with self._turns:

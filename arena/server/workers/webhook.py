@@ -1,6 +1,6 @@
 """Messages to the operator's webhook: numbered, signed with the log's key, and delivered in order.
 
-A file holds the messages that wait, so that a restart loses none. One thread writes this file, another delivers.
+A file contains the undelivered messages, so that a restart loses none. One thread writes this file, another delivers.
 Neither the server's loop nor its matches ever wait for them. A receiver can get a message twice, with the same number.
 """
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 FILE: Final = "webhook.jsonl"
 VERSION: Final = 1
-"""Version of the format of messages."""
+"""Version of the message format."""
 MOST: Final = 1000
-"""Maximum number of messages that wait."""
+"""Maximum number of undelivered messages."""
 OLDEST: Final = 24 * 3600 * 1_000_000
-"""Maximum age of a message that waits, in microseconds."""
+"""Maximum age of an undelivered message, in microseconds."""
 APPENDED: Final = 2 * MOST
-"""Number of lines appended to the file after which it is written anew."""
+"""Number of appended lines after which the file is written anew."""
 TIMEOUT: Final = 10.0
-"""Seconds that a delivery may take."""
+"""Time limit for a delivery, in seconds."""
 FIRST_WAIT: Final = 1.0
-"""Seconds between the first failure of a delivery and the next attempt. They double with each further failure."""
+"""Seconds between the first failure of a delivery and the next attempt. The pause doubles with each further failure."""
 LONGEST_WAIT: Final = 300.0
 LAST: Final = 1.0
 """Seconds that a stopping server waits for a delivery that is under way."""
@@ -56,11 +56,11 @@ log = structlog.get_logger(__name__)
 
 
 class WebhookError(ValueError):
-    """Raised if an address cannot be that of a webhook. The message gives the reason and the remedy."""
+    """An address is not a valid webhook address. The message gives the reason and the remedy."""
 
 
 class DeliveryError(Exception):
-    """Raised if a receiver did not accept a message. The message gives the reason."""
+    """A receiver did not accept a message. The message gives the reason."""
 
 
 class Address(NamedTuple):
@@ -106,18 +106,20 @@ def _on_this_machine(host: str) -> bool:
 
 
 class WaitingMessages:
-    """The messages that wait, in a file: a line about the series, then messages and the numbers of delivered ones."""
+    """The undelivered messages in a file. The first line describes the series; then come messages and the numbers of
+    delivered messages.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Read the file, or begin a new series of numbers. Raises: StoreUnusable, DiskFull."""
+        """Read the file, or start a new series of numbers. Raises: StoreUnusable, DiskFull."""
         self._path: Final = path
         self.series = secrets.token_hex(8)
-        """A new series begins with number 1, for example after the file was lost."""
+        """Id of the series. A new series starts with number 1, for example after the file was lost."""
         self.next = 1
         """Number of the next message."""
         self.messages: deque[dict[str, Any]] = deque()
         try:
-            lines = path.read_bytes().split(b"\n")[:-1]  # a kill can leave an unfinished last line
+            lines = path.read_bytes().split(b"\n")[:-1]  # A kill can leave an unfinished last line.
         except FileNotFoundError:
             lines = []
         except OSError as error:
@@ -138,7 +140,7 @@ class WaitingMessages:
             self._file = None
 
     def add(self, kind: str, at: int, fields: Mapping[str, Any]) -> None:
-        """Add a message, and drop the oldest ones over the limits."""
+        """Add a message, and drop the oldest messages beyond the limits."""
         message = {"number": self.next, "kind": kind, "at": at, **fields}
         self.next += 1
         self.messages.append(message)
@@ -152,7 +154,7 @@ class WaitingMessages:
             self._append({"gone": number})
 
     def drop(self, now: int) -> None:
-        """Drop the oldest messages over the limits of number and age."""
+        """Drop the oldest messages beyond the limits of number and age."""
         dropped = []
         while self.messages and (len(self.messages) > MOST or self.messages[0]["at"] < now - OLDEST):
             dropped.append(self.messages.popleft()["number"])
@@ -212,7 +214,7 @@ class Webhook:
     """The webhook of a server."""
 
     def __init__(self, webhook: str, path: Path, signer: HeadSigner, first_wait: float = FIRST_WAIT) -> None:
-        """Deliver to the address `webhook`; messages wait in the file `path`.
+        """Deliver to the address `webhook`. Undelivered messages are in the file `path`.
 
         Raises: WebhookError, StoreUnusable, DiskFull.
         """
@@ -221,17 +223,17 @@ class Webhook:
         self._first_wait: Final = first_wait
         self._waiting: Final = WaitingMessages(path)
         self._changed: Final = Condition()
-        """Notified with each new message and at the end. Its lock guards the waiting messages."""
+        """Notified of each new message and of the stop. Its lock guards the undelivered messages."""
         self._posted: Final = SimpleQueue[tuple[str, int, "Mapping[str, Any]"] | None]()
         self._stopped = False
         self._context: Final = ssl.create_default_context() if self._address.tls else None
 
     def post(self, kind: str, fields: Mapping[str, Any]) -> None:
-        """Send a message of a kind. Return at once."""
+        """Queue a message and return at once."""
         self._posted.put((kind, now_us(), fields))
 
     async def run(self) -> None:
-        """Deliver until cancelled. Then every message is delivered or in the file."""
+        """Deliver until cancelled. Afterwards every message is either delivered or in the file."""
         keeper = Thread(target=self._keep, name="webhook-file", daemon=True)
         sender = Thread(target=self._deliver, name="webhook", daemon=True)
         keeper.start()
@@ -249,7 +251,7 @@ class Webhook:
                 self._waiting.close()
 
     def _keep(self) -> None:
-        """Store every message that is posted."""
+        """Store every posted message in the file."""
         while (posted := self._posted.get()) is not None:
             kind, at, fields = posted
             with self._changed:
@@ -257,7 +259,7 @@ class Webhook:
                 self._changed.notify()
 
     def _deliver(self) -> None:
-        """Deliver the waiting messages in order."""
+        """Deliver the queued messages in order."""
         failures, due = 0, monotonic()
         while True:
             with self._changed:
@@ -283,11 +285,11 @@ class Webhook:
                 log.info("webhook delivered again", number=message["number"])
             failures = 0
             with self._changed:
-                if not self._stopped:  # otherwise the next server delivers it again
+                if not self._stopped:  # After a stop, the next server delivers the message again.
                     self._waiting.delivered(message["number"])
 
     def _send(self, body: bytes) -> None:
-        """Send a message. Redirects are not followed, and no proxy is asked. Raises: DeliveryError."""
+        """Send a message, without following redirects or using a proxy. Raises: DeliveryError."""
         tls, host, port, target = self._address
         if tls:
             connection: HTTPConnection = HTTPSConnection(host, port, timeout=TIMEOUT, context=self._context)
@@ -319,7 +321,8 @@ def _cut(connection: HTTPConnection) -> None:
     """End a delivery that takes too long, even if the receiver answers byte by byte."""
     if isinstance(connection.sock, socket):
         try:
-            socket.shutdown(connection.sock, SHUT_RDWR)  # not that of TLS, which another thread is using
+            # Shut down the plain socket, not its TLS layer, which another thread is using.
+            socket.shutdown(connection.sock, SHUT_RDWR)
         except OSError:
             return
 

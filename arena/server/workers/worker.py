@@ -1,6 +1,6 @@
-"""The server's view of a worker process: its tasks and open answers.
+"""A worker process as the server sees it: its tasks and open answers.
 
-The work itself is in `arena.house.worker`, the process in `arena.processes.helper`; nothing here waits for either.
+The work itself is in `arena.house.worker`, the process in `arena.processes.helper`. Nothing here waits for either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIMIT: Final = 5.0
 REPLAY_LIMIT: Final = 60.0
 """Seconds after which a worker that only replays deals counts as hung."""
 FAILURES: Final = 2
-"""Number of workers that may die at the same question."""
+"""Number of workers that may die during the same question."""
 
 
 class Thought(NamedTuple):
@@ -34,7 +34,7 @@ class Thought(NamedTuple):
     question: Question
     later: Callable[[Ask, int], None]
     failures: int = 0
-    """Number of workers that died at this question."""
+    """Number of workers that died during this question."""
 
 
 class Errand(NamedTuple):
@@ -70,7 +70,7 @@ class Worker:
         self._send(errand.request)
 
     def patience(self) -> float:
-        """Return the number of seconds for which the worker may be silent at the moment."""
+        """Return the number of seconds for which the worker may currently be silent."""
         if self.thoughts:
             return LIMIT
         return math.inf if self.errand is None else REPLAY_LIMIT

@@ -10,7 +10,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// delivery is one message of the server.
+// delivery is one message from the server.
 type delivery struct {
 	session   int
 	message   *arenav1.PlayResponse

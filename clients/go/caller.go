@@ -33,7 +33,7 @@ type caller struct {
 	ctx context.Context
 	// arrivals are the messages that the bot handles now, each of another stream.
 	arrivals []arrival
-	// since: the time at which the message was begun, or at which its last part was removed.
+	// since: the time at which the message was created, or its last part was sent.
 	since time.Duration
 }
 

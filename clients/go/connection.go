@@ -146,7 +146,7 @@ func (c *node) connect() {
 	}
 }
 
-// converse plays on one stream until no more matches are to be played or the stream ends.
+// converse plays on one stream until all matches are played or the stream ends.
 func (c *node) converse(token string) {
 	try := c.try
 	tooLate := c.after(answerTime, func() {

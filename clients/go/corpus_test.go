@@ -438,7 +438,7 @@ func (p *performance) says(wanted []json.RawMessage) {
 	}
 }
 
-// takeNonce checks the bot's own chance in a message and leaves it out.
+// takeNonce checks the bot's random bytes in a message and removes them.
 func (p *performance) takeNonce(nonce *[]byte) {
 	p.check(len(*nonce) == 16 && !p.nonces[string(*nonce)], "its own chance are 16 other bytes each time, not %x", *nonce)
 	p.nonces[string(*nonce)] = true

@@ -8,7 +8,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// Messages of the server as a bot meets them.
+// Messages from the server as a bot meets them.
 type (
 	// SixthSenseView is 6th Sense as one seat sees it.
 	SixthSenseView = arenav1.SixthSenseView
@@ -31,7 +31,8 @@ type (
 // Games returns the names, as in requests, of the games whose messages this client has. A bot may play other games, too.
 func Games() []string { return []string{"sixth_sense", "nullern"} }
 
-// ConductOf returns the limits of a match: those of its ladder if its start names one, else those of the default ladders.
+// ConductOf returns the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
+// ladders.
 func ConductOf(welcome *Welcome, start *MatchStart) *Conduct {
 	for _, ladder := range welcome.GetLadders() {
 		if ladder.Name == start.GetLadder() {
@@ -84,8 +85,8 @@ type Catalog struct {
 	Message *arenav1.GameCatalog
 }
 
-// Decision is a choice to make, with everything that the seat may know, so that a bot needs no memory of
-// earlier decisions.
+// Decision is a choice that the bot must make, with everything that its seat may know, so that a bot
+// needs no memory.
 type Decision struct {
 	MatchID uint64
 	// DecisionID is the number of the decision, unique within the match.
@@ -106,8 +107,8 @@ type Decision struct {
 	received time.Duration
 }
 
-// Context returns a context that is done when more thinking is useless: the server has decided for the bot, the match is over, or the
-// bot has answered or must stop. A search can poll its Err or pass it on; any goroutine may do so.
+// Context returns a context that is done when further thinking is useless: the server has decided for the bot, the match has ended,
+// or the bot has answered or must stop. A search can poll its Err or pass it on; any goroutine may do so.
 func (d *Decision) Context() context.Context {
 	if d.asking == nil {
 		return context.Background()

@@ -5,7 +5,7 @@ package client
 type Kind string
 
 const (
-	// BadArgument: an argument is invalid, such as a file that cannot be read.
+	// BadArgument: an argument is invalid, for example a file that cannot be read.
 	BadArgument Kind = "BAD_ARGUMENT"
 	// BadAnswer: the bot's code returned an invalid answer.
 	BadAnswer Kind = "BAD_ANSWER"
@@ -23,7 +23,7 @@ const (
 	NoGameInCommon Kind = "NO_GAME_IN_COMMON"
 	// ProtocolMismatch: the other side is not an Arena server, or is newer than this client, or too old for the bot's ladders or events.
 	ProtocolMismatch Kind = "PROTOCOL_MISMATCH"
-	// TakenOver: the same bot connected from somewhere else; only the newest connection plays on.
+	// TakenOver: the same bot connected from somewhere else; only the newest connection continues.
 	TakenOver Kind = "TAKEN_OVER"
 	// Refused: the server ended the connection for a permanent reason.
 	Refused Kind = "REFUSED"

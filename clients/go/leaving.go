@@ -14,7 +14,7 @@ const (
 	leaveTime = 2 * time.Second
 )
 
-// drain begins no more matches and finishes the current ones; it leaves the rest after a while.
+// drain starts no more matches and finishes the current ones; it leaves the rest after a while.
 func (c *connection) drain(limit time.Duration) {
 	c.locked(func() {
 		c.goal.ending = true

@@ -41,8 +41,8 @@ type Options struct {
 	// Challenges accepts challenges from all bots, Challengers only those from the named bots.
 	Challenges  bool
 	Challengers []string
-	// Ladders are the names of the ladders to play on. Nil: those in ARENA_LADDERS. None there either, or an empty
-	// list: the default ladders of the bot's games.
+	// Ladders are the names of the ladders to play on. Nil: those in ARENA_LADDERS. If that is unset, or with an
+	// empty list: the default ladders of the bot's games.
 	Ladders []string
 	// Events are the names of the events to enter. Nil: those in ARENA_EVENTS, or none.
 	Events []string
@@ -123,8 +123,8 @@ func first(texts ...string) string {
 	return ""
 }
 
-// chosen returns the names given, or for nil those in a variable of the environment. A program that starts bots with
-// ARENA_TOKEN decides alone.
+// chosen returns the names given, or for nil those in a variable of the environment. With ARENA_TOKEN only the
+// environment counts, because a program started the bot.
 func chosen(given []string, variable string) []string {
 	if given != nil && os.Getenv("ARENA_TOKEN") == "" {
 		return given

@@ -31,7 +31,8 @@ func newQuestions() *questions {
 	return &questions{open: map[question]*asking{}, ended: map[uint64]bool{}}
 }
 
-// receive applies a message: its new decisions, those that were made without the bot, and the matches that are over.
+// receive applies a message: its new decisions, those that were made without the bot, and the matches that have
+// ended.
 func (q *questions) receive(message *arenav1.PlayResponse) {
 	if len(message.Decisions)+len(message.Closed)+len(message.Reports) == 0 {
 		return
@@ -87,7 +88,7 @@ func (q *questions) answered(match uint64, decision uint32) {
 	q.close(question{match, decision})
 }
 
-// plays reports whether a match is still running, as far as is known.
+// plays reports whether a match is still running, as far as the client knows.
 func (q *questions) plays(match uint64) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()

@@ -110,7 +110,7 @@ func (r *receipts) load() {
 		return
 	}
 	if whole := bytes.LastIndexByte(text, '\n') + 1; whole < len(text) && err == nil {
-		// The last line is unfinished and would spoil the next one.
+		// The last line is unfinished and would corrupt the next line.
 		err = os.Truncate(r.file, int64(whole))
 		slog.Warn(fmt.Sprintf("the last line of %s was not finished, and is left out", r.file))
 		text = text[:whole]
@@ -192,7 +192,7 @@ func (r *receipts) forget(cut uint64) {
 	r.entries = slices.DeleteFunc(r.entries, func(entry [2]uint64) bool { return entry[0] > cut })
 }
 
-// take checks the log entry of a report and stores it; seat: facts known from the match's beginning, nil for none.
+// take checks the log entry of a report and stores it; seat: facts known from the match's start, nil for none.
 func (r *receipts) take(report *arenav1.MatchReport, seat *seat) {
 	entry := report.Entry
 	r.load()

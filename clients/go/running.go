@@ -15,9 +15,9 @@ import (
 
 // Run connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
 //
-// An empty address means the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more
+// An empty address means the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no more
 // matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at
-// the second signal, it leaves the remaining matches in order.
+// the second signal, it leaves the remaining matches.
 //
 // After a lost connection it reconnects. Permanent errors are returned as an *Error, and so is an error in the bot, unless
 // Options.PlayOn.

@@ -109,7 +109,7 @@ func (p *progress) forget() {
 }
 
 // reconnect forgets the state that the server sends again on a new connection: invitations and running
-// matches. While the last matches are being finished, they stay: each gets its report or begins again.
+// matches. The last matches of a run are not forgotten: each gets its report or begins again.
 func (p *progress) reconnect() {
 	if !p.ending {
 		clear(p.playing)
@@ -132,7 +132,7 @@ func (p *progress) welcomed(size uint64) {
 type session struct {
 	capacity int
 	progress *progress
-	// keep receives the report of a match with an entry in the log of results, and the facts from its beginning; may be nil.
+	// keep receives the report of a match with an entry in the log of results, and the facts from its start; may be nil.
 	keep func(report *arenav1.MatchReport, seat *seat)
 	// challengers: lower-case names of the bots whose challenges the bot accepts; nil for all.
 	challengers map[string]bool

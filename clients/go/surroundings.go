@@ -42,7 +42,8 @@ type channel interface {
 
 // inbox receives everything for the bot. There is one numbered session per stream.
 type inbox interface {
-	// deliver passes on a message of the server; the first message of a session is the welcome. received: its time of arrival.
+	// deliver passes on a message from the server; the first message of a session is the welcome. received: its time of
+	// arrival.
 	deliver(session int, message *arenav1.PlayResponse, questions *questions, received time.Duration)
 	// over: a session has ended. The next session repeats its open decisions.
 	over(session int)
@@ -57,7 +58,8 @@ type surroundings struct {
 	hurry func()
 	// chance returns a number from 0 to 1.
 	chance func() float64
-	// obstacle looks for a permanent obstacle if the first connection fails, and describes it.
+	// obstacle looks for a permanent obstacle if the first connection fails, and describes the
+	// obstacle.
 	obstacle func(found func(string))
 	// done receives the end, once: nil without an error.
 	done func(error)

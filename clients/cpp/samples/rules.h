@@ -1,4 +1,5 @@
-// A few plain rules: announce the value of the hand, take tricks until it is reached, then duck.
+// A few plain rules: announce the number of tricks that the hand is worth, take that many, then
+// duck.
 #pragma once
 
 #include <arena_client/client.h>
@@ -57,7 +58,8 @@ class RuleBot : public arena::Bot {
     return take_or_duck(legal, takes, strength, wanted > 0, table.to_come.empty());
   }
 
-  /// The prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14.
+  /// The prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the
+  /// hand.
   static int predict(const arena::Decision& decision, const arena::v1::SixthSenseView& view, std::optional<int> trump) {
     const arena::Catalog& game = decision.game;
     const auto good = [&](int number) {
@@ -74,7 +76,7 @@ class RuleBot : public arena::Bot {
     });
   }
 
-  /// Number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed.
+  /// Number of tricks that the prediction still needs; a 6/9 needs 9 only after more than 6 tricks.
   static int wanted_tricks(const arena::Catalog& game, const arena::v1::SixthSenseView& view) {
     int missing = INT_MAX;
     for (int aim : arena::sixth_sense::targets(game, view.prediction())) {

@@ -360,7 +360,7 @@ class Play {
     for (auto& message : arriving) open().events.message(std::move(message));
   }
 
-  /// Check the bot's own chance in a message, and leave it out.
+  /// Check the bot's random bytes in a message, and remove them.
   template <class Message>
   void take_nonce(Message& message) {
     demand(message.nonce().size() == 16, "its own chance are 16 bytes");

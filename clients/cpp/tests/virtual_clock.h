@@ -26,7 +26,8 @@ class VirtualClock : public arena::Clock {
     }
   }
 
-  /// Let time pass for `ms` or until a condition holds; `settle` does everything that needs no time.
+  /// Advance the clock by `ms` or until a condition holds. `settle` runs everything that takes no
+  /// time.
   void pass(double ms, const std::function<void()>& settle, const std::function<bool()>& until) {
     const double end = time + ms;
     settle();

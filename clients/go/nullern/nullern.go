@@ -14,7 +14,7 @@ const Plain = 20
 // Hupfer is the number of points that a missed bid costs at the end of the game.
 const Hupfer = 5
 
-// Table is a seat's knowledge when it chooses, apart from its own hand.
+// Table is everything that a seat knows when it chooses, except its own hand.
 type Table struct {
 	// Strengths contains the strength of each card: its value, plus 20 for a trump. The strongest card takes the
 	// trick.

@@ -11,7 +11,7 @@ import (
 // Laid is a card in a trick that is not blocked and so counts.
 type Laid struct{ Seat, Place, Colour, Value int }
 
-// Table is a seat's knowledge when it chooses, apart from its own hand.
+// Table is everything that a seat knows when it chooses, except its own hand.
 type Table struct {
 	// Trump is the trump colour; client.None if there is no trump, or not yet.
 	Trump int

@@ -1,4 +1,4 @@
-"""The Python SDK for bots: extend `Bot`, call `run`. The distribution's README.md is the introduction.
+"""The Python SDK for bots: extend `Bot`, then call `run`. The distribution's README.md is the introduction.
 
 The names below are imported on first use. A server imports only the protocol's messages, `arena_client.v1`, and
 `arena_client.descriptors`, which need neither gRPC nor asyncio.

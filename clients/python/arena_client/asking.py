@@ -1,4 +1,4 @@
-"""`connect`, which offers a bot's decisions as an iterator to a program that makes them itself."""
+"""`connect`: an iterator over a bot's open decisions, for programs that decide themselves."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class OpenDecision(Decision):
 
 
 class Decisions:
-    """The open decisions of a connected bot, one after the other, until its matches are played.
+    """The open decisions of a connected bot, one after the other, until the requested matches are finished.
 
     Only one task may iterate. Any task may answer, in any order. The bot's methods for news, such as `on_round`, are
     called while the iterator waits.
@@ -106,8 +106,8 @@ async def connect(bot: Bot, address: str | None = None, **options: Unpack[Option
                 await decision.answer(decision.legal[0])
 
     The options are those of `play`. The bot's `decide` is not called; its other methods are. Set a version, and change
-    it whenever you change your code, because no digest covers your loop. If the program leaves the block early, the bot
-    leaves its matches in order. An exception cuts the connection.
+    it whenever you change your code, because no digest covers your loop. If the program leaves the `async with` block
+    early, the bot leaves its matches with notice. An exception cuts the connection.
     """
     check_names(options, "connect")
     if bot.version is None:

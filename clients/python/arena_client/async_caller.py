@@ -1,4 +1,4 @@
-"""Call an `async def decide` for several decisions at once, in the event loop in which the bot is played."""
+"""Call an `async def decide` for several decisions at once, in the event loop that runs `play`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class AsyncCaller:
     """
 
     def __init__(self, caller: Caller, bot: Bot, on_error: OnError) -> None:
-        """`caller` calls the bot's other methods."""
+        """`caller`: calls the bot's other methods."""
         self._caller = caller
         self._bot = bot
         self._on_error = on_error

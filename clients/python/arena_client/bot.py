@@ -1,4 +1,6 @@
-"""The class that a bot author extends. It has no connection itself: `run` passes it decisions and sends its answers."""
+"""The class that a bot author extends. A bot has no connection: `run` passes decisions to the bot and sends its
+answers.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ class Bot:
     """
     _made_with: tuple[Sequence[object], Mapping[str, object]]
     _games_by_match: dict[int, str]
-    """Games of the matches that the bot plays, for the log."""
+    """Names of the running matches' games, for the log."""
     _faults_logged: dict[int, tuple[float, int]]
     """For each kind of fault, the `time.monotonic` of its last log line and the number of faults since then."""
 
@@ -193,7 +195,7 @@ class Bot:
         )
 
     def _on_closed(self, match_id: int, decision_ids: Sequence[int]) -> None:
-        """Handle the closing of a match's decisions. Called immediately, in the network's thread."""
+        """Handle the closing of a match's decisions. Called immediately, in the thread of the connection."""
 
     def _match_in_words(self, number: int) -> str:
         """Describe a match, its game, and its ladder unless it is a default one."""

@@ -50,7 +50,7 @@ class Caller:
         self._out: PlayRequest | None = None
         """The message to send; None if there is none."""
         self._since = 0.0
-        """Time at which the message was begun, or at which its last part was removed."""
+        """Time when the message was created, or when its last part was sent."""
         self._now = 0.0
         """Time of the last clock reading. While the bot's own code runs, the time at which it began."""
 
@@ -73,7 +73,7 @@ class Caller:
         if decisions:
             questions = [as_decision(each, session.games, session.open) for each in decisions]
             yield from self._answers(questions, session, received)
-        del message, decisions  # Their memory, still in the cache, can serve the next message.
+        del message, decisions  # Free them now: the next message can reuse their memory, which is still in the cache.
         if self._out is not None:
             yield self._take()
 
@@ -151,14 +151,14 @@ class Caller:
     def _note(self, notice: Notice, session: Session | Gathered | None) -> None:
         self._tell(self._bot.on_notice, notice)
         if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED and (session is None or session.plays(notice.match_id)):
-            self._reply().resumed.append(notice.match_id)  # A bot that receives this notice is back.
+            self._reply().resumed.append(notice.match_id)  # This notice arrives only if the bot has returned.
 
     def _answers(
         self, decisions: list[Decision], session: Session | Gathered, received: float
     ) -> Iterator[PlayRequest]:
         """Add answers to the reply; yield the parts that are sent before everything is answered."""
         decisions = [each for each in decisions if not each.closed]
-        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # As they were on arrival.
+        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # The times as of the arrival.
         while decisions:
             done = 0
             waited = self._read_clock() - received

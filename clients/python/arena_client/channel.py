@@ -91,7 +91,8 @@ def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
 
 
 def _one_line(details: str | None) -> str:
-    text = (details or "no reason given").rpartition("last error: ")[2]  # gRPC first says that all addresses failed.
+    # Skip gRPC's own introduction, that all addresses failed.
+    text = (details or "no reason given").rpartition("last error: ")[2]
     return _GRPC_PREFIX.sub("", " ".join(text.split()))
 
 
@@ -146,7 +147,7 @@ def _with_reason(failure: ArenaError | DroppedError, reason: str, pause: float) 
 
 def _play_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
     text = _one_line(details)
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and not reason:  # raised by gRPC in this process
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and not reason:  # gRPC in this process raised it
         return ProtocolMismatchError(f"a message from the server is larger than this client accepts: {text}")
     if code in _COME_BACK:
         return DroppedError(f"{text} ({reason or code.name})")

@@ -100,7 +100,7 @@ _REFUSALS = (
 )
 """Statuses with which a server that has shown a log refuses to prove it."""
 _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
-"""Exceptions from gRPC if the stream ends or has already ended."""
+"""Exceptions that gRPC raises if the stream ends or has already ended."""
 
 
 def waiting_time(outage: float) -> float:
@@ -213,7 +213,9 @@ class Connection:
         return True
 
     def drain(self, seconds: float, hurry: Callable[[], object]) -> None:
-        """Begin no more matches and finish the current ones; after `seconds`, leave the rest and call `hurry`."""
+        """Start no more matches and finish the current ones; after `seconds`, leave the remaining matches and call
+        `hurry`.
+        """
         goal = self._goal
         goal.ending = True
         if not goal.under_way:
@@ -253,14 +255,14 @@ class Connection:
                 node.stream.send(request)
 
     def _finish_all(self) -> None:
-        """End every stream, because no more matches are to be played."""
+        """End every stream, because the bot plays no more matches."""
         for node in self._nodes:
             if node.stream is not None:
                 node.stream.half_close()
         self._forget_absent()
 
     def _forget_absent(self) -> None:
-        """Try no more to reach nodes to which there is no stream."""
+        """Stop trying to reach nodes without a stream."""
         for node in self._nodes:
             if node.stream is None and node.task is not None and node.task is not asyncio.current_task():
                 node.task.cancel()
@@ -306,7 +308,7 @@ class Connection:
                 return
             except DroppedError as dropped:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
-                    raise asyncio.CancelledError from None  # If both happen at once, gRPC reports only one.
+                    raise asyncio.CancelledError from None  # gRPC reports only one of two simultaneous errors.
                 done = self._leaving or node.progress.done or node not in self._nodes
                 if done or (self._goal.ending and not node.progress.playing):
                     return
@@ -363,7 +365,7 @@ class Connection:
 
     @contextlib.asynccontextmanager
     async def _managing(self) -> AsyncIterator[tuple[BotServiceAsyncStub, _Call]]:
-        """Enter a block for calls about the bot. Yields the service and the arguments of every call."""
+        """Context manager for calls about the bot. It yields the service and the arguments of every call."""
         with _files():
             token = self._token or read_token(self._token_file)
             opened = open_channel(self._address, self._tls)
@@ -537,7 +539,7 @@ class Connection:
             node.progress.share, node.place_used = 1, False
 
     def _resize(self) -> None:
-        """Send each node the room that the bot has there."""
+        """Send each node the bot's capacity there."""
         for node in self._nodes:
             if node.session is not None and node.stream is not None and (request := node.session.resize()):
                 node.stream.send(request)
@@ -605,7 +607,7 @@ class Connection:
         while not node.progress.done:
             self._hear(node, stream, session, await stream.read())
         self._finish_all()
-        with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Ignores all errors after the goodbye.
+        with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Errors after the goodbye are ignored.
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()
 
@@ -669,7 +671,7 @@ class _Stream:
         return cast("PlayResponse", message)
 
     async def finish(self) -> None:
-        """Send the waiting messages and end the stream.
+        """Send the waiting messages and close the bot's side of the stream.
 
         Then wait until the server ends it, which raises the stream's error.
         """
@@ -678,7 +680,7 @@ class _Stream:
             await self.read()
 
     def half_close(self) -> None:
-        """Send the waiting messages, and then no more."""
+        """Send the waiting messages, then accept no more."""
         self._finished = True
         self._more.set()
 
@@ -688,7 +690,7 @@ class _Stream:
         self._call.cancel()
 
     async def _write(self) -> None:
-        with contextlib.suppress(*_ENDS):  # The reader gets the reason for the end.
+        with contextlib.suppress(*_ENDS):  # The reading task receives the reason for the end.
             while True:
                 while self._unsent:
                     await self._call.write(self._unsent.popleft())

@@ -1,4 +1,4 @@
-"""The questions to a bot: a `Decision`, and the `Catalog` that explains its numbers of cards and actions."""
+"""The questions to a bot: a `Decision`, and the `Catalog` that maps numbers to cards and actions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ A bot may also name other games: their catalogues describe their messages.
 
 
 def conduct_of(welcome: play_pb2.Welcome, start: play_pb2.MatchStart) -> play_pb2.Conduct:
-    """Return the limits of a match: those of its ladder if its start names one, else those of the default ladders."""
+    """Return the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
+    ladders.
+    """
     return next((each.conduct for each in welcome.ladders if each.name == start.ladder), welcome.conduct)
 
 
@@ -97,7 +99,7 @@ class Catalog:
 
 @dataclass(slots=True, eq=False)
 class Decision:
-    """A choice to make, with everything that the seat may know, so that a bot needs no memory of earlier decisions."""
+    """A choice that the bot must make, with everything that its seat may know, so that a bot needs no memory."""
 
     match_id: int
     decision_id: int
@@ -118,9 +120,9 @@ class Decision:
 
     @property
     def closed(self) -> bool:
-        """True if more thinking is useless: the server has decided for the bot, or the match is over.
+        """True if further thinking is useless: the server has decided for the bot, or the match has ended.
 
-        Check it now and then during a long search; this is possible in any thread.
+        Check it during a long search, in any thread.
         """
         return self._open is not None and (self.match_id, self.decision_id) not in self._open
 

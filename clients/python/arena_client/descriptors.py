@@ -1,6 +1,4 @@
-"""Decoding of messages of later games, which have no separate field in the protocol, with their catalogues'
-descriptors.
-"""
+"""Decoding of messages of games without a separate field in the protocol, by the descriptors in their catalogues."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from arena_client.errors import ProtocolMismatchError
 from arena_client.v1.game_pb2 import GameCatalog
 
 MOST_POOLS = 16
-"""Number of cached pools, so that a bot that reconnects gets messages of the same classes."""
+"""Number of cached pools, so that a bot gets messages of the same classes after reconnecting."""
 
 
 def pool_of(games: Iterable[GameCatalog]) -> DescriptorPool:

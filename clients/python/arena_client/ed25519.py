@@ -1,6 +1,6 @@
 """Verification of Ed25519 signatures (RFC 8032, 5.1.7) without another library.
 
-A verification takes a few milliseconds. The code would not be safe for secrets, but it only handles public keys and
+A verification takes a few milliseconds. The code is not safe for secret keys, but handles only public keys and
 signatures.
 """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.registry import Texts
 
 _Kind: TypeAlias = tuple[type[Any], tuple[tuple[str, Callable[[Any], Any]], ...]]
-"""A class of the engine, and a reader for each of its fields that a message has."""
+"""A class of the engine, and a reader for each of its fields that occurs in a message."""
 
 _RENAMED = {"hand_size": "cards_each"}
 """Fields of the engine's views that have a different name in messages, with this name."""
@@ -47,7 +47,7 @@ def seat_view(message: View) -> SeatView:
     seat (the number plus one, or 0 for none), the message has a map from seats to numbers. Raises `EngineMissingError`
     if the rules of this game are not installed.
     """
-    message_kind: Any = type(message)  # mypy believes that it is not hashable.
+    message_kind: Any = type(message)  # mypy wrongly believes that the argument is not hashable.
     kind, fields = _kind(message_kind)
     view: SeatView = kind(**{name: convert(message) for name, convert in fields})
     return view
@@ -92,7 +92,8 @@ def _game_of(message: type[Any]) -> str:
         for field in choice.fields:
             if field.message_type is message.DESCRIPTOR:
                 return str(field.name)
-    return str(message.DESCRIPTOR.full_name.partition(".")[0])  # of a game without a field, as in leduc.v1.View
+    # a game without a field of its own, such as leduc.v1.View
+    return str(message.DESCRIPTOR.full_name.partition(".")[0])
 
 
 def _rules(name: str) -> Game:

@@ -51,7 +51,7 @@ class ProtocolMismatchError(ArenaError):
 
 
 class TakenOverError(ArenaError):
-    """The same bot connected from somewhere else; only the newest connection plays on."""
+    """The same bot connected from somewhere else; only the newest connection continues."""
 
 
 class RefusedError(ArenaError):

@@ -28,7 +28,7 @@ class Delivery:
 
 
 class Gathered:
-    """Messages of several streams, as one message. For the bot this object is their session."""
+    """Messages of several streams, combined. The bot uses this object as their session."""
 
     over = False
 
@@ -108,9 +108,9 @@ class Inbox:
         return None
 
     def gather(self, delivery: Delivery) -> Delivery | Gathered:
-        """Remove what waits behind a delivery, up to one message with decisions of each stream.
+        """Combine a delivery with waiting ones, up to one message with decisions from each stream.
 
-        Return the delivery itself if the next message is not of another stream.
+        Return the delivery itself if the next message belongs to the same stream.
         """
         waiting = self._deliveries
         if not waiting or waiting[0].session is delivery.session:
@@ -146,7 +146,7 @@ class Inbox:
     async def _wait(self) -> None:
         """Wait for a delivery or for the end."""
         self._waiter = self._loop.create_future()
-        if not (self._deliveries or self._ended):  # Earlier deliveries had no waiter to wake.
+        if not (self._deliveries or self._ended):  # Deliveries before this line could not wake the waiter.
             await self._waiter
         self._waiter = None
 
@@ -161,7 +161,7 @@ class ThreadInbox:
     wants_all = False
 
     def __init__(self, over: Inbox) -> None:
-        """`over`: an inbox of the event loop that gets no deliveries and ends with the connection."""
+        """`over`: an inbox of the event loop, without deliveries, that ends with the connection."""
         self._deliveries: SimpleQueue[Delivery | None] = SimpleQueue()
         self._over = over
         self._error: BaseException | None = None

@@ -1,6 +1,6 @@
 """Decisions stored in a file, so that a test can ask a bot without a server.
 
-Each line is a server message in protobuf's JSON: first a welcome with the catalogues of the games, then messages with
+Each line is a server message in protobuf's JSON: a welcome with the catalogues of the games, then messages with
 decisions. `arena new` writes such a file.
 """
 

@@ -14,7 +14,7 @@ from arena_client.v1.log_pb2 import LogHead, LogState
 _log = logging.getLogger("arena_client")
 
 Consistency: TypeAlias = Callable[[int, int], Awaitable[Sequence[bytes] | None]]
-"""Function that fetches the proof that the log of one size is the beginning of the log of a larger size; None if
+"""Function that fetches the proof that a log of one size is the beginning of a larger log; it returns None if
 refused.
 """
 
@@ -32,7 +32,8 @@ class LogChecker:
     async def check(self, state: LogState | None, consistency: Consistency, one_of_several: bool = False) -> None:
         """Check the state of the log in a welcome. `state` is None if the server has no log.
 
-        `one_of_several`: true for a node. Another node may have sent a report with a newer head in the meantime.
+        `one_of_several`: true if the server is one of several nodes. Another node may have sent a report with a newer
+        head in the meantime.
         """
         receipts = self._receipts
         receipts.read()

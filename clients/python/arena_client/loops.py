@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Tasks(Protocol):
-    """Tasks of a block. Tasks that still run at the end of the block are cancelled and awaited."""
+    """Tasks of a `with` block. At its end, running tasks are cancelled and awaited."""
 
     def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
         """Start a task, which may raise only its cancellation. `done` is called when it ends, for any reason."""
@@ -29,7 +29,7 @@ class Tasks(Protocol):
         """Cancel a task, unless it has ended."""
 
     def runs_now(self) -> bool:
-        """Return true if one of the tasks is running in this thread; a signal handler may ask."""
+        """Return true if one of the tasks is running in this thread; a signal handler may call this."""
 
 
 class Loop(Protocol):
@@ -42,13 +42,13 @@ class Loop(Protocol):
         """Return an inbox for the loop of the current task."""
 
     def shield(self) -> AbstractContextManager[object]:
-        """Return a block in which a task that was cancelled can wait."""
+        """Return a context manager in which a cancelled task can still wait."""
 
     def soon(self, call: Callable[[], object]) -> None:
         """Make a call in the next turn of the loop."""
 
     def tasks(self) -> AbstractAsyncContextManager[Tasks]:
-        """Return a block with tasks."""
+        """Return a context manager for tasks."""
 
     async def rest(self) -> None:
         """Let other tasks run."""
@@ -73,7 +73,7 @@ class AsyncioLoop:
         return Inbox()
 
     def shield(self) -> AbstractContextManager[object]:
-        """Return a block without effect, because in asyncio a cancellation interrupts only one wait."""
+        """Return a context manager without effect: in asyncio a cancellation interrupts only one wait."""
         return contextlib.nullcontext()
 
     def soon(self, call: Callable[[], object]) -> None:
@@ -82,7 +82,7 @@ class AsyncioLoop:
 
     @contextlib.asynccontextmanager
     async def tasks(self) -> AsyncIterator[Tasks]:
-        """Enter a block with tasks."""
+        """Return a context manager for tasks."""
         tasks = _AsyncioTasks()
         try:
             yield tasks
@@ -139,7 +139,7 @@ class TrioLoop:
         return _TrioInbox()
 
     def shield(self) -> AbstractContextManager[object]:
-        """Return a block in which a cancellation from outside interrupts no wait."""
+        """Return a context manager in which a cancellation from outside interrupts no wait."""
         return self._trio.CancelScope(shield=True)
 
     def soon(self, call: Callable[[], object]) -> None:
@@ -148,7 +148,7 @@ class TrioLoop:
 
     @contextlib.asynccontextmanager
     async def tasks(self) -> AsyncIterator[Tasks]:
-        """Enter a block with tasks. Its exception is raised as it is, not in a group."""
+        """Return a context manager for tasks, which raises its exception itself, not in a group."""
         failure: BaseException | None = None
         with self._trio.CancelScope() as outer:
             async with self._trio.open_nursery() as nursery:
@@ -156,7 +156,7 @@ class TrioLoop:
                     yield _TrioTasks(nursery, self._trio.CancelScope)
                 except BaseException as error:  # noqa: BLE001 - raised below
                     failure = error
-                outer.shield = True  # Otherwise a cancellation from outside is raised in a group.
+                outer.shield = True  # Otherwise trio raises a cancellation from outside in a group.
                 nursery.cancel_scope.cancel()
         if failure is not None:
             raise failure
@@ -213,6 +213,6 @@ class _TrioInbox(Inbox):
 
     async def _wait(self) -> None:
         self._event = self._trio.Event()
-        if not (self._deliveries or self._ended):  # Earlier deliveries had no event to set.
+        if not (self._deliveries or self._ended):  # Deliveries before this line could not set the event.
             await self._event.wait()
         self._event = None

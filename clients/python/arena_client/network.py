@@ -1,4 +1,4 @@
-"""The thread that talks to servers, one for all bots of a process, so that a bot may compute as long as it likes.
+"""The thread that talks to servers, shared by all bots of a process, so that bots may compute for any length of time.
 
 The thread runs no code of a bot. It has its own event loop and ends with the last bot.
 """
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 
 class Calls:
-    """Calls that other threads request from an event loop, with one wake-up for all waiting calls."""
+    """Calls that other threads pass to an event loop, with one wake-up for all waiting calls."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -47,14 +47,14 @@ def calls_here() -> Calls:
 
 
 class Network:
-    """Context manager in which a bot uses the thread. The last one to exit ends the thread."""
+    """Context manager in which a bot uses the thread. The last bot to exit ends the thread."""
 
     _lock = threading.Lock()
     _thread: _Thread | None = None
     _users = 0
 
     def __enter__(self) -> Calls:
-        """Start the thread if it is not running, and return the calls of its loop."""
+        """Start the thread if necessary, and return the calls of its loop."""
         with Network._lock:
             if Network._thread is None:
                 Network._thread = _Thread()
@@ -95,7 +95,7 @@ class _Thread:
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-    """Report an error in a callback, except for a wake-up that another grpc.aio loop of the program has read first.
+    """Report an error in a callback, unless another grpc.aio loop of the program has read the wake-up first.
 
     All loops of a process share the socket on which gRPC reports finished work, so one may read another's wake-up.
     """

@@ -16,7 +16,7 @@ HUPFER = 5
 
 
 class Table(NamedTuple):
-    """A seat's knowledge when it chooses, apart from its own hand."""
+    """Everything that a seat knows when it chooses, except its own hand."""
 
     strengths: list[int]
     """Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick."""
@@ -48,7 +48,7 @@ def taker(game: Catalog, view: NullernView) -> int | None:
 
 
 def wanted_tricks(view: NullernView, seat: int) -> int:
-    """Return the number of tricks that a seat's bid still needs; negative if it has too many."""
+    """Return the number of tricks that a seat's bid still needs; negative if the seat has too many."""
     return view.bids.get(seat, -1) - view.taken[seat]
 
 

@@ -46,8 +46,8 @@ class Options(TypedDict, total=False):
     challenges: bool | Iterable[str]
     """True to accept challenges, or the names of the bots whose challenges are accepted."""
     ladders: Iterable[str] | None
-    """Names of the ladders to play on. None: those in ARENA_LADDERS. None there either, or an empty list: the default
-    ladders of the bot's games.
+    """Names of the ladders to play on. None: those in ARENA_LADDERS. If that is unset, or with an empty list: the
+    default ladders of the bot's games.
     """
     events: Iterable[str] | None
     """Names of the events to enter. None: those in ARENA_EVENTS, or none."""
@@ -67,9 +67,9 @@ def set_in_environment(name: str) -> str | None:
 
 
 def chosen_ladders(ladders: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the ladders to play on: `ladders`, or if it is None, those in ARENA_LADDERS, separated by commas.
+    """Return `ladders`, or if it is None, the names in ARENA_LADDERS, separated by commas.
 
-    A program that starts bots with ARENA_TOKEN decides alone.
+    With ARENA_TOKEN only the environment counts, because a program started the bot.
 
     Raises:
         ArgumentError: `ladders` is a string.
@@ -78,9 +78,9 @@ def chosen_ladders(ladders: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def chosen_events(events: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the events to enter: `events`, or if it is None, those in ARENA_EVENTS, separated by commas.
+    """Return `events`, or if it is None, the names in ARENA_EVENTS, separated by commas.
 
-    A program that starts bots with ARENA_TOKEN decides alone.
+    With ARENA_TOKEN only the environment counts, because a program started the bot.
 
     Raises:
         ArgumentError: `events` is a string.

@@ -39,7 +39,7 @@ from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayReques
 MOST_CLOSED = 10_000
 """Maximum number of closed decisions to remember because an answer to them may still come."""
 _OWN_GROUP: dict[str, Any]
-"""Arguments for a process that Ctrl-C in this program's terminal does not reach."""
+"""Arguments that start a process which Ctrl-C in this program's terminal does not reach."""
 if sys.platform == "win32":
     _OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 else:
@@ -56,7 +56,7 @@ class PipeBot(Bot):
     def __init__(self, words: Sequence[str], texts: bool = False) -> None:
         """Start the command. Raises ArgumentError if it cannot be started.
 
-        `texts`: add what a seat sees as text to decisions and rounds.
+        `texts`: add the seat's view as text to decisions and rounds.
         """
         super().__init__(name=_name(words), version=_version(words))
         self._words = words
@@ -69,7 +69,7 @@ class PipeBot(Bot):
         self._closed: deque[tuple[int, int]] = deque(maxlen=MOST_CLOSED)
         """Decisions that were closed before the command answered. The command may still answer."""
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        """Lines from the command, followed by an empty line at its end. None wakes the reader after a decision was
+        """Lines from the command, followed by an empty line at its end. None wakes the reader when a decision is
         closed.
         """
         self._writing = Lock()
@@ -98,7 +98,7 @@ class PipeBot(Bot):
         """Send the decisions to the command. It may answer in any order and in any number of lines."""
         conduct = self.welcome.conduct if self.welcome.HasField("conduct") else None
         limits = conduct, [*self.welcome.ladders]
-        if limits != self._limits:  # the first connection, or one to a server with other limits
+        if limits != self._limits:  # the first connection, or the server's limits have changed
             self._limits = limits
             self._told.clear()
         for game in {each.game.name: each.game for each in decisions if each.game.name not in self._told}.values():
@@ -110,7 +110,7 @@ class PipeBot(Bot):
         message = PlayResponse(decisions=map(_message, decisions))
         self._tell(message, [each.text() for each in decisions] if self._texts else ())
         for decision in decisions:
-            if decision.closed:  # closed before it was asked, so the command has not got it
+            if decision.closed:  # closed before the command got it
                 self._on_closed(decision.match_id, [decision.decision_id])
         for decision in decisions:
             key = decision.match_id, decision.decision_id
@@ -154,7 +154,7 @@ class PipeBot(Bot):
         self._lines.put(b"")
 
     def _tell(self, message: PlayResponse, texts: Sequence[str] = ()) -> None:
-        """Send a message; `texts`: the texts of its decisions or rounds."""
+        """Send a message; `texts`: texts for its decisions or rounds."""
         described = pool_of(self.welcome.games)
         document = {field.json_name: _mapped(value, described) for field, value in message.ListFields()}
         if texts:

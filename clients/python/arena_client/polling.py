@@ -1,4 +1,4 @@
-"""The first import of gRPC, configured to poll its sockets in the thread that waits for completed operations.
+"""Import gRPC for the first time, with polling in the thread that waits for completed operations.
 
 By default other threads poll, and each message must also wake the waiting thread. The setting is used only on systems
 where it was measured. It never overrides the environment, and is removed afterwards, because a server started from here

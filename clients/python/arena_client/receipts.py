@@ -29,7 +29,7 @@ KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Facts that a bot knows about a match at its beginning."""
+    """Facts about a match that a bot knows from its start."""
 
     seat: int
     nonce: bytes
@@ -45,7 +45,7 @@ class Pin:
     keys: list[bytes]
     """The leaves that name the log's keys."""
     restores: list[bytes]
-    """The leaves of restorations known at the time of pinning."""
+    """The leaves of the restorations that were known at that time."""
     head: LogHead
     """The newest head that is proved to continue the previous head."""
 
@@ -62,7 +62,7 @@ class Receipts:
     matches: list[tuple[int, int]] = field(default_factory=list)
     """Leaf number and match of each receipt."""
     reports_after: int | None = None
-    """The number of the last report's leaf, or the log's size before the first report; None if neither is known."""
+    """The number of the last report's leaf, or the log's size before the first report; None if both are unknown."""
     _lines: int = 0
     _read: bool = False
     _troubled: bool = False
@@ -92,12 +92,12 @@ class Receipts:
 
     @property
     def latest(self) -> LogHead | None:
-        """The largest known head."""
+        """The head of the largest known log."""
         known = [*self.heads, *([] if self.pin is None else [self.pin.head])]
         return max(known, key=lambda head: head.size, default=None)
 
     def latest_within(self, size: int) -> LogHead | None:
-        """Return the largest known head of at most this many leaves."""
+        """Return the head of the largest known log with at most this many leaves."""
         known = [head for head in [*self.heads, *([] if self.pin is None else [self.pin.head])] if head.size <= size]
         return max(known, key=lambda head: head.size, default=None)
 
@@ -119,7 +119,7 @@ class Receipts:
         self._add(line | ({} if cut is None else {"cut": cut}))
 
     def take(self, report: MatchReport, seat: Seat | None) -> None:
-        """Check the log entry of a report, and store it."""
+        """Check a report's log entry, and store the entry."""
         entry = report.entry
         self.read()
         if (problem := _problem(report)) is not None:
@@ -181,7 +181,7 @@ class Receipts:
             self._warn(error)
 
     def _shorten(self) -> None:
-        """Remove all but the newest receipts and the newest pin before them."""
+        """Remove all lines except the newest receipts and the newest pin before them."""
         assert self.file is not None, "the caller has checked"
         lines = self.file.read_bytes().splitlines(keepends=True)
         pins = [line for line in lines if line.startswith(b'{"arena_receipts"')]
@@ -213,7 +213,9 @@ def _private(path: str, flags: int) -> int:
 
 
 def _write_whole(file: FileIO, line: bytes) -> None:
-    """Append a line to the file. On failure leave the file unchanged, because half a line would spoil the next line."""
+    """Append a line to the file. On failure leave the file unchanged, because half a line would corrupt the next
+    line.
+    """
     before = file.seek(0, os.SEEK_END)
     try:
         if file.write(line) < len(line):

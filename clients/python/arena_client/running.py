@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("arena_client")
 
 GLANCE = 0.5
-"""Number of seconds between two checks for Ctrl-C, which on Windows does not interrupt a waiting event loop."""
+"""Number of seconds between two checks for Ctrl-C, because on Windows Ctrl-C does not interrupt a waiting event
+loop.
+"""
 
 
 async def play(bot: Bot, address: str | None = None, **options: Unpack[Options]) -> None:
@@ -43,8 +45,8 @@ async def play(bot: Bot, address: str | None = None, **options: Unpack[Options])
     An `async def decide` is called in the loop. All methods of any other bot are called in one separate thread, so that
     they do not block the loop.
 
-    Cancel the task to stop: the bot then leaves its running matches in order. In asyncio, a second cancellation does
-    not wait for that. `play` does not wait for a thread in which the bot computes, but its answer is not sent.
+    Cancel the task to stop: the bot then leaves its running matches with notice. In asyncio, a second cancellation does
+    not wait for that. `play` does not wait for a bot that computes in the thread; the bot's answer is not sent.
     """
     check_names(options, "play")
     caller, connection = prepared(bot, address, options)
@@ -73,9 +75,9 @@ def new_connection(bot: Bot, address: str | None, options: Options) -> Connectio
 def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options: Unpack[Options]) -> None:
     """Connect a bot to the server at "host:port" and play until Ctrl-C or until enough matches are finished.
 
-    The default address is ARENA_SERVER, or localhost:50051. At Ctrl-C it begins no more matches and finishes the
+    The default address is ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no more matches and finishes the
     current ones, for at most 30 s (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it leaves the
-    remaining matches in order, and house bots take its seats.
+    remaining matches, and house bots take its seats.
 
     At the first run the bot is registered (`owner` overrides the bot's own; `invitation` is for servers that require
     one). Its token is stored in `token_file`, by default a separate file in `~/.arena/tokens`; a `token` given here is
@@ -83,9 +85,9 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
 
     `matches` ends the run after this number of matches with a result. With `casual` all matches are unrated and against
     house bots only, so that a first crash costs nothing. `challenges` accepts challenges, which are unrated matches
-    between named bots; it may list the bots whose challenges are accepted. `ladders` names the ladders to play on;
-    by default ARENA_LADDERS does, or the bot plays on the default ladders of its games. `events` names
-    the events to enter; by default ARENA_EVENTS does.
+    between named bots; it may list the bots whose challenges are accepted. `ladders` names the ladders to play on; the
+    default is ARENA_LADDERS, or else the default ladders of the bot's games. `events` names the events to enter; the
+    default is ARENA_EVENTS.
 
     If the bot thinks for more than 10 s, a warning names the decision and its time. An exception in the bot ends the
     run and is raised here; with `on_error="continue"` it is logged, and the first legal action is played.
@@ -157,7 +159,7 @@ async def _play_in_thread(caller: Caller, connection: Connection, loop: Loop) ->
             while (delivery := inbox.get()) is not None:
                 session = delivery.session
                 said = caller.react(delivery.message, session, delivery.received)
-                del delivery  # Frees its memory for the next one.
+                del delivery  # Frees the message's memory for the next message.
                 for request in said:
                     session.send(request)
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
@@ -194,7 +196,7 @@ async def _play(
 
 @asynccontextmanager
 async def connected(connection: Connection, inbox: Inbox | ThreadInbox, loop: Loop) -> AsyncIterator[Calls]:
-    """Enter a block with a connection. If the block is cancelled, the bot leaves its matches in order."""
+    """Context manager for a connection. If it is cancelled, the bot leaves its matches with notice."""
     with Network() as network:
         network.soon(lambda: connection.begin(inbox, network))
         try:
@@ -219,7 +221,7 @@ async def answer(caller: Caller, inbox: Inbox) -> None:
         arrived = inbox.gather(delivery)
         session = arrived.session
         said = caller.react(arrived.message, session, arrived.received)
-        del delivery, arrived  # Frees its memory for the next one.
+        del delivery, arrived  # Frees the message's memory for the next message.
         for request in said:
             session.send(request)
 
@@ -252,10 +254,12 @@ async def _glance() -> None:
 
 
 class _Stopping:
-    """Handler of Ctrl-C and SIGTERM. The first signal ends the bot in order, the second at once."""
+    """Handler of Ctrl-C and SIGTERM. After the first signal the bot finishes its matches; the second ends it at
+    once.
+    """
 
     def __init__(self, caller: Caller | AsyncCaller, connection: Connection, drain: float) -> None:
-        """Set up the ending; `drain`: the number of seconds for finishing current matches."""
+        """`drain`: the number of seconds for finishing current matches."""
         self.asked = False
         """True after a signal."""
         self.at_once = False
@@ -265,7 +269,7 @@ class _Stopping:
 
     @contextmanager
     def signals(self, task: asyncio.Task[None]) -> Iterator[None]:
-        """Handle the signals in this block, except those that the program handles itself."""
+        """Handle the signals in this `with` block, except those that the program handles itself."""
 
         def stop(number: int, _frame: FrameType | None) -> None:
             seconds = self._drain if number == signal.SIGINT else min(self._drain, DRAIN_TERMINATED)
@@ -277,7 +281,7 @@ class _Stopping:
             task.get_loop().call_soon_threadsafe(end_wait)
 
         def end_wait() -> None:
-            """End the wait for a message, unless the next message has already arrived and was interrupted."""
+            """End the wait for a message, unless the next message has arrived and its handling was interrupted."""
             if not self._caller.interrupted:
                 task.cancel()
 

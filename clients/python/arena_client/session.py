@@ -38,7 +38,7 @@ _NO_MATCH = (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_TAKEN)
 
 @dataclass(slots=True)
 class Goal:
-    """The number of matches to play, and what else the bot's streams to all nodes have in common."""
+    """State that the bot's streams to all nodes share, mainly the number of matches to play."""
 
     wanted: int | None = None
     """Number of matches to play; None for no limit."""
@@ -48,11 +48,11 @@ class Goal:
     parked: str = ""
     """The server's reason for parking the bot; empty if the bot is not parked."""
     past: int | None = None
-    """The size of the log at the first welcome. Matches with leaves up to it were over before this run began."""
+    """The size of the log at the first welcome. Matches whose leaves lie within that size ended before this run."""
     seats: dict[int, Seat] = field(default_factory=dict)
     """The known facts about the matches that have begun."""
     reported: deque[int] = field(default_factory=lambda: deque(maxlen=MOST_ENDED))
-    """The latest matches whose reports came. A node repeats the reports that another one has sent."""
+    """The latest reported matches. A node may repeat a report from another node."""
     nodes: list[Progress] = field(default_factory=list)
     """The progress at every node."""
 
@@ -64,7 +64,7 @@ class Goal:
 
 @dataclass(slots=True)
 class Progress:
-    """The state at one node that outlives a stream: mainly the matches in progress there."""
+    """State at one node that outlasts a stream: mainly the matches in progress there."""
 
     wanted: InitVar[int | None] = None
     """Number of matches to play, if there is no `goal` yet; None for no limit."""
@@ -78,7 +78,7 @@ class Progress:
     nonces: dict[int, bytes] = field(default_factory=dict)
     """The bot's random bytes for the deal, by invitation."""
     reports_after: int | None = None
-    """The number of the leaf of the node's last report; None if the server has no log or is not known yet."""
+    """The number of the leaf of the node's last report; None without a log, or before the first welcome."""
 
     def __post_init__(self, wanted: int | None) -> None:
         if wanted is not None:
@@ -94,7 +94,7 @@ class Progress:
         return goal.wanted is None or goal.finished + goal.under_way < goal.wanted
 
     def room(self, capacity: int) -> int:
-        """Return the number of matches that may be played at once here, with this capacity of the bot."""
+        """Return the number of simultaneous matches that are possible here with the bot's capacity."""
         goal = self.goal
         if goal.ending:
             return 0
@@ -106,7 +106,7 @@ class Progress:
 
     @property
     def done(self) -> bool:
-        """True if no more matches are to be played, at any node."""
+        """True if the bot has no more matches to play at any node."""
         goal = self.goal
         return not goal.under_way and (goal.ending or (goal.wanted is not None and goal.finished >= goal.wanted))
 
@@ -118,7 +118,7 @@ class Progress:
     def reconnect(self) -> None:
         """Forget the state that the server sends again on a new connection: invitations and running matches.
 
-        While the last matches are being finished, they stay: each gets its report or begins again.
+        The last matches of a run are not forgotten: each gets its report or begins again.
         """
         if not self.goal.ending:
             self.playing.clear()
@@ -126,7 +126,7 @@ class Progress:
         self.nonces.clear()
 
     def welcomed(self, size: int) -> None:
-        """Record the size of the server's log. Numbers beyond it belong to another log."""
+        """Record the size of the server's log. Larger numbers belong to another log."""
         self.reports_after = size if self.reports_after is None else min(self.reports_after, size)
         self.goal.past = size if self.goal.past is None else min(self.goal.past, size)
 
@@ -207,7 +207,7 @@ class Session:
         return reply
 
     def resize(self) -> PlayRequest | None:
-        """Return the message with which the node learns of the bot's room there; None if it has not changed."""
+        """Return the message that tells the node the bot's capacity there; None if it has not changed."""
         room = self._progress.room(self._capacity)
         if room == self._room:
             return None
@@ -271,7 +271,7 @@ class Session:
             self._progress.goal.seats[start.match_id] = Seat(start.seat, nonce, start.salt, start.commitment)
 
     def _drop_repeated(self, message: PlayResponse) -> None:
-        """Remove the reports that another node has sent before; the matches are over here, too."""
+        """Remove reports that another node has already sent. Their matches have ended here, too."""
         reported = self._progress.goal.reported
         for report in [each for each in message.reports if each.match_id in reported]:
             self._ended.append(report.match_id)
@@ -298,7 +298,7 @@ class Session:
 def _opens(start: MatchStart, promised: bytes) -> bool:
     """Return true if the start of a match fits the commitment in its invitation."""
     made = hashlib.sha256(start.salt + start.commitment)
-    # With other sizes, all the bytes could be salt and commit to no deal.
+    # With other sizes, all bytes could be salt, so the commitment would not fix the deal.
     return len(start.salt) == len(start.commitment) == made.digest_size and made.digest() == promised
 
 

@@ -21,7 +21,7 @@ class Laid(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A seat's knowledge when it chooses, apart from its own hand."""
+    """Everything that a seat knows when it chooses, except its own hand."""
 
     trump: int | None
     """The trump colour; None if there is no trump, or not yet."""
@@ -59,7 +59,7 @@ def read(game: Catalog, view: SixthSenseView) -> Table:
             if trick and colour != trick[0].colour:
                 void.add((seat, trick[0].colour))
         trick = after(trick, game, action, seat, place)
-    if len(view.plays) == len(view.takers) * seats:  # The last trick is complete: a new one begins.
+    if len(view.plays) == len(view.takers) * seats:  # The last trick is complete: a new trick begins.
         trick = []
     laid = len(view.plays) - len(view.takers) * seats
     to_come = [(view.seat + step) % seats for step in range(1, seats - laid)]
@@ -87,7 +87,7 @@ def taker(trick: Sequence[Laid], trump: int | None) -> int | None:
 
     def rank(laid: Laid) -> tuple[int, int, int]:
         standing = 2 if laid.colour == trump else 1 if laid.colour == led else 0
-        # Of equally high cards the first wins, and of equally low cards the last.
+        # The first of equally high cards wins, and the last of equally low cards.
         return standing, laid.value, -laid.place
 
     return (min if odd_fours else max)(trick, key=rank).seat

@@ -32,7 +32,7 @@ NO_CODE = frozenset({"name", "owner", "games", "capacity", "version"})
 _INSTALLED = ("site-packages", "dist-packages")
 _STANDARD = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
 _SCRIPTS = Path(sysconfig.get_path("scripts")).resolve()
-"""Folder of installed programs such as `arena`, which may lie in a bot's project."""
+"""Folder of installed programs such as `arena`; it may lie in a bot's project."""
 _CLIENT = Path(__file__).resolve().parent
 _CHECKOUT = _CLIENT.parents[2] if _CLIENT.parts[-3:-1] == ("clients", "python") else None
 """The arena's checkout, if the client is used from it."""
@@ -117,7 +117,7 @@ def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:
 
 
 def _is_library(module: ModuleType, path: Path) -> bool:
-    """Return true for a module that is no part of the bot although it may lie in the bot's project folder."""
+    """Return true for a module that does not belong to the bot, even if it lies in the project folder."""
     return (
         _is_installed(path)
         or path.parent == _SCRIPTS
@@ -161,7 +161,7 @@ def _tree(node: object) -> str:
 
 
 def _is_no_text(node: object) -> bool:
-    """Return true for an empty piece of an f-string, which only Python 3.12 creates."""
+    """Return true for an empty part of an f-string, which only Python 3.12 creates."""
     return isinstance(node, ast.Constant) and node.value == ""
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("arena_client")
 
 LONG = 10.0
-"""Number of seconds of thinking after which a bot is reported. The pause before each further report doubles."""
+"""Number of seconds of thinking after which the watch reports the bot. The pause before each further report doubles."""
 LONGEST_PAUSE = 60.0
 """Maximum pause before a further report, in seconds."""
 LOOK = 1.0
@@ -25,7 +25,7 @@ LOOK = 1.0
 
 
 class ThinkingWatch:
-    """The watch over one bot. `begin` and `end` are called in the thread of the network."""
+    """The watch over one bot. `begin` and `end` are called in the network's thread."""
 
     def __init__(self, caller: Caller | AsyncCaller) -> None:
         self._caller = caller

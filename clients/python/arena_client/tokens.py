@@ -1,4 +1,6 @@
-"""Storage of a bot's token between runs: a small separate file, readable only by its owner if the system has modes."""
+"""Storage of a bot's token between runs: a small separate file, which only its owner can read (where the system has
+file modes).
+"""
 
 from __future__ import annotations
 

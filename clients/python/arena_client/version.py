@@ -1,6 +1,6 @@
 """The version of the client: the arena's version with a local mark that no package registry accepts.
 
-So only our file satisfies a requirement of exactly this version, even if a registry offers a package of this name.
+So only our file satisfies a requirement for exactly this version, even if a registry offers a package with this name.
 """
 
 __version__ = "0.1.0+file"

@@ -205,7 +205,7 @@ class _Play:
         assert self._spec.keys() == BOT.keys(), "the conversation describes its bot by words that there are"
         self._token_file, self._loop = token_file, loop
         self._lines: list[str] = []
-        """Calls of the bot's code since the last `told` step."""
+        """Calls to the bot's code since the last `told` step."""
         self._tries: list[_Call | _Registration] = []
         """Connection attempts that no step has handled yet."""
         self._call: _Call | None = None
@@ -279,7 +279,7 @@ class _Play:
             await inbox.ended()
 
     async def _settle(self) -> None:
-        """Run everything that can happen without advancing the clock."""
+        """Run the loop until only the clock could continue it."""
         for _ in range(60):
             await asyncio.sleep(0)
 

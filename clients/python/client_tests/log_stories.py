@@ -1,4 +1,4 @@
-"""Stories about a log of results: messages to the bot, and the lines that the bot stores and logs.
+"""Stories about a log of results. Each lists messages to the bot, and the lines that the bot stores and logs.
 
 All clients use the same stories.
 """
@@ -60,7 +60,7 @@ class Story:
         self._note("reports", MessageToDict(report))
 
     def tear(self, size: int) -> None:
-        """Remove the last `size` bytes of the bot's file, as a crash in the middle of a line does."""
+        """Remove the last `size` bytes of the bot's file, like a crash while it writes a line."""
         os.truncate(self._file, self._file.stat().st_size - size)
         self._note("tears", size)
 

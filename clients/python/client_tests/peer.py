@@ -55,7 +55,7 @@ VIEW = sixth_sense_pb2.SixthSenseView(
 
 RATED = play_pb2.MatchKind.MATCH_KIND_RATED
 PROMISED = sha256(bytes(64)).digest()
-"""The commitment in every invitation, computed from a salt and a match commitment of zeros."""
+"""The commitment in every invitation, computed from a salt and a match commitment that are all zeros."""
 
 
 def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
@@ -90,7 +90,7 @@ def invites(*matches: int, commitment: bytes = PROMISED) -> play_pb2.PlayRespons
 
 
 def starts(*matches: int, commitment: bytes = bytes(32), salt: bytes = bytes(32)) -> play_pb2.PlayResponse:
-    """Return messages about the start of matches with the same numbers as their invitations."""
+    """Return the start messages of matches that have the same numbers as their invitations."""
     return play_pb2.PlayResponse(
         starts=[
             play_pb2.MatchStart(
@@ -248,7 +248,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
         raise NotImplementedError
 
     def _known(self, name: str, context: Any) -> str:
-        """Return the token of a call about a bot. It must be that bot's token."""
+        """Return the token of a call about a bot, after checking that it is the bot's."""
         token = str(dict(context.invocation_metadata()).get("authorization", "")).removeprefix("Bearer ")
         if self.tokens.get(token) != name:
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this token is not that of {name}")

@@ -33,7 +33,7 @@ from client_tests.peer import (
 )  # fmt: skip
 
 LOOPS: dict[str, Callable[..., Any]] = {"asyncio": lambda call: asyncio.run(call()), "trio": trio.run}
-"""Functions that each run an async function in an event loop."""
+"""Functions that run an async function in an event loop, one for each library."""
 SLEEP: dict[str, Callable[[float], Awaitable[None]]] = {"asyncio": asyncio.sleep, "trio": trio.sleep}
 CANCELLED = (asyncio.CancelledError, trio.Cancelled)
 
@@ -192,7 +192,7 @@ def test_an_async_decide_has_as_many_decisions_at_once_as_the_capacity(token_fil
 
 @pytest.mark.parametrize("how", ["asyncio", "trio", "run"])
 def test_an_async_decide_is_cancelled_when_its_decision_is_closed(token_file: Path, how: str) -> None:
-    """A closed decision, a match that is over, and a stream that has ended each cancel only their own tasks."""
+    """The end of a decision, a match or a stream cancels only the tasks of that decision, match or stream."""
     loop = "asyncio" if how == "run" else how
     bot = Waits(loop, together=9)
 
@@ -214,7 +214,7 @@ def test_an_async_decide_is_cancelled_when_its_decision_is_closed(token_file: Pa
     def second(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
         until(lambda: len(bot.cancelled) == 3)
-        bot.most = 9  # it no longer waits
+        bot.most = 9  # the task no longer waits
         yield welcome()
         yield starts(1, 3)
         yield asks((3, 1))
@@ -247,7 +247,7 @@ def leaving(left: list[bool]) -> Script:
 @either
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 def test_a_cancelled_play_leaves_in_order(token_file: Path, loop: str, plain: bool) -> None:
-    """The bot leaves even during the computation of a synchronous bot."""
+    """The bot leaves its matches even while its synchronous `decide` computes."""
     asked, done = threading.Event(), threading.Event()
     calls: list[int] = []
 
@@ -407,7 +407,7 @@ print("trio" in sys.modules)
 
 
 def test_a_late_answer_of_an_async_decide_goes_to_a_running_match(token_file: Path) -> None:
-    """A decide that ignores its cancellation answers late. The server's notice states the delay."""
+    """A `decide` that ignores its cancellation answers late. The server's notice states the delay."""
 
     class Stubborn(Bot):
         name = "bot"
@@ -438,9 +438,7 @@ def test_a_late_answer_of_an_async_decide_goes_to_a_running_match(token_file: Pa
 
 @either
 def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) -> None:
-    """The bot answers in another order and does not answer a closed decision. Its methods receive the messages about
-    this.
-    """
+    """The bot answers in another order and ignores a closed decision. Its methods receive the news."""
     told: list[str] = []
 
     class Hears(Bot):
@@ -485,7 +483,7 @@ def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) ->
             async for decision in decisions:
                 assert (decision.match_id, decision.decision_id) == (1, 2)
                 await decision.answer(decision.legal[0])
-            await third.answer(0)  # for no running match
+            await third.answer(0)  # of a match that is not running
 
     with Peer([script]) as peer:
         LOOPS[loop](program)

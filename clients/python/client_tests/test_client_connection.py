@@ -1,4 +1,4 @@
-"""The SDK against a real gRPC server: registration, playing, reconnecting, and every kind of end."""
+"""The SDK against a real gRPC server: registration, playing, reconnecting, and every way in which a run ends."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def _stopped_while_the_stream_breaks(monkeypatch: pytest.MonkeyPatch, toke
 def test_a_bot_that_is_stopped_while_its_stream_breaks_does_not_connect_again(
     monkeypatch: pytest.MonkeyPatch, token_file: Path
 ) -> None:
-    """In this case gRPC reports the broken stream, but not the stop."""
+    """If both occur, gRPC reports the broken stream, but not the stop."""
     asyncio.run(_stopped_while_the_stream_breaks(monkeypatch, token_file))
 
 
@@ -112,7 +112,7 @@ def test_the_hello_says_what_the_bot_can_do(token_file: Path) -> None:
         Playing(First(capacity=5), peer.address, token_file, matches=1).result()
         Playing(First(capacity=5, version="2.1"), peer.address, token_file, matches=1, owner="x").result()
     assert [list(hello.games) for hello in hellos] == [["sixth_sense"]] * 2
-    assert [hello.capacity for hello in hellos] == [1, 1]  # never more at once than the bot wants in total
+    assert [hello.capacity for hello in hellos] == [1, 1]  # never more than the bot's total
     assert [hello.version for hello in hellos] == [First().digest(), "2.1"]
     assert hellos[0].client == f"arena-client-python {arena_client.__version__}"
 

@@ -58,7 +58,7 @@ def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
     assert client.startswith("arena-client")
     assert common_protos == "googleapis-common-protos==1.65.0"
     assert grpcio == "grpcio==1.71.2"
-    assert protobuf.startswith("protobuf==5.29.")  # the first 5.29 releases were withdrawn
+    assert protobuf.startswith("protobuf==5.29.")  # the first releases of 5.29 were withdrawn
     bot = "from arena_client import Bot\nclass First(Bot):\n    def decide(self, decision): return decision.legal[0]\n"
     (tmp_path / "bot.py").write_text(bot)
     with Peer([one_match]) as peer:
@@ -118,7 +118,7 @@ def loaded(program: str) -> list[str]:
 
 
 def test_the_messages_alone_load_neither_the_sdk_nor_grpc() -> None:
-    """A server uses the messages, too, but its gRPC must not get a bot's settings."""
+    """A server also imports the messages, but its gRPC must not get a bot's settings."""
     found = loaded("from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, play_pb2")
     of_the_sdk = {name for name in found if name.startswith("arena_client") and ".v1" not in name}
     assert of_the_sdk == {"arena_client", "arena_client.version"}

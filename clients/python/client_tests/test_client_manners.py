@@ -164,12 +164,12 @@ def sample(address: str, folder: Path, *options: str, **env: str) -> subprocess.
 
 
 def last_line(ran: subprocess.CompletedProcess[str]) -> str:
-    """Return the last line that does not come from gRPC's own log."""
+    """Return the last output line that gRPC did not log."""
     return [line for line in ran.stderr.splitlines() if not re.match(r"[EIW]\d{4} ", line)][-1]
 
 
 def test_an_unknown_host_is_told_at_once(tmp_path: Path) -> None:
-    """Simulate the answer of the name service, because tests use no network."""
+    """Simulate the name service, because tests use no network."""
     program = tmp_path / "bot.py"
     program.write_text("""
 import socket

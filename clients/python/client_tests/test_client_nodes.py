@@ -72,7 +72,7 @@ def plays(talk: Talk, match: int) -> Iterator[play_pb2.PlayResponse]:
 
 
 def ends(talk: Talk) -> None:
-    """Wait until the bot has closed its side, or has ended."""
+    """Wait until the bot has closed its side of the stream, or has ended."""
     for said in talk.requests:
         assert not said.leave
 
@@ -110,8 +110,8 @@ def test_a_node_that_vanishes_costs_its_own_matches_and_is_dialled_again(tmp_pat
         talk.next()
         yield nodes.greet(1)
         told_capacity(talk, 4)
-        told_capacity(talk, 8)  # the other node is gone
-        told_capacity(talk, 4)  # and back
+        told_capacity(talk, 8)  # the other node has vanished
+        told_capacity(talk, 4)  # and has returned
         yield from plays(talk, 1)
         yield reports(1)
         takes_over(talk)

@@ -1,4 +1,4 @@
-"""A game without its own field in the protocol: the form of its messages to a bot, and the messages that the SDK
+"""A game without its own field in the protocol: the messages that its bots get, and the messages that the SDK
 refuses.
 """
 

@@ -27,7 +27,7 @@ for line in sys.stdin:
         waits = []
         print(json.dumps({"answers": answers}), flush=True)
 """
-"""Program that answers a decision only when it is closed, or when two are open."""
+"""Program that answers a decision only after it is closed, or when two are open."""
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_a_sample_that_bid_nothing_throws_its_highest_card_under_a_higher_one(bo
 @pytest.mark.parametrize("game", ["sixth_sense", "nullern"])
 @pytest.mark.parametrize("seats", [2, 4, 6])
 def test_who_takes_a_trick_is_who_took_it(game: str, seats: int) -> None:
-    """Check every finished trick of a game, as it was on the table when its last card was played."""
+    """Check the summary of every trick of a game at its last card."""
     chance, asked, hands = random.Random(seats), 0, 0
     state = GAMES[game].new(seats, SeededDecks(chance.randbytes(32)))
     while (player := state.player) >= 0:

@@ -27,7 +27,7 @@ from engine.nullern.state import NullernState
 from engine.registry import GAMES
 
 AGES = 3_600_000
-"""Number of milliseconds that suffices for every search."""
+"""Number of milliseconds that is enough for every search."""
 
 
 def asked(game: str, state: Any, soft_ms: int = AGES, bank_ms: int = 0) -> Decision:

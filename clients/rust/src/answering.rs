@@ -8,7 +8,7 @@ use crate::errors::Error;
 use crate::open_decisions::OpenDecisions;
 use crate::v1::{PlayRequest, PlayResponse};
 
-/// One message of the server.
+/// One message from the server.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     pub session: u64,

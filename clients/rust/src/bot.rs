@@ -75,8 +75,8 @@ pub trait Bot {
         log_match_end(report);
     }
 
-    /// Called for any other notice of the server. By default logs it, as a warning if the bot is at
-    /// fault.
+    /// Called for any other notice from the server. By default logs it, as a warning if the bot is
+    /// at fault.
     fn on_notice(&mut self, notice: &Notice) {
         log_notice(notice);
     }

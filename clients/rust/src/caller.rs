@@ -35,14 +35,13 @@ pub(crate) enum Stop {
 
 pub(crate) struct Caller<B> {
     bot: B,
-    /// If true, an error in the bot is logged and the first legal action is played. Otherwise it
-    /// ends the run.
+    /// True to log an error in the bot and play the first legal action; false to end the run.
     play_on: bool,
     clock: Clock,
     /// True if the bot must not be called any more.
     interrupted: Arc<AtomicBool>,
     out: PlayRequest,
-    /// The time when the pending message was begun, or its last part was sent.
+    /// The time when the pending message was created, or its last part was sent.
     since: Duration,
 }
 
@@ -204,7 +203,7 @@ fn part(out: &mut PlayRequest, since: &mut Duration, now: Duration, say: Say<'_>
     }
 }
 
-/// Adds an answer, unless its match is over. A late answer is also added, because its notice says
+/// Adds an answer, unless its match has ended. A late answer is also added, because its notice says
 /// how late it was.
 fn answer(out: &mut PlayRequest, decision: &Decision, action: usize, open: &OpenDecisions) {
     if !open.plays(decision.match_id) {

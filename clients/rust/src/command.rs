@@ -175,7 +175,7 @@ impl Log for Lines {
     fn flush(&self) {}
 }
 
-/// Runs the command line of a program with one bot, and returns the status to end with; `--help` lists the options.
+/// Runs the command line of a program with one bot, and returns the exit status; `--help` lists the options.
 pub fn main<B: Bot + Send + 'static>(bot: B, description: &str) -> ExitCode {
     let mut words = env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program = words.next().unwrap_or_default();

@@ -134,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Handles a message of the server.
+    /// Handles a message from the server.
     pub fn hear(&mut self, now: Duration, attempt: u64, message: PlayResponse) {
         if !self.during(now, attempt) {
             return;
@@ -235,7 +235,7 @@ impl Connection {
         }
     }
 
-    /// Plays on one stream until no more matches are to be played or the stream ends.
+    /// Plays on one stream until all matches are played or the stream ends.
     fn converse(&mut self, token: String) {
         self.after(ANSWER_TIME, Alarm::NoWelcome);
         self.effects.push_back(Effect::Play { attempt: self.attempt, token });

@@ -361,7 +361,7 @@ impl Performance {
         assert_eq!(said, [first], "it says more than hello");
     }
 
-    /// Checks the bot's own chance in a message and leaves it out.
+    /// Checks the bot's random bytes in a message and removes them.
     fn take_nonce(&mut self, nonce: &mut Vec<u8>) {
         let nonce = std::mem::take(nonce);
         assert_eq!(nonce.len(), 16, "its own chance are 16 bytes");

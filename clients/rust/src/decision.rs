@@ -16,7 +16,8 @@ pub use crate::v1::{
 /// views by what their catalogues describe.
 pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
 
-/// Returns the limits of a match: those of its ladder if its start names one, else those of the default ladders.
+/// Returns the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
+/// ladders.
 pub fn conduct_of<'a>(welcome: &'a Welcome, start: &MatchStart) -> Option<&'a Conduct> {
     let own = welcome.ladders.iter().find(|ladder| ladder.name == start.ladder);
     own.map_or(welcome.conduct.as_ref(), |ladder| ladder.conduct.as_ref())
@@ -132,8 +133,8 @@ impl View {
     }
 }
 
-/// A choice to make, with everything that the seat may know, so that a bot needs no memory of
-/// earlier decisions.
+/// A choice that the bot must make, with everything that its seat may know, so that a bot needs no
+/// memory.
 #[derive(Clone)]
 pub struct Decision {
     pub match_id: u64,
@@ -204,10 +205,10 @@ impl Decision {
         self.legal.iter().map(|&action| &self.game.actions[action])
     }
 
-    /// Returns true if more thinking is useless, because the server has decided for the bot or the
-    /// match is over.
+    /// Returns true if further thinking is useless, because the server has decided for the bot or
+    /// the match has ended.
     ///
-    /// Check it now and then during a long search; this is possible in any thread.
+    /// Check it during a long search, in any thread.
     pub fn closed(&self) -> bool {
         self.open.as_ref().is_some_and(|open| !open.contains(self.match_id, self.decision_id))
     }

@@ -7,7 +7,7 @@ use std::{fmt, io, path::Path};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// An argument is invalid, such as a file that cannot be read.
+    /// An argument is invalid, for example a file that cannot be read.
     BadArgument,
     /// The bot's code returned an invalid answer.
     BadAnswer,
@@ -25,7 +25,7 @@ pub enum Kind {
     NoGameInCommon,
     /// The other side is not an Arena server, or is newer than this client.
     ProtocolMismatch,
-    /// The same bot connected from somewhere else; only the newest connection plays on.
+    /// The same bot connected from somewhere else; only the newest connection continues.
     TakenOver,
     /// The server ended the connection for a permanent reason.
     Refused,

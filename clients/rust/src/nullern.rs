@@ -9,7 +9,7 @@ pub const PLAIN: u32 = 20;
 /// The points that a missed bid costs at the end of the game.
 pub const HUPFER: i32 = 5;
 
-/// A seat's knowledge when it chooses, apart from its own hand.
+/// Everything that a seat knows when it chooses, except its own hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {

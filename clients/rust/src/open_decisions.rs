@@ -24,7 +24,7 @@ struct State {
 }
 
 impl OpenDecisions {
-    /// Applies a message of the server.
+    /// Applies a message from the server.
     pub fn receive(&self, message: &PlayResponse) {
         let mut state = self.state();
         for closed in &message.closed {
@@ -53,7 +53,7 @@ impl OpenDecisions {
         self.state().open.contains(&(match_id, decision_id))
     }
 
-    /// Returns whether a match still runs on this stream, as far as is known.
+    /// Returns whether a match still runs on this stream, as far as the client knows.
     pub fn plays(&self, match_id: u64) -> bool {
         let state = self.state();
         !state.lost && !state.ended.contains(&match_id)

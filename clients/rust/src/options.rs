@@ -45,8 +45,8 @@ pub struct Options {
     pub challenges: bool,
     /// Accept challenges from these bots only.
     pub challengers: Vec<String>,
-    /// Names of the ladders to play on; by default those in `ARENA_LADDERS`. None there either, or an
-    /// empty list: the default ladders of the bot's games.
+    /// Names of the ladders to play on; by default those in `ARENA_LADDERS`. If that is unset, or
+    /// with an empty list: the default ladders of the bot's games.
     pub ladders: Option<Vec<String>>,
     /// Names of the events to enter; by default those in `ARENA_EVENTS`.
     pub events: Option<Vec<String>>,

@@ -41,7 +41,7 @@ pub(crate) struct ReceiptLine {
     pub proof: Vec<String>,
 }
 
-/// Facts known from a match's beginning.
+/// Facts known from a match's start.
 #[derive(Serialize)]
 pub(crate) struct BeginLine {
     pub nonce: String,

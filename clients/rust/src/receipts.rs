@@ -15,7 +15,7 @@ use crate::receipt_lines::{Known, PIN_BEGIN, PinLine, ReceiptLine, text};
 use crate::session::Seat;
 use crate::v1::{LogState, MatchReport};
 
-/// Number of newest receipts to keep when the file is pruned, which happens at twice as many lines.
+/// Number of receipts that remain when the file is shortened. That happens at twice as many lines.
 pub(crate) const KEPT: usize = 1000;
 
 /// The receipts of one bot at one server.
@@ -40,8 +40,8 @@ impl Receipts {
     /// Records the log that a welcome shows.
     ///
     /// The file is left unchanged if the log is shorter than the largest head in the file, or if
-    /// its keys do not begin with the keys in the file. Such a log may be a different log, whose
-    /// keys would invalidate all receipts in the file.
+    /// its keys do not begin with the keys in the file. That may be a different log, whose keys
+    /// would invalidate all receipts in the file.
     pub fn record_log(&mut self, state: &LogState) {
         self.read_once();
         let Some(head) = &state.head else { return };
@@ -54,7 +54,7 @@ impl Receipts {
         }
     }
 
-    /// Records a report's entry of the log. `begun`: facts known from the match's beginning, if any.
+    /// Records a report's entry of the log. `begun`: facts known from the match's start, if any.
     pub fn record_match(&mut self, report: &MatchReport, begun: Option<&Seat>) {
         self.read_once();
         let Some(entry) = &report.entry else { return };
@@ -70,8 +70,8 @@ impl Receipts {
         }));
     }
 
-    /// Reads the file at the first call, and removes an unfinished last line, which would spoil the
-    /// next line.
+    /// Reads the file at the first call, and removes an unfinished last line, which would corrupt
+    /// the next line.
     fn read_once(&mut self) {
         if std::mem::replace(&mut self.read, true) {
             return;
@@ -121,7 +121,7 @@ impl Receipts {
         Ok(())
     }
 
-    /// Keeps the newest receipts and, before them, the newest line with keys.
+    /// Shortens the file to the newest receipts and the newest line with keys before them.
     fn prune(&mut self) -> io::Result<()> {
         let content = text(&fs::read(&self.file)?);
         let (pins, lines): (Vec<_>, Vec<_>) =

@@ -29,10 +29,9 @@ use crate::v1::PlayRequest;
 
 /// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
 ///
-/// An empty address means the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot begins
+/// An empty address means the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot starts
 /// no more matches and finishes the current ones, for 30 s at most (or the time in `ARENA_DRAIN`),
-/// and after SIGTERM for 8 s. Then, or at the second signal, it leaves the remaining matches in
-/// order.
+/// and after SIGTERM for 8 s. Then, or at the second signal, it leaves the remaining matches.
 ///
 /// After a lost connection it reconnects. Permanent errors are returned, and so is an error in the bot, unless
 /// `Options::play_on`. It starts its own Tokio runtime; inside an existing one, call [`play`].
@@ -48,8 +47,8 @@ pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) ->
     ended
 }
 
-/// Like [`run`], but without signal handling: when `stop` is done, the bot leaves its matches in
-/// order, and house bots take its seats.
+/// Like [`run`], but without signal handling: when `stop` is done, the bot leaves its matches, and
+/// house bots take its seats.
 pub async fn play<B: Bot + Send + 'static>(
     bot: B,
     address: &str,

@@ -17,7 +17,7 @@ use crate::v1::{
     Welcome,
 };
 
-/// A bot's knowledge of a match at its beginning.
+/// Facts about a match that a bot knows from its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seat {
     /// The bot's random bytes for the deal; empty if an earlier run of the program sent them.
@@ -60,7 +60,7 @@ impl Progress {
         !self.ending && (self.wanted == 0 || self.finished + (self.begun() as u64) < self.wanted)
     }
 
-    /// Returns the number of matches that may be played at once, given a capacity.
+    /// Returns the number of simultaneous matches that are possible with a capacity.
     fn room(&self, capacity: u32) -> u32 {
         if self.ending {
             0
@@ -71,14 +71,14 @@ impl Progress {
         }
     }
 
-    /// Returns true if no more matches are to be played.
+    /// Returns true if the bot has no more matches to play.
     pub fn done(&self) -> bool {
         !self.more() && self.begun() == 0
     }
 
     /// Handles the welcome of a new connection. Forgets the state that the server sends again:
-    /// invitations and running matches. While the last matches are being finished, they stay: each
-    /// gets its report or begins again.
+    /// invitations and running matches. The last matches of a run are not forgotten: each gets its
+    /// report or begins again.
     pub fn welcomed(&mut self, welcome: &Welcome) {
         if let Some(head) = welcome.log.as_ref().and_then(|log| log.head.as_ref()) {
             self.reports_after = Some(self.reports_after.map_or(head.size, |number| number.min(head.size)));
@@ -146,7 +146,7 @@ impl Session {
 
     /// Applies a message; returns an immediate reply, if any.
     ///
-    /// `keep` receives the report of a match with an entry in the log of results, and the facts from its beginning.
+    /// `keep` receives the report of a match with an entry in the log of results, and the facts from its start.
     pub fn receive(
         &mut self,
         progress: &mut Progress,
@@ -223,7 +223,7 @@ fn started(progress: &mut Progress, start: &MatchStart) {
     }
 }
 
-/// Records the end of a match; returns the facts known from its beginning, if any.
+/// Records the end of a match; returns the facts known from its start, if any.
 fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.playing.remove(&report.match_id);
     if let Some(entry) = &report.entry {

@@ -17,7 +17,7 @@ pub struct Laid {
     pub value: u32,
 }
 
-/// A seat's knowledge when it chooses, apart from its own hand.
+/// Everything that a seat knows when it chooses, except its own hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {

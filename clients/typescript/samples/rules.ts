@@ -1,4 +1,5 @@
-// A few plain rules: announce the value of the hand, take tricks until it is reached, then duck.
+// A few plain rules: announce the number of tricks that the hand is worth, take that many, then
+// duck.
 
 import { Bot, type Decision, GAMES, nullern, type NullernView, sixthSense, type SixthSenseView } from "../src/index.js";
 
@@ -41,7 +42,7 @@ function playSixthSense(decision: Decision, view: SixthSenseView): number {
   return takeOrDuck(legal, takes, strength, wanted > 0, !table.toCome.length);
 }
 
-/** The prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14. */
+/** The prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the hand. */
 function predict({ game, legal }: Decision, view: SixthSenseView, trump: number | undefined): number {
   const good = (card: number) => Math.max(...game.cards[card].values) >= (game.cards[card].colour === trump ? 9 : 13);
   const misfit = (number: number) => {
@@ -52,7 +53,7 @@ function predict({ game, legal }: Decision, view: SixthSenseView, trump: number 
   return least(legal, misfit);
 }
 
-/** Number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed. */
+/** Number of tricks that the prediction still needs; a 6/9 needs 9 only after more than 6 tricks. */
 function wantedTricks({ game }: Decision, { taken, seat, prediction }: SixthSenseView): number {
   const missing = sixthSense.targets(game, prediction ?? 0).map((aim) => aim - taken[seat]).filter((tricks) => tricks >= 0);
   return missing.length ? Math.min(...missing) : 0;

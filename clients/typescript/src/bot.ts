@@ -1,4 +1,4 @@
-// The class that a bot author extends. It has no connection itself: `run` passes it decisions and sends its answers.
+// The class that a bot author extends. A bot has no connection: `run` passes it decisions and sends its answers.
 
 import { type Decision, GAMES } from "./decision.js";
 import { log } from "./log.js";

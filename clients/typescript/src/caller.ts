@@ -22,7 +22,7 @@ export class Interrupted extends Error {}
 /** Caller of all methods of a bot, one at a time. */
 export class Caller {
   #out: PlayRequest | undefined;
-  /** The time when the pending message was begun, or its last part was sent. */
+  /** The time when the pending message was created, or its last part was sent. */
   #since = 0;
   #mayThink = true;
 

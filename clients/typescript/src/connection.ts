@@ -67,7 +67,7 @@ export interface Channel {
 
 /** Receiver of everything for the bot. Sessions are numbered, one per stream. */
 export interface Inbox {
-  /** A message of the server, as bytes; the first of a session has the welcome. `received`: its time of arrival. */
+  /** A message from the server, as bytes; the first of a session has the welcome. `received`: its time of arrival. */
   deliver(session: number, bytes: Uint8Array, received: number): void;
   /** A session is over; the next one repeats its open decisions. */
   over(session: number): void;
@@ -127,7 +127,7 @@ export class Connection {
   }
 
   /**
-   * Begin no more matches and finish the current ones; leave the rest after the given number of milliseconds.
+   * Start no more matches and finish the current ones; leave the rest after the given number of milliseconds.
    */
   drain(ms: number): void {
     const { accepted, playing } = this.#progress;
@@ -198,7 +198,7 @@ export class Connection {
         }
         const now = clock.now();
         if (this.#welcomed) {
-          // The server is there, even if the stream ended at once and may do so again.
+          // The server can be reached, even if the stream ended at once and may do so again.
           good = now - begun > STEADY ? now : Math.max(good, now - LONGEST_WAIT);
           seen = now;
         }

@@ -67,8 +67,8 @@ export function catalogOf(message: GameCatalog): Catalog {
 }
 
 /**
- * A choice to make, with everything that the seat may know, so that a bot needs no memory of earlier
- * decisions.
+ * A choice that the bot must make, with everything that its seat may know, so that a bot needs no
+ * memory.
  */
 export class Decision {
   constructor(
@@ -88,8 +88,9 @@ export class Decision {
   ) {}
 
   /**
-   * Aborted when more thinking is useless: the server has decided for the bot, the match is over, or the bot has answered or must
-   * stop. Only a `decide` that awaits sees this. It may pass the signal on: an AbortError then means that it gives no answer.
+   * Aborted when further thinking is useless: the server has decided for the bot, the match has ended, or the bot has answered or
+   * must stop. Only a `decide` that awaits sees this. It may pass the signal on: an AbortError then means that it gives no
+   * answer.
    */
   get signal(): AbortSignal {
     return this.asking.signal;

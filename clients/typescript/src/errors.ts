@@ -11,7 +11,7 @@ export class ArenaError extends Error {
   }
 }
 
-/** An argument is invalid, such as a file that cannot be read. */
+/** An argument is invalid, for example a file that cannot be read. */
 export class ArgumentError extends ArenaError {
   override status = 2;
 }
@@ -27,7 +27,7 @@ export class InvitationNeededError extends ArenaError {}
 export class NoGameInCommonError extends ArenaError {}
 /** The other side is not an Arena server, or is newer than this client. */
 export class ProtocolMismatchError extends ArenaError {}
-/** The same bot connected from somewhere else; only the newest connection plays on. */
+/** The same bot connected from somewhere else; only the newest connection continues. */
 export class TakenOverError extends ArenaError {}
 /** The server ended the connection for a permanent reason. */
 export class RefusedError extends ArenaError {}

@@ -19,7 +19,7 @@ export interface Notice extends Plain<Note> {}
 /** The limits of the matches of a ladder. */
 export interface Conduct extends Plain<Limits> {}
 
-/** Return the limits of a match: those of its ladder if its start names one, else those of the default ladders. */
+/** Return the limits of a match: its ladder's if its start names a ladder, otherwise those of the default ladders. */
 export function conductOf(welcome: Welcome, start: MatchStart): Conduct | undefined {
   const own = welcome.ladders.find(({ name }) => name === start.ladder);
   return own === undefined ? welcome.conduct : own.conduct;

@@ -9,7 +9,7 @@ export const PLAIN = 20;
 /** Points that a missed bid costs at the end of the game. */
 export const HUPFER = 5;
 
-/** A seat's knowledge when it chooses, apart from its own hand. */
+/** Everything that a seat knows when it chooses, except its own hand. */
 export interface Table {
   /** Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick. */
   readonly strengths: readonly number[];

@@ -35,8 +35,8 @@ export interface Options {
   /** True to accept challenges, or the names of the bots to accept them from. */
   challenges?: boolean | readonly string[] | undefined;
   /**
-   * Names of the ladders to play on; by default those in ARENA_LADDERS. None there either, or an empty list: the default
-   * ladders of the bot's games.
+   * Names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or with an empty list: the
+   * default ladders of the bot's games.
    */
   ladders?: readonly string[] | undefined;
   /** Names of the events to enter; by default those in ARENA_EVENTS. */
@@ -107,8 +107,8 @@ const checkedCount = (what: string, count: number) => {
 };
 
 /**
- * Return the names given, or else those in a variable of the environment. A program that starts bots with ARENA_TOKEN
- * decides alone.
+ * Return the names given, or else those in a variable of the environment. With ARENA_TOKEN only the environment
+ * counts, because a program started the bot.
  */
 function chosen(given: readonly string[] | undefined, variable: string): readonly string[] {
   if (given !== undefined && environment("ARENA_TOKEN") === undefined) return given;

@@ -25,12 +25,12 @@ export class Asking {
   }
 }
 
-/** The decisions of one stream that are open, and the matches that are over. */
+/** The decisions of one stream that are open, and the matches that have ended. */
 export class Questions {
   readonly #open = new Map<bigint, Map<number, Asking>>();
   readonly #ended = new Set<bigint>();
 
-  /** Apply a message: its new decisions, those that were made without the bot, and the matches that are over. */
+  /** Apply a message: its new decisions, those that were made without the bot, and the matches that have ended. */
   receive({ decisions, closed, reports }: PlayResponse): void {
     for (const { matchId, decisionId } of decisions) {
       const match = this.#open.get(matchId);
@@ -65,7 +65,7 @@ export class Questions {
     this.#open.clear();
   }
 
-  /** Return true if a match is still running, as far as is known. */
+  /** Return true if a match is still running, as far as the client knows. */
   plays(matchId: bigint): boolean {
     return !this.#ended.has(matchId);
   }

@@ -1,5 +1,6 @@
-// The receipts file beside a bot's token: JSON lines with a server's statements about its log of results that
-// docs/log.md of the Arena describes. This module verifies nothing; `arena replay verify --receipts` does.
+// The receipts file beside a bot's token: JSON lines with the server's statements about its log of results,
+// as described in the Arena's docs/log.md. This module verifies nothing; `arena replay verify --receipts`
+// does.
 
 import {
   appendFileSync, closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync,
@@ -10,11 +11,11 @@ import { log } from "./log.js";
 import type { LogHead, LogState } from "./v1/arena/v1/log_pb.js";
 import type { MatchReport } from "./v1/arena/v1/play_pb.js";
 
-/** Number of newest receipts to keep when the file is pruned, which happens at twice as many lines. */
+/** Number of receipts that remain when the file is shortened. That happens at twice as many lines. */
 const KEPT = 1000;
 const PIN = '{"arena_receipts"';
 
-/** A bot's knowledge of a match at its beginning. */
+/** Facts about a match that a bot knows from its start. */
 export interface Seat {
   seat: number;
   /** The bot's random bytes for the deal; empty if an earlier run of the program sent them. */
@@ -42,8 +43,8 @@ export class Receipts {
 
   /**
    * Record the log that a welcome shows. The file is left unchanged if the log is shorter than the largest
-   * head in the file, or if its keys do not begin with the keys in the file. Such a log may be a different
-   * log, whose keys would invalidate all receipts in the file.
+   * head in the file, or if its keys do not begin with the keys in the file. That may be a different log,
+   * whose keys would invalidate all receipts in the file.
    */
   recordLog({ keys, restores, head }: LogState): void {
     this.#readOnce();
@@ -53,7 +54,7 @@ export class Receipts {
     if (continues && JSON.stringify(line) !== this.#pin) this.#add(line);
   }
 
-  /** Record a report's entry of the log. `begun`: facts known from the match's beginning. */
+  /** Record a report's entry of the log. `begun`: facts known from the match's start. */
   recordMatch({ matchId, seat, entry }: MatchReport, begun: Seat | undefined): void {
     this.#readOnce();
     if (entry?.head === undefined) return;
@@ -68,7 +69,7 @@ export class Receipts {
     });
   }
 
-  /** Read the file at the first call, and remove an unfinished last line, which would spoil the next line. */
+  /** Read the file at the first call, and remove an unfinished last line, which would corrupt the next line. */
   #readOnce(): void {
     if (this.#read) return;
     this.#read = true;
@@ -107,7 +108,7 @@ export class Receipts {
     }
   }
 
-  /** Keep the newest receipts and, before them, the newest line with keys. */
+  /** Shorten the file to the newest receipts and the newest line with keys before them. */
   #prune(): void {
     const lines = readFileSync(this.file, "utf8").split("\n").filter(Boolean);
     const pins = lines.filter((line) => line.startsWith(PIN));
@@ -130,7 +131,7 @@ export class Receipts {
   }
 }
 
-/** Append a line as a whole, or leave the file as it was: half a line would spoil the next. */
+/** Append a line as a whole, or leave the file as it was: half a line would corrupt the next. */
 function appendWhole(file: string, line: string): void {
   const to = openSync(file, "a", 0o600);
   try {

@@ -21,7 +21,7 @@ const TURN = 10;
 /**
  * Connect a bot to the server at "host:port" and play until Ctrl-C or until enough matches are finished.
  *
- * Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
+ * Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no more matches and
  * finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it
  * leaves the rest properly. Signals that the program handles itself are left to it.
  *

@@ -41,13 +41,13 @@ export class Progress {
     return this.wanted === undefined || this.finished + this.playing.size + this.accepted.size < this.wanted;
   }
 
-  /** Return the number of matches that may be played at once, given a capacity. */
+  /** Return the number of simultaneous matches that are possible with a capacity. */
   room(capacity: number): number {
     if (this.ending) return 0;
     return this.wanted === undefined ? capacity : Math.min(capacity, this.wanted - this.finished);
   }
 
-  /** True if no more matches are to be played. */
+  /** True if the bot has no more matches to play. */
   get done(): boolean {
     return !(this.more || this.playing.size || this.accepted.size);
   }
@@ -67,8 +67,8 @@ export class Progress {
   }
 
   /**
-   * Forget the state that the server sends again on a new connection: invitations and running matches. While
-   * the last matches are being finished, they stay: each gets its report or begins again.
+   * Forget the state that the server sends again on a new connection: invitations and running matches. The
+   * last matches of a run are not forgotten: each gets its report or begins again.
    */
   reconnect(): void {
     if (!this.ending) this.playing.clear();

@@ -12,7 +12,7 @@ export interface Laid {
   readonly value: number;
 }
 
-/** A seat's knowledge when it chooses, apart from its own hand. */
+/** Everything that a seat knows when it chooses, except its own hand. */
 export interface Table {
   /** The trump colour; undefined if there is none (yet). */
   readonly trump: number | undefined;

@@ -261,7 +261,7 @@ class Play {
     assert.equal(this.#tries.length, 0, "it tries nothing more");
   }
 
-  /** Check the bot's own chance in a message, and leave it out. */
+  /** Check the bot's random bytes in a message, and remove them. */
   #takeNonce(said: { nonce: Uint8Array }): void {
     assert.equal(said.nonce.length, 16, "its own chance are 16 bytes");
     const digits = Buffer.from(said.nonce).toString("hex");

@@ -1,4 +1,4 @@
-// The class that a bot author derives from. It has no connection itself: `run` passes it decisions and sends its answers.
+// The class that a bot author derives from. A bot has no connection: `run` passes it decisions and sends its answers.
 #pragma once
 
 #include <functional>

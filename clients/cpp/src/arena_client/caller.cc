@@ -125,7 +125,8 @@ void Caller::decide_all(std::vector<Decision> decisions, double received, const 
   }
 }
 
-/// Add an answer, unless its match is over. A late answer is added, too: the server then says how late it was.
+/// Add an answer, unless its match has ended. A late answer is added, too: the server then says how late it
+/// was.
 void Caller::answer(const Decision& decision, int action, const OpenDecisions& open, const Say& say) {
   if (!open.plays(decision.match_id)) return;
   auto* answer = reply().add_answers();

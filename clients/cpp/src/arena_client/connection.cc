@@ -216,7 +216,7 @@ void Connection::failed(Failure failure) {
 void Connection::retry(const Failure& failure, bool welcomed) {
   const double now = clock_.now();
   if (welcomed) {
-    // The server is there, even if the stream ended at once and may do so again.
+    // The server can be reached, even if the stream ended at once and may do so again.
     good_ = now - begun_ > STEADY ? now : std::max(good_, now - LONGEST_WAIT);
     seen_ = now;
   }

@@ -84,7 +84,8 @@ class Inbox {
   virtual void end(std::exception_ptr error) = 0;
 };
 
-/// Looks for a permanent obstacle if the first connection fails, and describes it later; empty if there is none.
+/// Looks for a permanent obstacle if the first connection fails, and describes the obstacle later; empty if
+/// there is none.
 using Probe = std::function<void(std::function<void(std::string)> found)>;
 
 /// A bot's connection, with one stream at a time.
@@ -98,7 +99,7 @@ class Connection {
 
   /// Connect and stay connected until the requested matches are played, the server ends the stream, or `end`.
   void start();
-  /// Begin no more matches and finish the current ones; leave the rest after the given number of
+  /// Start no more matches and finish the current ones; leave the rest after the given number of
   /// milliseconds.
   void drain(double ms);
   /// Send `leave` if the bot plays or is about to play; the server then ends the stream.

@@ -30,11 +30,12 @@ using Catalogs = std::map<std::string, Catalog>;
 /// Return the games whose views this client can read, by the names that requests use. A bot may also name other games.
 const std::vector<std::string>& games();
 
-/// Return the limits of a match: those of its ladder if its start names one, else those of the default ladders.
+/// Return the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
+/// ladders.
 const v1::Conduct& conduct_of(const v1::Welcome& welcome, const v1::MatchStart& start);
 
-/// A choice to make, with everything that the seat may know, so that a bot needs no memory of
-/// earlier decisions. Its pointers are valid during the call to which it is passed.
+/// A choice that the bot must make, with everything that its seat may know, so that a bot needs no
+/// memory. Its pointers are valid during the call to which it is passed.
 class Decision {
  public:
   /// `open`: the open decisions of its stream; null without a stream. Throws ArenaError (protocol_mismatch) if its view
@@ -53,8 +54,8 @@ class Decision {
   /// Milliseconds left in the bank, for the rest of the match.
   int bank_ms;
 
-  /// True if more thinking is useless, because the server has decided for the bot or the match is
-  /// over. Check it now and then during a long search; this is possible in any thread.
+  /// True if further thinking is useless, because the server has decided for the bot or the match
+  /// has ended. Check it during a long search, in any thread.
   bool closed() const { return open_ && !open_->contains(match_id, decision_id); }
   /// The view if it is of this kind, such as `view_as<arena::v1::NullernView>()`; else null.
   template <class Kind>

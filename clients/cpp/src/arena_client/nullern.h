@@ -14,7 +14,7 @@ inline constexpr int PLAIN = 20;
 /// Points that a missed bid costs at the end of the game.
 inline constexpr int HUPFER = 5;
 
-/// A seat's knowledge when it chooses, apart from its own hand.
+/// Everything that a seat knows when it chooses, except its own hand.
 struct Table {
   /// Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick.
   std::vector<int> strengths;

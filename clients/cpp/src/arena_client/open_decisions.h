@@ -15,14 +15,14 @@ namespace arena {
 /// The open decisions of one stream, and the matches that have ended on it.
 class OpenDecisions {
  public:
-  /// Apply a message of the server.
+  /// Apply a message from the server.
   void receive(const v1::PlayResponse& message);
   /// Record that the stream has ended. The next stream repeats its open decisions.
   void lose();
 
   bool lost() const;
   bool contains(std::uint64_t match_id, std::uint32_t decision_id) const;
-  /// Return true if a match still runs on this stream, as far as is known.
+  /// Return true if a match still runs on this stream, as far as the client knows.
   bool plays(std::uint64_t match_id) const;
 
  private:

@@ -48,8 +48,8 @@ struct Options {
   bool challenges = false;
   /// If not empty, the bot accepts challenges only from bots with these names.
   std::vector<std::string> challengers;
-  /// Names of the ladders to play on; by default those in ARENA_LADDERS. None there either, or an empty list: the
-  /// default ladders of the bot's games.
+  /// Names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or with an empty list:
+  /// the default ladders of the bot's games.
   std::optional<std::vector<std::string>> ladders;
   /// Names of the events to enter; by default those in ARENA_EVENTS.
   std::optional<std::vector<std::string>> events;

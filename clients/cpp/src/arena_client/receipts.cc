@@ -53,8 +53,8 @@ void Receipts::record_match(const v1::MatchReport& report, const Seat* seat) {
   add(line + R"(,"head":)" + line_of(entry.head()) + R"(,"proof":)" + json::quoted(proof) + "}");
 }
 
-/// Read the file at the first call, and remove an unfinished last line, which would spoil the next
-/// line.
+/// Read the file at the first call, and remove an unfinished last line, which would corrupt the
+/// next line.
 void Receipts::read_once() {
   if (read_) return;
   read_ = true;
@@ -100,7 +100,7 @@ void Receipts::add(const std::string& line) {
   }
 }
 
-/// Keep the newest receipts and, before them, the newest line with keys.
+/// Shorten the file to the newest receipts and the newest line with keys before them.
 void Receipts::prune() {
   std::istringstream text(read_file(file_).value_or(""));
   std::vector<std::string> lines;

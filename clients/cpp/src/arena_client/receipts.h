@@ -1,5 +1,5 @@
-// The receipts file beside a bot's token: JSON lines with a server's statements about its log of
-// results that docs/log.md of the Arena describes. This module verifies nothing; `arena replay
+// The receipts file beside a bot's token: JSON lines with the server's statements about its log of
+// results, as described in the Arena's docs/log.md. This module verifies nothing; `arena replay
 // verify --receipts` does. A file error ends no match.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace arena {
 
-/// A bot's knowledge of a match at its beginning.
+/// Facts about a match that a bot knows from its start.
 struct Seat {
   std::uint32_t number = 0;
   /// The bot's random bytes for the deal; empty if an earlier run of the program sent them.
@@ -27,10 +27,10 @@ class Receipts {
   explicit Receipts(std::string file) : file_(std::move(file)) {}
 
   /// Record the log that a welcome shows. The file is left unchanged if the log is shorter than the
-  /// largest head in the file, or if its keys do not begin with the keys in the file. Such a log
-  /// may be a different log, whose keys would invalidate all receipts in the file.
+  /// largest head in the file, or if its keys do not begin with the keys in the file. That may be a
+  /// different log, whose keys would invalidate all receipts in the file.
   void record_log(const v1::LogState& state);
-  /// Record a report's entry of the log; `seat`: facts known from the match's beginning, null for none.
+  /// Record a report's entry of the log; `seat`: facts known from the match's start, null for none.
   void record_match(const v1::MatchReport& report, const Seat* seat);
 
  private:

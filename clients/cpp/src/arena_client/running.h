@@ -12,10 +12,10 @@ namespace arena {
 
 /// Connect a bot to the server and play until Ctrl-C or until enough matches are finished.
 ///
-/// Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins
+/// Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts
 /// no more matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for
-/// 8 s. Then, or at the second Ctrl-C, it leaves the remaining matches in order; a third ends the
-/// program. Signals that the program handles itself are left to it.
+/// 8 s. Then, or at the second Ctrl-C, it leaves the remaining matches; a third ends the program.
+/// Signals that the program handles itself are left to it.
 ///
 /// After a lost connection it reconnects. Permanent errors throw ArenaError, and so does an error in
 /// the bot, unless `on_error` says otherwise.

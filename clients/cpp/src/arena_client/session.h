@@ -41,21 +41,21 @@ class Progress {
 
   /// True if another match may begin.
   bool more() const;
-  /// Return the number of matches that may be played at once, given a capacity.
+  /// Return the number of simultaneous matches that are possible with a capacity.
   int room(int capacity) const;
-  /// True if no more matches are to be played.
+  /// True if the bot has no more matches to play.
   bool done() const { return !more() && playing.empty() && accepted.empty(); }
   /// Handle the welcome of a new connection. Forget the state that the server sends again:
-  /// invitations and running matches. While the last matches are being finished, they stay: each
-  /// gets its report or begins again.
+  /// invitations and running matches. The last matches of a run are not forgotten: each gets its
+  /// report or begins again.
   void welcomed(const v1::Welcome& welcome);
 
  private:
   const std::optional<int> wanted_;
 };
 
-/// Receives the report of a match with an entry in the log of results, and the facts from its beginning; null if none
-/// are known.
+/// Receives the report of a match with an entry in the log of results, and the facts from its start; null if none are
+/// known.
 using Keep = std::function<void(const v1::MatchReport&, const Seat*)>;
 
 /// The conversation of one stream, from the welcome on.

@@ -16,7 +16,7 @@ struct Laid {
   int seat, place, colour, value;
 };
 
-/// A seat's knowledge when it chooses, apart from its own hand.
+/// Everything that a seat knows when it chooses, except its own hand.
 struct Table {
   /// The trump colour; nullopt if there is no trump, or not yet.
   std::optional<int> trump;

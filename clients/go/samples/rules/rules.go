@@ -1,5 +1,5 @@
-// A few plain rules: announce the value of the hand, take tricks until it is reached, then duck. It knows which card takes the
-// trick on the table, but does not count cards.
+// A few plain rules: announce the number of tricks that the hand is worth, take that many, then duck. It knows which card
+// takes the trick on the table, but does not count cards.
 package main
 
 import (
@@ -53,7 +53,8 @@ func playSixthSense(decision *client.Decision, view *client.SixthSenseView) int 
 	return takeOrDuck(legal, takes, strength, wanted > 0, len(table.ToCome) == 0)
 }
 
-// predict returns the prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14.
+// predict returns the prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the
+// hand.
 func predict(decision *client.Decision, view *client.SixthSenseView, trump int) int {
 	game := decision.Game
 	good := func(card int) bool {
@@ -79,7 +80,7 @@ func predict(decision *client.Decision, view *client.SixthSenseView, trump int) 
 	return least(decision.Legal, misfit)
 }
 
-// wantedTricks returns the number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed.
+// wantedTricks returns the number of tricks that the prediction still needs; a 6/9 needs 9 only after more than 6 tricks.
 func wantedTricks(decision *client.Decision, view *client.SixthSenseView) int {
 	missing := []int{}
 	for _, aim := range sixthsense.Targets(decision.Game, int(view.GetPrediction())) {

@@ -1,4 +1,4 @@
-"""A bot that counts cards: it estimates the value of the round after each choice, given the unseen cards.
+"""A bot that counts cards: it estimates the value of the round after each choice, considering the unseen cards.
 
 Each game has its own module for that: `counter_sixth_sense` and `counter_nullern`.
 """

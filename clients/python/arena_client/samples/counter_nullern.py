@@ -25,7 +25,7 @@ TRUMP_UNWANTED = 1.65
 OVERTAKES = 0.62
 """Frequency with which an opponent that wants the trick plays a card that takes it, if it holds one."""
 LOST = 0.4
-"""Tricks that an opponent with a lost bid wants, as a share of the tricks left."""
+"""Share of the remaining tricks that an opponent with a lost bid wants."""
 
 
 class Outlook:
@@ -58,8 +58,8 @@ class Outlook:
     def worth(self, bid: int, tricks: int, rest: Sequence[tuple[float, float]]) -> float:
         """Return the expected score with a bid, the tricks taken, and cards with these chances still to play.
 
-        The score is computed backwards. With no card left it is certain. Each further card adds a choice: to take a
-        trick with it or not, whichever is better.
+        The score is computed backwards, from the end of the round, where it is certain. Each earlier card adds a
+        choice: to take a trick with it or not, whichever is better.
         """
         worths = [self.outcome(bid, tricks + more) for more in range(len(rest) + 1)]
         for unwanted, wanted in sorted(rest, key=lambda chance: chance[1] - chance[0]):

@@ -18,15 +18,15 @@ HIGHER = 0.37
 SHED = 0.93
 """Additional factor for a card that is not a trump, since it can be thrown away on another colour."""
 CONTENT = 0.3
-"""Frequency with which an opponent known to have all its predicted tricks overtakes if it can."""
+"""Frequency with which an opponent that certainly has all its predicted tricks overtakes if it can."""
 RUFFS = 0.53
 """Frequency with which an opponent that cannot follow suit plays a trump if it holds one."""
 RUFFED_IN = 0.55
 """Frequency with which a trump takes a trick of another colour that it could not take by leading."""
 WAITING = 1.3
-"""Exponent by which a card's chance over a whole round is lower than in a single trick."""
+"""Exponent that lowers a card's chance in a single trick to its chance over a whole round."""
 UNWILLING = 5.5
-"""Exponent that makes a card take a trick more rarely if its player avoids it."""
+"""Exponent that lowers a card's chance of taking a trick if its player avoids tricks."""
 
 
 class Outlook:
@@ -55,7 +55,7 @@ class Outlook:
         if action.kind == "double":
             return self.worth(self.view.prediction, taken + (action.value or 0), rest)
         if action.kind == "peek":
-            return action.value or 0  # More knowledge is never worse.
+            return action.value or 0  # Peeking never makes a seat know less.
         place = self.view.seats - 1 - len(self.table.to_come)
         trick = after(self.table.trick, self.game, action, self.view.seat, place)
         without = self.worth(self.view.prediction, taken, rest)
@@ -70,8 +70,8 @@ class Outlook:
     def worth(self, prediction: int, tricks: int, rest: dict[int, tuple[float, float]]) -> float:
         """Return the expected score with a prediction, the tricks taken, and the rest of the hand still to play.
 
-        The score is computed backwards. With no card left it is certain. Each further card adds a choice: to take a
-        trick with it or not, whichever is better.
+        The score is computed backwards, from the end of the round, where it is certain. Each earlier card adds a
+        choice: to take a trick with it or not, whichever is better.
         """
         aims, novice = targets(self.game, prediction), self.view.novice
         worths: list[float] = [points(aims, tricks + more, novice=novice) for more in range(len(rest) + 1)]
@@ -125,7 +125,7 @@ class Outlook:
     def overtakes(self, trick: list[Laid], card: int) -> bool:
         """Return true if an unseen card would overtake the trick."""
         colour, values = self.game.cards[card].colour, self.game.cards[card].values
-        later = self.view.seats  # A place later than that of any card in the trick.
+        later = self.view.seats  # A later place than any card in the trick has.
         return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1
 
     def eagerness(self, seat: int) -> float:

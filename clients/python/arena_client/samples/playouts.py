@@ -2,7 +2,7 @@
 
 A seat that bid five tricks probably holds better cards than a seat that bid 0. So several games are sampled, and the
 game whose hands fit the announcements best is used. In that game every seat plays by one plain rule. The value of
-points depends on the match: a leader need not win the last round if it does not lose it by much.
+points depends on the match: a leader may lose the last round by a little.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Playouts(ABC):
         return scores
 
     def misfit(self, state: Any) -> float:
-        """Return how badly the others' hands fit their announcements; 0 is a perfect fit."""
+        """Return the misfit between the others' hands and their announcements; 0 is a perfect fit."""
         return 0.0
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Playouts(ABC):
         return min(fits, key=self.misfit)
 
     def worths(self, choices: Iterable[int]) -> dict[int, float]:
-        """Return the worth of each choice in one more sampled game."""
+        """Return the value of each choice in one more sampled game."""
         best, seat, found = self.imagine(), self.view.seat, {}
         for choice in choices:
             state = self.copy(best)
@@ -113,9 +113,9 @@ def in_order(_round: int, _size: int, count: int) -> Sequence[int]:
 
 
 def take_or_duck(legal: Sequence[int], ranks: bytes, ahead: int, *, wanted: bool, last: bool) -> int:
-    """Take the trick, or throw away the highest card that does not take it.
+    """Take a wanted trick; otherwise throw away the highest card that does not take it.
 
-    If no seat follows, the trick is taken as cheaply as possible.
+    The last seat of a trick takes it with the lowest sufficient card.
     """
     taking = [number for number in legal if ranks[number] > ahead]
     if wanted:

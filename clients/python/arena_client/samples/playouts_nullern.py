@@ -1,4 +1,4 @@
-"""Continuations of a round of Nullern: hands that fit the bids, and seats that know the value of one more trick."""
+"""Continuations of a round of Nullern: hands that fit the bids, and seats that play by the value of one more trick."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -50,7 +50,7 @@ class NullernPlayouts(Playouts):
         return of_use(bids[seat] - 1, rival, view.hand_size, taken, seats, view.hand_size - done)
 
     def misfit(self, state: NullernState) -> float:
-        """Return how far the tricks expected from the others' hands are from their bids."""
+        """Return the distance between the others' bids and the tricks expected from their hands."""
         found = 0.0
         for seat, tricks in self.expected:
             found += (self.played[seat] + self.strength(state.hands[seat]) - tricks) ** 2

@@ -41,7 +41,7 @@ class SixthSensePlayouts(Playouts):
             if PLACE_BLOCKED[action] >= 0:
                 lying[PLACE_BLOCKED[action]] = 255
         led = next((COLOUR_OF[action] for action in lying if VALUES[action] != 255), -1)
-        if led < 0:  # The table is empty: non-trump colours rank below the trumps.
+        if led < 0:  # On an empty table, other colours rank below the trumps.
             ranks = RANKING[self.trump][0][self.trump - 1 if self.trump else len(COLOURS) - 1]
             return take_or_duck(legal, ranks, 0, wanted=wanted, last=False)
         ranks = RANKING[self.trump][bytes(lying).translate(VALUES).count(4) & 1][led]

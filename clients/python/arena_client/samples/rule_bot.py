@@ -1,4 +1,4 @@
-"""A bot with a few plain rules: announce the value of the hand, take tricks until it is reached, then duck."""
+"""A bot with a few plain rules: announce the number of tricks that the hand is worth, take that many, then duck."""
 
 import random
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def play_sixth_sense(decision: Decision, view: SixthSenseView) -> int:
 
 
 def predict(decision: Decision, view: SixthSenseView, table: sixth_sense.Table) -> int:
-    """Choose the prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14."""
+    """Choose the prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the hand."""
     game = decision.game
 
     def good(card: int) -> bool:
@@ -65,7 +65,7 @@ def predict(decision: Decision, view: SixthSenseView, table: sixth_sense.Table) 
 
 
 def wanted_tricks(game: Catalog, view: SixthSenseView) -> int:
-    """Return the number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed."""
+    """Return the number of tricks that the prediction still needs; a 6/9 needs 9 only after more than 6 tricks."""
     taken = view.taken[view.seat]
     aims = sixth_sense.targets(game, view.prediction)
     return min((aim - taken for aim in aims if aim >= taken), default=0)

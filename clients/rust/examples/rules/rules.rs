@@ -1,5 +1,5 @@
-//! A few plain rules: announce the value of the hand, take tricks until it is reached, then duck. It knows which card takes
-//! the trick on the table, but does not count cards.
+//! A few plain rules: announce the number of tricks that the hand is worth, take that many, then duck. It knows which card
+//! takes the trick on the table, but does not count cards.
 
 use std::cmp::Reverse;
 
@@ -45,7 +45,8 @@ fn play_sixth_sense(decision: &Decision, view: &SixthSenseView) -> usize {
     take_or_duck(legal, takes, strength, wanted > 0, table.to_come.is_empty())
 }
 
-/// Returns the prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14.
+/// Returns the prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the
+/// hand.
 fn predict(decision: &Decision, view: &SixthSenseView, trump: Option<usize>) -> usize {
     let game = &decision.game;
     let good = |card: &&u32| {
@@ -62,7 +63,7 @@ fn predict(decision: &Decision, view: &SixthSenseView, trump: Option<usize>) -> 
     least(&decision.legal, misfit)
 }
 
-/// Returns the number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed.
+/// Returns the number of tricks that the prediction still needs; a 6/9 needs 9 only after more than 6 tricks.
 fn wanted_tricks(decision: &Decision, view: &SixthSenseView) -> u32 {
     let taken = view.taken[view.seat as usize];
     let aims = view.prediction.map_or(&[][..], |card| sixth_sense::targets(&decision.game, card as usize));

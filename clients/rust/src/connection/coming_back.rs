@@ -65,7 +65,7 @@ impl Connection {
         let Failure::Dropped { text, pause } = lost else { return };
         let (now, address) = (self.now, &self.settings.address);
         if self.greeted {
-            // the server is there, even if the stream ended at once and may do so again
+            // the server can be reached, even if the stream ended at once and may do so again
             self.good = self.good.max(now.saturating_sub(LONGEST_WAIT));
             if now - self.begun > STEADY {
                 self.good = now;

@@ -19,14 +19,14 @@ pub(crate) enum Effect {
     CloseSend,
     /// Drop stream and connection, if any.
     HangUp,
-    /// Pass a message of the server to the bot. The first message of a session contains the
+    /// Pass a message from the server to the bot. The first message of a session contains the
     /// welcome.
     Deliver(Box<Delivery>),
     /// Stop calling the bot, because no time is left.
     Hurry,
     /// Record the log of results that a welcome shows.
     RecordLog(LogState),
-    /// Record a report's log entry, with the facts from the match's beginning.
+    /// Record a report's log entry, with the facts from the match's start.
     RecordMatch { report: Box<MatchReport>, seat: Option<Seat> },
     /// Look for a permanent obstacle and report it to `looked`.
     Look { attempt: u64, lost: Failure },

@@ -11,7 +11,7 @@ use crate::v1::PlayRequest;
 const LEAVE_TIME: Duration = Duration::from_secs(2);
 
 impl Connection {
-    /// Begins no more matches and finishes the current ones. After `limit`, leaves the unfinished
+    /// Starts no more matches and finishes the current ones. After `limit`, leaves the unfinished
     /// matches.
     pub fn drain(&mut self, now: Duration, limit: Duration) {
         if !self.at(now) {

@@ -14,14 +14,14 @@ public final class Arena {
     /** The version of this client, which is sent to servers. */
     public static final String VERSION = "0.1.0";
 
-    /** Time for finishing matches after Ctrl-C, unless ARENA_DRAIN has another number. */
+    /** Time for finishing matches after Ctrl-C, unless ARENA_DRAIN sets another time. */
     private static final Duration DRAIN = Duration.ofSeconds(30);
     /** Maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s. */
     private static final Duration DRAIN_TERMINATED = Duration.ofSeconds(8);
 
     private Arena() {}
 
-    /** Returns the limits of a match: those of its ladder if its start names one, else those of the default ladders. */
+    /** Returns the limits of a match: its ladder's if its start names a ladder, otherwise those of the default ladders. */
     public static Conduct conductOf(Welcome welcome, MatchStart start) {
         return welcome.getLaddersList().stream()
                 .filter(ladder -> ladder.getName().equals(start.getLadder()))
@@ -39,9 +39,9 @@ public final class Arena {
      * Connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
      *
      * <p>An empty address means the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot
-     * begins no more matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after
+     * starts no more matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after
      * SIGTERM for 8 s. Then, or at the second signal, or when this thread is interrupted, it leaves
-     * the remaining matches in order. After a lost connection it reconnects.
+     * the remaining matches. After a lost connection it reconnects.
      *
      * @throws ArenaException for a permanent error, and for an error in the bot, unless {@link Options#playOn}
      */

@@ -6,7 +6,7 @@ public final class ArenaException extends RuntimeException {
 
     /** Kind of a permanent error. Everything else (a lost network, a restarting server) is retried and only logged. */
     public enum Kind {
-        /** An argument is invalid, such as a file that cannot be read. */
+        /** An argument is invalid, for example a file that cannot be read. */
         BAD_ARGUMENT,
         /** The bot's code returned an invalid answer. */
         BAD_ANSWER,
@@ -24,7 +24,7 @@ public final class ArenaException extends RuntimeException {
         NO_GAME_IN_COMMON,
         /** The other side is not an Arena server, or is newer than this client. */
         PROTOCOL_MISMATCH,
-        /** The same bot connected from somewhere else; only the newest connection plays on. */
+        /** The same bot connected from somewhere else; only the newest connection continues. */
         TAKEN_OVER,
         /** The server ended the connection for a permanent reason. */
         REFUSED,

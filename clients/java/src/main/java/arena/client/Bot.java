@@ -10,7 +10,7 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * A player. It overrides {@link #decide} or {@link #decideMany}; the rest is optional. It has no connection itself: {@link Arena}
+ * A player. It overrides {@link #decide} or {@link #decideMany}; the rest is optional. A bot has no connection: {@link Arena}
  * brings decisions and takes answers, all in one thread, one call at a time.
  */
 public abstract class Bot {
@@ -107,7 +107,7 @@ public abstract class Bot {
         News.log(report);
     }
 
-    /** Called for any other notice of the server; unless overridden that is logged, as a warning if the bot is at fault. */
+    /** Called for any other notice from the server; unless overridden that is logged, as a warning if the bot is at fault. */
     public void onNotice(Notice notice) {
         News.log(notice);
     }

@@ -28,8 +28,7 @@ final class Caller {
 
     private final Bot bot;
     /**
-     * If true, an error in the bot is logged and the first legal action is played. Otherwise it
-     * ends the run.
+     * True to log an error in the bot and play the first legal action; false to end the run.
      */
     private final boolean playOn;
     private final Clock clock;
@@ -37,7 +36,7 @@ final class Caller {
     volatile boolean interrupted;
     /** The pending reply, null for none yet. */
     private PlayRequest.Builder out;
-    /** The time when the pending message was begun, or its last part was sent. */
+    /** The time when the pending message was created, or its last part was sent. */
     private long since;
     private Session session;
     private Consumer<PlayRequest> say;
@@ -176,7 +175,7 @@ final class Caller {
         }
     }
 
-    /** Adds an answer to the reply; a late one too, whose notice says how late it was, unless its match is over. */
+    /** Adds an answer to the reply; a late one too, whose notice says how late it was, unless its match has ended. */
     private void answer(Decision decision, int action) {
         if (decision.isClosed() && !session.plays(decision.matchId())) {
             return;

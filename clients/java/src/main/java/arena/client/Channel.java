@@ -6,7 +6,8 @@ import arena.v1.RegisterBotRequest;
 import arena.v1.RegisterBotResponse;
 import com.google.rpc.Status;
 
-/** Leads to the server, for one try. It answers later, never at once, and none of its methods waits. */
+/** Leads to the server, for one try. It answers later, never immediately, and none of its methods
+ * waits. */
 interface Channel {
     /** One gRPC stream. */
     interface Call {

@@ -5,6 +5,6 @@ interface Clock {
     /** The time since an arbitrary moment. */
     long now();
 
-    /** Makes a call later, never at once; returns a function that cancels it. */
+    /** Makes a call later, never immediately; returns a function that cancels it. */
     Runnable after(long wait, Runnable call);
 }

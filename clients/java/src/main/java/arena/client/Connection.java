@@ -24,7 +24,7 @@ import java.util.function.Supplier;
 final class Connection {
     /** Receiver of everything for the bot. */
     interface Inbox {
-        /** A message of the server on a session's stream, and when it arrived. */
+        /** A message from the server on a session's stream, and when it arrived. */
         void deliver(Session session, PlayResponse message, long received);
 
         /** Stop calling the bot, because no time is left. */
@@ -135,7 +135,7 @@ final class Connection {
     }
 
     /**
-     * Begins no more matches and finishes the current ones. After `limit`, leaves the unfinished
+     * Starts no more matches and finishes the current ones. After `limit`, leaves the unfinished
      * matches.
      */
     void drain(long limit) {
@@ -281,7 +281,7 @@ final class Connection {
         converse(answer.getToken());
     }
 
-    /** Plays on one stream until no more matches are to be played or the stream ends. */
+    /** Plays on one stream until all matches are played or the stream ends. */
     private void converse(String token) {
         int since = attempt;
         Alarm tooLate = new Alarm(ANSWER_TIME, () -> {

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A choice to make, with everything that the seat may know, so that a bot needs no memory of
- * earlier decisions.
+ * A choice that the bot must make, with everything that its seat may know, so that a bot needs no
+ * memory.
  */
 public final class Decision {
     private final arena.v1.Decision message;
@@ -33,7 +33,7 @@ public final class Decision {
         return of(message, games, null);
     }
 
-    /** Converts a message to a decision of a session, which knows whether it is open; of no session if null. */
+    /** Converts a message to a decision of a session, which knows whether it is open; null for no session. */
     static Decision of(arena.v1.Decision message, Map<String, Catalog> games, Session session) {
         Catalog game = switch (message.getViewCase()) {
             case SIXTH_SENSE -> games.get("sixth_sense");
@@ -106,8 +106,9 @@ public final class Decision {
     }
 
     /**
-     * True if more thinking is useless, because the server has decided for the bot or the match is
-     * over. A long search can look at it now and then, in any thread, and return any legal action.
+     * True if further thinking is useless, because the server has decided for the bot or the match
+     * has ended. A long search can look at it now and then, in any thread, and return any legal
+     * action.
      */
     public boolean isClosed() {
         return session != null && !session.isOpen(message.getMatchId(), message.getDecisionId());

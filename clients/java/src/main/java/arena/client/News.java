@@ -74,7 +74,7 @@ final class News {
         return notice.getKind().name().replaceFirst("^NOTICE_KIND_", "").replace('_', ' ').toLowerCase(Locale.ROOT);
     }
 
-    /** Returns a text from the server in one line, for people; it may be empty. */
+    /** Returns a text from the server in one line, for human readers; it may be empty. */
     static String oneLine(String text) {
         String line = text.strip().replaceAll("\\s+", " ");
         return line.isEmpty() ? "no reason given" : line;

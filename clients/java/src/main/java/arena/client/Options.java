@@ -136,8 +136,8 @@ public final class Options {
     }
 
     /**
-     * The names of the ladders to play on; by default those in ARENA_LADDERS. None there either, or
-     * an empty list: the default ladders of the bot's games.
+     * The names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or
+     * with an empty list: the default ladders of the bot's games.
      */
     public Options ladders(List<String> names) {
         ladders = List.copyOf(names);

@@ -37,7 +37,7 @@ final class PrivateFile {
         }
     }
 
-    /** Cuts off an unfinished last line, which would spoil the next one; returns whether there was one. */
+    /** Cuts off an unfinished last line, which would corrupt the next line; returns whether there was one. */
     static boolean cutUnfinishedLine(Path file) throws IOException {
         byte[] content = Files.readAllBytes(file);
         int whole = content.length;

@@ -107,7 +107,8 @@ final class Profile {
         receipts = !options.noReceipts && beside != null ? beside.resolveSibling(beside.getFileName() + ".receipts") : null;
     }
 
-    /** The names given, or for null those in a variable. A program that starts bots with ARENA_TOKEN decides alone. */
+    /** The names given, or for null those in a variable. With ARENA_TOKEN only the environment counts, because a
+     * program started the bot. */
     private static List<String> chosen(List<String> given, String variable, Map<String, String> environment) {
         if (given != null && environment.getOrDefault("ARENA_TOKEN", "").isEmpty()) {
             return given;

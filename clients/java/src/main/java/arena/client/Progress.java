@@ -46,7 +46,7 @@ final class Progress {
         return !ending && (wanted == 0 || finished + begun() < wanted);
     }
 
-    /** The number of matches that may be played at once, given a capacity. */
+    /** The number of simultaneous matches that are possible with a capacity. */
     int room(int capacity) {
         if (ending) {
             return 0;
@@ -54,15 +54,14 @@ final class Progress {
         return wanted == 0 ? capacity : Math.max(0, Math.min(capacity, wanted - finished));
     }
 
-    /** True if no more matches are to be played. */
+    /** True if the bot has no more matches to play. */
     boolean done() {
         return !more() && begun() == 0;
     }
 
     /**
      * Forgets the state that the server sends again on a new connection: invitations and running
-     * matches. While the last matches are being finished, they stay: each gets its report or begins
-     * again.
+     * matches. The last matches of a run are not forgotten: each gets its report or begins again.
      */
     void reconnect() {
         if (!ending) {

@@ -18,12 +18,12 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * The receipts file beside a bot's token: JSON lines with a server's statements about its log of
- * results that docs/log.md of the Arena describes. Nothing is verified here: {@code arena replay
+ * The receipts file beside a bot's token: JSON lines with the server's statements about its log of
+ * results, as described in the Arena's docs/log.md. Nothing is verified here: {@code arena replay
  * verify --receipts} does that. A file error ends no match.
  */
 final class Receipts {
-    /** Number of newest receipts to keep when the file is pruned, which happens at twice as many lines. */
+    /** Number of receipts that remain when the file is shortened. That happens at twice as many lines. */
     static final int KEPT = 1000;
 
     private static final String PIN_BEGIN = "{\"arena_receipts\"";
@@ -68,8 +68,7 @@ final class Receipts {
     /**
      * Records the log that a welcome shows, if it shows one. The file is left unchanged if the log
      * is shorter than the largest head in the file, or if its keys do not begin with the keys in
-     * the file. Such a log may be a different log, whose keys would invalidate all receipts in the
-     * file.
+     * the file. That may be a different log, whose keys would invalidate all receipts in the file.
      */
     void recordLog(LogState state) {
         readOnce();
@@ -86,7 +85,7 @@ final class Receipts {
         }
     }
 
-    /** Records a report's entry of the log; begun: facts known from the match's beginning, null for none. */
+    /** Records a report's entry of the log; begun: facts known from the match's start, null for none. */
     void recordMatch(MatchReport report, Seat begun) {
         readOnce();
         LogEntry entry = report.getEntry();
@@ -110,8 +109,8 @@ final class Receipts {
     }
 
     /**
-     * Reads the file at the first call, and removes an unfinished last line, which would spoil the
-     * next line.
+     * Reads the file at the first call, and removes an unfinished last line, which would corrupt
+     * the next line.
      */
     private void readOnce() {
         if (read) {
@@ -165,7 +164,7 @@ final class Receipts {
         }
     }
 
-    /** Keeps the newest receipts and, before them, the newest line with keys. */
+    /** Shortens the file to the newest receipts and the newest line with keys before them. */
     private void prune() throws IOException {
         String newestPin = "";
         List<String> receipts = new ArrayList<>();

@@ -56,7 +56,7 @@ public final class Run implements AutoCloseable {
         made.start();
     }
 
-    /** Begins no more matches and finishes the current ones; after a while it leaves the unfinished matches. */
+    /** Starts no more matches and finishes the current ones; after a while it leaves the unfinished matches. */
     public void drain(Duration limit) {
         connection.drain(limit.toNanos());
     }

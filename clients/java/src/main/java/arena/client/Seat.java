@@ -2,5 +2,6 @@ package arena.client;
 
 import com.google.protobuf.ByteString;
 
-/** A bot's knowledge of a match at its beginning; its nonce is empty if an earlier run of the program sent it. */
+/** Facts about a match that a bot knows from its start; its nonce is empty if an earlier run of the program sent
+ * it. */
 record Seat(ByteString nonce, ByteString salt, ByteString commitment) {}

@@ -91,12 +91,12 @@ final class Session {
                         + message.getNoticesCount() > 0;
     }
 
-    /** True unless a decision was made without the bot, or its match is over. */
+    /** True unless a decision was made without the bot, or its match has ended. */
     boolean isOpen(long match, int decision) {
         return open.contains(new Key(match, decision));
     }
 
-    /** True if a match is still running on this stream, as far as is known. */
+    /** True if a match is still running on this stream, as far as the client knows. */
     boolean plays(long match) {
         return !over && !ended.contains(match);
     }

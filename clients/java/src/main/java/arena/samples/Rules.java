@@ -15,8 +15,8 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.Predicate;
 
 /**
- * A few plain rules: announce the value of the hand, take tricks until it is reached, then duck. It knows which card takes the
- * trick on the table, but does not count cards.
+ * A few plain rules: announce the number of tricks that the hand is worth, take that many, then duck. It knows which card
+ * takes the trick on the table, but does not count cards.
  */
 public final class Rules extends Bot {
     public Rules() {
@@ -65,7 +65,7 @@ public final class Rules extends Bot {
         return takeOrDuck(legal, takes, strength, wanted > 0, table.toCome().isEmpty());
     }
 
-    /** The prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14. */
+    /** The prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the hand. */
     private static int predict(Decision decision, SixthSenseView view, int trump) {
         Catalog game = decision.game();
         Predicate<Integer> good = number -> {
@@ -79,7 +79,7 @@ public final class Rules extends Bot {
         });
     }
 
-    /** The number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed. */
+    /** The number of tricks that the prediction still needs; a 6/9 needs 9 only after more than 6 tricks. */
     private static int wantedTricks(Catalog game, SixthSenseView view) {
         return SixthSense.targets(game, view.getPrediction()).stream()
                 .mapToInt(aim -> aim - view.getTaken(view.getSeat()))

@@ -345,7 +345,7 @@ class ConversationsTest {
             }
         }
 
-        /** Checks the bot's own chance in a message. */
+        /** Checks the bot's random bytes in a message. */
         private void check(ByteString nonce) {
             assertEquals(16, nonce.size(), "bytes of its own chance");
             assertTrue(nonces.add(nonce), "its own chance is another each time");

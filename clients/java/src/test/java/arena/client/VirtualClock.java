@@ -24,7 +24,7 @@ final class VirtualClock implements Clock {
         return () -> alarms.remove(made);
     }
 
-    /** Lets time pass for a length or until a condition holds; settle does everything that needs no time. */
+    /** Advances the clock by a time or until a condition holds. `settle` runs everything that takes no time. */
     void pass(long length, Runnable settle, BooleanSupplier until) {
         long end = time + length;
         settle.run();

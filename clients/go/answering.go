@@ -18,7 +18,7 @@ type delivery struct {
 	received  time.Duration
 }
 
-// answering is a queue of messages for a bot. It calls the bot for each message in order.
+// answering queues messages for a bot, and calls the bot for each in order.
 type answering struct {
 	caller *caller
 	say    func(session int, request *arenav1.PlayRequest)
@@ -94,7 +94,7 @@ func (a *answering) answer() error {
 	}
 }
 
-// one calls the bot for the oldest delivery, if there is one. Behind it, it takes those of all streams, up to one with decisions of each.
+// one calls the bot for the oldest delivery, if there is one. It adds waiting deliveries, up to one with decisions from each stream.
 func (a *answering) one() error {
 	a.mutex.Lock()
 	var arrivals []arrival

@@ -34,7 +34,7 @@ type Bot struct {
 	// Decide chooses one of decision.Legal.
 	Decide func(decision *Decision) int
 	// DecideMany chooses for all open decisions at once: one action for each decision, in their order
-	// (slices.Values gives those of a slice). Set it instead of Decide if many decisions together are cheaper
+	// (slices.Values returns such a sequence). Set it instead of Decide if many decisions together are cheaper
 	// than one by one. Finished answers are sent while it continues. For a decision whose context is done, the
 	// action may be None.
 	DecideMany func(decisions []*Decision) iter.Seq[int]

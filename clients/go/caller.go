@@ -31,7 +31,7 @@ type caller struct {
 	now    func() time.Duration
 	// ctx is done when the bot must not be called any more.
 	ctx context.Context
-	// arrivals are the messages that the bot handles now, each of another stream.
+	// arrivals are the messages that the bot handles now, each from another stream.
 	arrivals []arrival
 	// since: the time at which the message was created, or its last part was sent.
 	since time.Duration
@@ -51,8 +51,8 @@ type replies struct {
 	out       *arenav1.PlayRequest
 }
 
-// react sends the bot's replies to messages of several streams: for each no reply, one, or several if the bot takes long. The bot
-// decides about all of them at once.
+// react sends the bot's replies to messages from several streams: for each message no reply, one, or several if the bot takes
+// long. The bot decides about all messages at once.
 //
 // The bot is not asked about closed decisions. The error is the bot's *Error, ProtocolMismatch, or errInterrupted.
 func (c *caller) react(arrivals []arrival, games map[string]*Catalog) error {
@@ -221,7 +221,7 @@ func (c *caller) answer(decision *Decision, action int) {
 	reply.Answers = append(reply.Answers, answer)
 }
 
-// reply returns the reply that waits to be sent, a new one if there is none.
+// reply returns the pending reply, creating it if needed.
 func (r *replies) reply() *arenav1.PlayRequest {
 	if r.out == nil {
 		r.out = &arenav1.PlayRequest{}
@@ -229,7 +229,7 @@ func (r *replies) reply() *arenav1.PlayRequest {
 	return r.out
 }
 
-// send sends the waiting replies.
+// send sends the pending replies.
 func (c *caller) send() {
 	for _, each := range c.arrivals {
 		if reply := each.to.out; reply != nil {
@@ -239,7 +239,7 @@ func (c *caller) send() {
 	}
 }
 
-// part sends the replies if they have waited long enough.
+// part sends the pending replies if they have waited long enough.
 func (c *caller) part() {
 	if c.now()-c.since > hold {
 		c.send()

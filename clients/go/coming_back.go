@@ -101,7 +101,8 @@ func (c *node) retry(lost *dropped) {
 	})
 }
 
-// isNew reports whether this is a further node that has not answered before. It may not know yet a bot that has just registered.
+// isNew reports whether this is an additional node that has not answered before. Such a node may not know a newly registered bot
+// yet.
 func (c *node) isNew() bool {
 	return c != c.nodes[0] && c.number == 0 && c.clock.now()-c.seen < goneAfter
 }

@@ -14,9 +14,9 @@ import (
 // answerTime is the server's time limit for a registration, for its welcome and for its goodbye.
 const answerTime = 20 * time.Second
 
-// connection is a bot's connection to a server, or to all nodes of several: it registers once, connects, and reconnects
-// when a connection is lost. It answers heartbeats and invitations itself, in the goroutine that delivers them, and
-// passes all other messages to the bot's inbox. It never waits.
+// connection is a bot's connection to a server, or to several nodes: it registers once, connects, and reconnects when a
+// connection is lost. It answers heartbeats and invitations itself, in the goroutine that delivers them, and passes all
+// other messages to the bot's inbox. It never waits.
 type connection struct {
 	surroundings
 	profile *profile
@@ -24,7 +24,7 @@ type connection struct {
 	mutex sync.Mutex
 	goal  *goal
 	name  string
-	// nodes: the nodes that the bot dials, of which the first is the one at the given address.
+	// nodes: the nodes that the bot dials; the first is at the given address.
 	nodes []*node
 	// moving: whether places move from node to node.
 	moving bool
@@ -32,7 +32,7 @@ type connection struct {
 	placeWait time.Duration
 	// sessions counts the streams with a welcome.
 	sessions int
-	// reached: whether there ever was a welcome.
+	// reached: true after the first welcome of any stream.
 	reached, leaving, over bool
 	probed                 int
 	alarms                 map[int]func()
@@ -72,7 +72,7 @@ func (c *connection) locked(something func()) {
 	}
 }
 
-// during calls a function unless a later try has begun or the connection has ended.
+// during calls a function, unless a later try has started or the connection has ended.
 func (c *node) during(try int, something func()) {
 	c.locked(func() {
 		if try == c.try {

@@ -47,7 +47,7 @@ func TestAReportWithoutPlacesIsLogged(t *testing.T) {
 	logMatchEnd(&MatchReport{MatchId: 1, Seat: 3})
 }
 
-// After a new start of the program its receipts say which reports it has.
+// After a restart of the program, its receipts show which reports it has.
 func TestAProgramThatIsStartedAnewAsksForTheReportsThatItLacks(t *testing.T) {
 	quiet(t)
 	token := "given"
@@ -93,7 +93,7 @@ func TestAProgramThatIsStartedAnewAsksForTheReportsThatItLacks(t *testing.T) {
 	}
 }
 
-// A bot names its features and sees which of them hold.
+// A bot declares its features and learns which of them are in use.
 func TestTheBotSeesTheWelcome(t *testing.T) {
 	quiet(t)
 	token := "given"

@@ -96,7 +96,7 @@ func (v *virtualClock) pass(length time.Duration, settle func(), until func() bo
 	}
 }
 
-// scriptedCall is a stream, and scriptedRegistration a call, answered by the script.
+// scriptedCall is a stream that the script answers, and scriptedRegistration such a registration.
 type scriptedCall struct {
 	token             string
 	events            callEvents
@@ -117,7 +117,7 @@ type scriptedRegistration struct {
 	answered func(*arenav1.RegisterBotResponse, *status.Status)
 }
 
-// performance is one conversation being played. It is the channel of its connection, too.
+// performance is one conversation being played. It is also the channel of its connection.
 type performance struct {
 	*testing.T
 	clock        virtualClock
@@ -135,7 +135,7 @@ type performance struct {
 	ended        bool
 	err          error
 	stopped      bool
-	// change alters the bot, and around adds to the connection's surroundings, in tests that need more than a conversation.
+	// For tests that need more than a conversation: change alters the bot, and around the connection's surroundings.
 	change func(*Bot)
 	around surroundings
 }

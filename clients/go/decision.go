@@ -8,7 +8,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// Messages from the server as a bot meets them.
+// Messages from the server in the form that bots get.
 type (
 	// SixthSenseView is 6th Sense as one seat sees it.
 	SixthSenseView = arenav1.SixthSenseView
@@ -22,7 +22,7 @@ type (
 	MatchReport = arenav1.MatchReport
 	// Welcome is the server's first message on a connection.
 	Welcome = arenav1.Welcome
-	// Conduct are the limits of the matches of a ladder.
+	// Conduct contains the limits of a ladder's matches.
 	Conduct = arenav1.Conduct
 	// Notice is any other message from the server to a bot.
 	Notice = arenav1.Notice
@@ -66,7 +66,7 @@ type Action struct {
 	Card int
 	// Value is the value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
 	Value int
-	// Place is the place in the trick, counted from 0, of the card it blocks.
+	// Place is the place in the trick, counted from 0, of the card that it blocks.
 	Place int
 }
 
@@ -102,7 +102,7 @@ type Decision struct {
 
 	asking *asking
 	parent context.Context
-	// to has the replies on the decision's stream, and received is the time of its arrival.
+	// to holds the replies on the decision's stream; received is its time of arrival.
 	to       *replies
 	received time.Duration
 }
@@ -156,7 +156,7 @@ func CatalogOf(message *arenav1.GameCatalog) *Catalog {
 	return game
 }
 
-// DecisionOf converts a message to a decision for a bot; ProtocolMismatch if no catalogue is that of its game.
+// DecisionOf converts a message to a decision for a bot; ProtocolMismatch if no catalogue belongs to its game.
 func DecisionOf(message *arenav1.Decision, games map[string]*Catalog) (*Decision, error) {
 	decision := &Decision{
 		MatchID: message.MatchId, DecisionID: int(message.DecisionId), Legal: ints(message.Legal),

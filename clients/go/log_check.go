@@ -14,13 +14,14 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// consistency asks the server to prove that a log is the beginning of a longer one; the server may refuse.
+// consistency requests the server's proof that a log is the beginning of a longer log; the server may
+// refuse.
 type consistency func(first, second uint64) (proof [][]byte, refused bool, err error)
 
-// logChecker checks at each welcome that the server's log of results has only grown since the bot last saw
-// it. It reports a fault once, and the bot continues to play.
+// logChecker checks at each welcome that the server's log of results has only grown since the bot's last
+// check. It reports a fault once, and the bot continues to play.
 type logChecker struct {
-	// mutex is unlocked while the server is asked for a proof.
+	// mutex is not locked during a request for a proof.
 	mutex    sync.Mutex
 	receipts *receipts
 	alarmed  bool
@@ -35,7 +36,8 @@ func (l *logChecker) take(report *arenav1.MatchReport, seat *seat) {
 	l.receipts.take(report, seat)
 }
 
-// reportsAfter returns the number of the last report that the bot has, or the log's size before the first; nil if neither is known.
+// reportsAfter returns the number of the last report that the bot has, or the log's size before the first report; nil if both are
+// unknown.
 func (l *logChecker) reportsAfter() *uint64 {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -53,8 +55,8 @@ func (l *logChecker) welcomed(state *arenav1.LogState, channel channel) {
 	}()
 }
 
-// seen returns the longest log that the bot knows, nil for none. It is called when a welcome arrives, because
-// reports of matches that end during the check belong to longer logs.
+// seen returns the longest log that the bot knows, nil for none. Call it when the welcome arrives: reports of
+// matches that end during the check belong to longer logs.
 func (l *logChecker) seen() *arenav1.LogHead {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -62,8 +64,8 @@ func (l *logChecker) seen() *arenav1.LogHead {
 	return l.receipts.latest(math.MaxUint64)
 }
 
-// check compares the log in a welcome, nil for none, with the log seen before. It returns an error if the
-// server does not answer.
+// check compares the log in a welcome (nil without a log) with the log seen before. It returns an error
+// if the server does not answer.
 func (l *logChecker) check(state *arenav1.LogState, seen *arenav1.LogHead, ask consistency) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -160,7 +162,7 @@ func (l *logChecker) alarm(problem string) {
 		"%s; it plays on", problem, first(l.receipts.file, "memory")))
 }
 
-// begins reports whether one log is the beginning of another.
+// begins reports whether one log is the beginning of another log.
 func begins(first, second *arenav1.LogHead, ask consistency) (bool, error) {
 	if first.Size == second.Size {
 		return bytes.Equal(first.Root, second.Root), nil

@@ -35,8 +35,8 @@ func (m machineClock) after(wait time.Duration, call func()) func() {
 // network is the access to a server by grpc-go, with one connection per try.
 type network struct{ line *grpc.ClientConn }
 
-// openNetwork opens a channel, which connects at the first call. The error is BadArgument if a certificate
-// cannot be read.
+// openNetwork opens a channel, which connects at the first call. BadArgument if a certificate cannot be
+// read.
 func openNetwork(profile *profile, address string) (channel, error) {
 	trust := insecure.NewCredentials()
 	if profile.tls {
@@ -57,7 +57,7 @@ func openNetwork(profile *profile, address string) (channel, error) {
 	return &network{line}, nil
 }
 
-// rootsOf returns the authorities in a PEM file; without a file nil, which means the system's authorities.
+// rootsOf returns the authorities in a PEM file; without a file nil, for the system's authorities.
 func rootsOf(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

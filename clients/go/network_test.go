@@ -22,7 +22,7 @@ import (
 
 const patience = 30 * time.Second
 
-// smallServer registers every bot and plays a script with it.
+// smallServer registers every bot and follows a script.
 type smallServer struct {
 	arenav1.UnimplementedBotServiceServer
 	arenav1.UnimplementedPlayServiceServer
@@ -33,7 +33,7 @@ func (s *smallServer) RegisterBot(_ context.Context, request *arenav1.RegisterBo
 	return &arenav1.RegisterBotResponse{Name: request.Name, Token: request.Token}, nil
 }
 
-// UnparkBot accepts what RotateToken does.
+// UnparkBot accepts the same bot and token as RotateToken.
 func (s *smallServer) UnparkBot(ctx context.Context, request *arenav1.UnparkBotRequest) (*arenav1.UnparkBotResponse, error) {
 	_, err := s.RotateToken(ctx, &arenav1.RotateTokenRequest{Name: request.Name})
 	return &arenav1.UnparkBotResponse{}, err
@@ -85,7 +85,8 @@ func quiet(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 }
 
-// It registers, stores its token privately, plays, and leaves when the context is done, even if its bot still computes.
+// A bot registers, stores its token privately, plays, and leaves when the context is done, even while its code
+// computes.
 func TestPlayEndsWithItsContext(t *testing.T) {
 	quiet(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -195,7 +196,8 @@ func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-// A bot un-parks itself, enters a ladder, and gets a new token, which replaces that in its file.
+// A bot un-parks itself, enters a ladder, and gets a new token, which replaces the token in its
+// file.
 func TestABotIsManagedWithItsToken(t *testing.T) {
 	quiet(t)
 	file := filepath.Join(t.TempDir(), "bot.token")

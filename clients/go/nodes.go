@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// placeLook is the time between two looks at whether a place moves to another node, if a bot has fewer places than
-	// there are nodes.
+	// placeLook is the time between two checks whether a place moves to another node, if a bot has fewer places than
+	// nodes.
 	placeLook = 250 * time.Millisecond
 	// placeWait is the shortest time after which a place without a match moves to another node, longer than a server's
 	// patience. It is at most twice as long, at random, because bots that move at the same pace never meet those of other
@@ -22,11 +22,11 @@ const (
 	goneAfter = time.Minute
 )
 
-// node is one server, with the bot's stream to it. A server alone is the only node.
+// node is one server, with the bot's stream to it. A single server is the only node.
 type node struct {
 	*connection
 	address string
-	// id is the node's number; 0 on a server alone or before its first welcome.
+	// id is the node's number; 0 for a single server or before its first welcome.
 	id       uint32
 	progress *progress
 	// try counts the attempts to connect. Events of earlier attempts are ignored.
@@ -35,7 +35,7 @@ type node struct {
 	call    call
 	session *session
 	number  int
-	// known: whether the token was known before this try; greeted: whether there was a welcome on this try.
+	// known: true if the token was known before this try; greeted: true after a welcome on this try.
 	known, greeted    bool
 	finishing, ended  bool
 	begun, good, seen time.Duration
@@ -54,7 +54,7 @@ func (c *node) start() {
 	c.connect()
 }
 
-// close ends the stream to a node for good, and the connection with the last of them.
+// close ends the stream to a node permanently; with the last node, also the connection.
 func (c *node) close() {
 	c.hangUp()
 	c.ended = true
@@ -98,7 +98,7 @@ func (c *connection) connected() (nodes []*node) {
 	return nodes
 }
 
-// follow dials the nodes that a welcome lists, and gives up those that cannot be reached and are not listed.
+// follow dials the nodes that a welcome lists, and gives up unreachable nodes that it does not list.
 func (c *connection) follow(from *node, welcome *arenav1.Welcome) {
 	from.id = welcome.Node
 	host, _, _ := net.SplitHostPort(from.address)
@@ -173,7 +173,7 @@ func (c *connection) shareOut() {
 	}
 }
 
-// place gives a node one of too few places, or takes it away.
+// place gives a node a place, or takes it away.
 func (c *connection) place(node *node, holds bool) {
 	switch {
 	case !holds:
@@ -216,7 +216,7 @@ func (c *connection) moveDue() {
 	c.resize()
 }
 
-// resize sends each node the room that the bot has there.
+// resize sends each node the bot's capacity there.
 func (c *connection) resize() {
 	for _, node := range c.connected() {
 		if request := node.session.resize(); request != nil && node.call != nil && !node.finishing {

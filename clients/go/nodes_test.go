@@ -20,13 +20,13 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// testNode is a real server at a socket of its own, which shows a list of nodes and has one stream at a time.
+// testNode is a real server at its own socket. It announces a list of nodes and has one stream at a time.
 type testNode struct {
 	*testing.T
 	number  uint32
 	address string
 	server  *grpc.Server
-	// says has what the bot has said, and send what it is to be sent; a status ends the stream.
+	// says receives the bot's messages, send takes the server's; a status ends the stream.
 	says   chan *arenav1.PlayRequest
 	sends  chan any
 	mutex  sync.Mutex
@@ -70,7 +70,7 @@ func (n *testNode) play(stream arenav1.PlayService_PlayServer) error {
 	}
 }
 
-// listen begins to listen at the node's address; the streams before are forgotten.
+// listen starts the node at its address, without its earlier streams.
 func (n *testNode) listen() {
 	n.Helper()
 	n.says, n.sends = make(chan *arenav1.PlayRequest, 100), make(chan any, 100)
@@ -112,7 +112,7 @@ func (n *testNode) hasRoom(wanted uint32) {
 	}
 }
 
-// seats begins a match with the bot.
+// seats starts a match with the bot.
 func (n *testNode) seats(match uint64) {
 	n.Helper()
 	n.sends <- &arenav1.PlayResponse{Invitations: []*arenav1.Invitation{{InvitationId: 1, Game: "sixth_sense"}}}
@@ -122,7 +122,7 @@ func (n *testNode) seats(match uint64) {
 	n.settles()
 }
 
-// settles waits until the bot's connection has handled all messages of this node; what the bot says meanwhile is passed over.
+// settles waits until the bot's connection has handled all messages from this node, and ignores the bot's replies.
 func (n *testNode) settles() {
 	n.Helper()
 	beat := uint64(7)
@@ -140,7 +140,7 @@ func (n *testNode) reports(match uint64) {
 	n.sends <- &arenav1.PlayResponse{Reports: []*arenav1.MatchReport{{MatchId: match, Places: []uint32{1, 2}, Scores: []int32{1, 0}}}}
 }
 
-// testNodes starts nodes that list one another, and a bot that dials the first of them.
+// testNodes starts nodes that list each other, and a bot that dials the first node.
 func testNodes(t *testing.T, count int, bot Bot, options Options) (nodes []*testNode, stop func(), over chan error) {
 	quiet(t)
 	for number := range count {
@@ -169,7 +169,8 @@ func ended(t *testing.T, over chan error) error {
 	}
 }
 
-// A bot has a stream to each node, which divide its capacity, and decides about what several of them ask at once.
+// A bot has a stream to each node, divides its capacity among them, and decides about several nodes' questions at
+// once.
 func TestABotDialsEveryNode(t *testing.T) {
 	asked, think := make(chan []uint64, 100), make(chan bool, 100)
 	bot := Bot{Capacity: 8, DecideMany: func(decisions []*Decision) iter.Seq[int] {
@@ -218,7 +219,7 @@ func TestABotDialsEveryNode(t *testing.T) {
 	}
 }
 
-// A node that vanishes costs only its own matches: the others get its capacity, until it is back.
+// A node that vanishes costs only its own matches: the others get its capacity until it returns.
 func TestANodeThatVanishesCostsItsOwnMatches(t *testing.T) {
 	bot := Bot{Capacity: 8, Decide: func(decision *Decision) int { return decision.Legal[0] }}
 	nodes, stop, over := testNodes(t, 2, bot, Options{})
@@ -239,7 +240,8 @@ func TestANodeThatVanishesCostsItsOwnMatches(t *testing.T) {
 	ended(t, over)
 }
 
-// A node that is started later is dialled after the next welcome that lists it; one that is listed no more is given up.
+// A node that is started later is dialled after the next welcome that lists it; a node that is no longer listed is
+// given up.
 func TestTheListOfNodesMayChange(t *testing.T) {
 	bot := Bot{Capacity: 8, Decide: func(decision *Decision) int { return decision.Legal[0] }}
 	nodes, stop, over := testNodes(t, 2, bot, Options{})
@@ -262,7 +264,7 @@ func TestTheListOfNodesMayChange(t *testing.T) {
 	ended(t, over)
 }
 
-// A bot that was taken over at one node leaves all.
+// A bot that is taken over at one node leaves all nodes.
 func TestTakenOverAnywhereIsFinal(t *testing.T) {
 	bot := Bot{Capacity: 8, Decide: func(decision *Decision) int { return decision.Legal[0] }}
 	nodes, _, over := testNodes(t, 2, bot, Options{})
@@ -275,7 +277,7 @@ func TestTakenOverAnywhereIsFinal(t *testing.T) {
 	}
 }
 
-// The matches that a run wants are counted over all nodes, and a report that two nodes send counts once.
+// A run counts its matches over all nodes, and a report that two nodes send counts once.
 func TestMatchesAreCountedOverAllNodes(t *testing.T) {
 	var finished []uint64
 	bot := Bot{Capacity: 8, Decide: func(decision *Decision) int { return decision.Legal[0] }}
@@ -295,7 +297,7 @@ func TestMatchesAreCountedOverAllNodes(t *testing.T) {
 	}
 }
 
-// A bot that waits for a report of a node that is gone for good gives it up after a minute.
+// After a minute, a bot no longer waits for a report from a node that has vanished.
 func TestANodeThatIsGoneForGoodHoldsNoRunUp(t *testing.T) {
 	quiet(t)
 	p := atTwoNodes(t, botSpec{Capacity: 2, Matches: 1})
@@ -347,7 +349,7 @@ func TestAPlaceMovesOn(t *testing.T) {
 	p.connection.end(nil)
 }
 
-// twoNodes is a performance with streams to two nodes; its call is the one to the second.
+// twoNodes is a performance with streams to two nodes; its call is the stream to the second node.
 type twoNodes struct {
 	*performance
 	first *scriptedCall

@@ -24,7 +24,7 @@ type Options struct {
 	Invitation string
 	// Owner overrides the bot's owner; by default ARENA_OWNER.
 	Owner string
-	// TLS turns TLS on. TLSRoots also does, and is a PEM file with the authorities to trust instead of the
+	// TLS turns TLS on. So does TLSRoots, a PEM file with the authorities to trust instead of the
 	// system's.
 	TLS      bool
 	TLSRoots string
@@ -34,7 +34,7 @@ type Options struct {
 	PlayOn bool
 	// GiveUpAfter is the time without any connection after which the run ends; 0 for never.
 	GiveUpAfter time.Duration
-	// NoReceipts turns off receipts of the server's log of results, which are stored beside the token.
+	// NoReceipts turns off the receipts of the server's log of results beside the token.
 	NoReceipts bool
 	// Casual plays unrated matches against house bots only.
 	Casual bool
@@ -68,8 +68,8 @@ type profile struct {
 	tls, casual, challenges                                               bool
 	// challengers: lower-case names of the bots whose challenges the bot accepts; nil for all.
 	challengers map[string]bool
-	// keepsReceipts: whether to store receipts of the log of results. receipts: their file; empty to store none
-	// on disk.
+	// keepsReceipts: true to store receipts of the log of results. receipts: their file; empty to store none on
+	// disk.
 	keepsReceipts bool
 	receipts      string
 }
@@ -123,7 +123,7 @@ func first(texts ...string) string {
 	return ""
 }
 
-// chosen returns the names given, or for nil those in a variable of the environment. With ARENA_TOKEN only the
+// chosen returns the given names, or for nil the names in an environment variable. With ARENA_TOKEN only the
 // environment counts, because a program started the bot.
 func chosen(given []string, variable string) []string {
 	if given != nil && os.Getenv("ARENA_TOKEN") == "" {
@@ -145,7 +145,7 @@ func capacityOf(bot *Bot) int {
 	return bot.Capacity
 }
 
-// profileOf collects the data that a connection needs. The error is BadArgument if they are invalid.
+// profileOf collects the data that a connection needs. BadArgument if they are invalid.
 func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	made := &profile{
 		name: first(bot.Name, "bot"), owner: first(options.Owner, bot.Owner, os.Getenv("ARENA_OWNER")), version: bot.Version,

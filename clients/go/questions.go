@@ -17,7 +17,7 @@ type questions struct {
 	mutex sync.Mutex
 	open  map[question]*asking
 	ended map[uint64]bool
-	// order has the ended matches, the oldest first.
+	// order contains the ended matches, the oldest first.
 	order []uint64
 }
 
@@ -31,8 +31,7 @@ func newQuestions() *questions {
 	return &questions{open: map[question]*asking{}, ended: map[uint64]bool{}}
 }
 
-// receive applies a message: its new decisions, those that were made without the bot, and the matches that have
-// ended.
+// receive applies a message: its new decisions, the decisions made without the bot, and the ended matches.
 func (q *questions) receive(message *arenav1.PlayResponse) {
 	if len(message.Decisions)+len(message.Closed)+len(message.Reports) == 0 {
 		return

@@ -29,13 +29,14 @@ const pinBegin = `{"arena_receipts"`
 type receipts struct {
 	// file is the path of the file; empty to keep nothing on disk.
 	file string
-	// pin is the known state of the server's log: the leaves that name its keys and its restorations, and its newest head.
+	// pin is the known state of the server's log: the leaves of its keys and restorations, and its newest head.
 	pin *pinned
-	// heads has the receipts' heads, the oldest first; entries has the leaf number and the match of each receipt.
+	// heads contains the receipts' heads, the oldest first; entries contains the leaf number and the match of
+	// each receipt.
 	heads   []*arenav1.LogHead
 	entries [][2]uint64
 	// reportsAfter: the number of the last report's leaf, or the log's size before the first report; nil if
-	// neither is known.
+	// both are unknown.
 	reportsAfter   *uint64
 	lines          int
 	read, troubled bool
@@ -192,7 +193,7 @@ func (r *receipts) forget(cut uint64) {
 	r.entries = slices.DeleteFunc(r.entries, func(entry [2]uint64) bool { return entry[0] > cut })
 }
 
-// take checks the log entry of a report and stores it; seat: facts known from the match's start, nil for none.
+// take checks a report's log entry and stores it; seat: facts known from the match's start, nil for none.
 func (r *receipts) take(report *arenav1.MatchReport, seat *seat) {
 	entry := report.Entry
 	r.load()
@@ -318,7 +319,7 @@ func problemOf(report *arenav1.MatchReport) string {
 	return ""
 }
 
-// spaced returns JSON in one line with spaces, for people; "null" if there is none.
+// spaced returns JSON in one line with spaces, for people; "null" for nil.
 func spaced(text json.RawMessage) string {
 	var compact bytes.Buffer
 	if text == nil || json.Compact(&compact, text) != nil {

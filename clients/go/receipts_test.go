@@ -1,6 +1,7 @@
 package client
 
-// The package's record of a log of results, its warnings and its checks of proofs, by the vectors that all clients share.
+// The package's record of a log of results, its warnings and its checks of proofs, tested with the vectors that all
+// clients share.
 
 import (
 	"bytes"

@@ -15,12 +15,12 @@ import (
 
 // Run connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
 //
-// An empty address means the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no more
-// matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at
-// the second signal, it leaves the remaining matches.
+// An empty address stands for ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no more matches
+// and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the
+// second signal, it leaves the remaining matches.
 //
-// After a lost connection it reconnects. Permanent errors are returned as an *Error, and so is an error in the bot, unless
-// Options.PlayOn.
+// After a lost connection the bot reconnects. Permanent errors are returned as an *Error. So is an error in the bot,
+// unless Options.PlayOn is set.
 func Run(bot Bot, address string, options Options) error {
 	limit, err := drainLimit()
 	if err != nil {
@@ -74,7 +74,7 @@ func Play(ctx context.Context, bot Bot, address string, options Options) error {
 	}
 }
 
-// run is a running bot: its connection, the goroutine of its code, and its orderly end.
+// run is a running bot: its connection, the goroutine of its code, and its end.
 type run struct {
 	connection *connection
 	answering  *answering

@@ -12,7 +12,8 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// goal is what the bot's streams to all nodes have in common, mainly the number of matches to play.
+// goal is the state that the bot's streams to all nodes share, mainly the number of matches to
+// play.
 type goal struct {
 	// wanted: the number of matches to play; 0 for no limit.
 	wanted, finished int
@@ -25,13 +26,13 @@ type goal struct {
 	past *uint64
 	// parked: the server's reason for parking the bot; empty if the bot is not parked.
 	parked string
-	// reported: the latest matches whose reports came, the oldest first. A node repeats reports that another one has sent.
+	// reported: the latest reported matches, the oldest first. A node may repeat a report from another node.
 	reported []uint64
 	// nodes: the progress at every node.
 	nodes []*progress
 }
 
-// progress is the state at one node that outlives a stream: mainly the matches in progress there.
+// progress is the state at one node that outlasts a stream: mainly the matches in progress there.
 type progress struct {
 	*goal
 	// share: the part of the bot's capacity for this node; negative for all of it.
@@ -41,7 +42,7 @@ type progress struct {
 	// accepted: invitations whose matches have not begun yet.
 	accepted map[uint64]acceptance
 	// reportsAfter: the log number of the node's last report, or the log's size before the first report; nil if
-	// neither is known.
+	// both are unknown.
 	reportsAfter *uint64
 }
 
@@ -71,7 +72,7 @@ func (g *goal) underWay() (count int) {
 	return count
 }
 
-// done reports whether no more matches are to be played, at any node.
+// done reports whether the bot has no more matches to play at any node.
 func (g *goal) done() bool {
 	return g.underWay() == 0 && (g.ending || g.wanted != 0 && g.finished >= g.wanted)
 }
@@ -79,7 +80,7 @@ func (g *goal) done() bool {
 // begun returns the number of matches at this node that are running or about to begin.
 func (p *progress) begun() int { return len(p.playing) + len(p.accepted) }
 
-// more reports whether another match may begin at this node.
+// more reports whether another match may start at this node.
 func (p *progress) more() bool {
 	if p.ending || p.share >= 0 && p.begun() >= p.share {
 		return false
@@ -87,7 +88,8 @@ func (p *progress) more() bool {
 	return p.wanted == 0 || p.finished+p.underWay() < p.wanted
 }
 
-// room returns the number of matches that may be played at once at this node, given the bot's capacity.
+// room returns the number of simultaneous matches that are possible at this node with the bot's
+// capacity.
 func (p *progress) room(capacity int) int {
 	if p.ending {
 		return 0
@@ -102,7 +104,8 @@ func (p *progress) room(capacity int) int {
 	return max(0, min(capacity, p.wanted-p.finished-elsewhere))
 }
 
-// forget removes all matches at a node that is gone. If it comes back, it sends those that still run.
+// forget removes all matches at a node that has vanished. If the node returns, it sends its running
+// matches again.
 func (p *progress) forget() {
 	clear(p.playing)
 	clear(p.accepted)
@@ -126,7 +129,7 @@ func (p *progress) welcomed(size uint64) {
 	}
 }
 
-// session is the part of a stream's conversation, from the welcome on, that does not involve the bot:
+// session is the part of a stream's conversation that does not involve the bot, from the welcome on:
 // heartbeats, invitations, the running matches. It continues while the bot thinks. It never waits and does no
 // input or output.
 type session struct {
@@ -206,7 +209,7 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	return reply
 }
 
-// dropRepeated removes the reports that another node has sent before.
+// dropRepeated removes reports that another node has already sent.
 func (s *session) dropRepeated(message *arenav1.PlayResponse) {
 	message.Reports = slices.DeleteFunc(message.Reports, func(report *arenav1.MatchReport) bool {
 		if !slices.Contains(s.progress.reported, report.MatchId) {
@@ -220,7 +223,7 @@ func (s *session) dropRepeated(message *arenav1.PlayResponse) {
 	})
 }
 
-// resize returns the message that names the bot's room at the node; nil if the node knows it.
+// resize returns the message with the bot's capacity at the node; nil if the node knows it.
 func (s *session) resize() *arenav1.PlayRequest {
 	room := s.progress.room(s.capacity)
 	if room == s.room {
@@ -273,7 +276,7 @@ func (s *session) start(start *arenav1.MatchStart) {
 // opens reports whether the start of a match fits the commitment in its invitation.
 func opens(start *arenav1.MatchStart, promised []byte) bool {
 	made := sha256.Sum256(slices.Concat(start.Salt, start.Commitment))
-	// With other sizes, all the bytes could be salt and commit to no deal.
+	// With other sizes, all bytes could be salt, so the commitment would not fix the deal.
 	return len(start.Salt) == sha256.Size && len(start.Commitment) == sha256.Size && bytes.Equal(made[:], promised)
 }
 
@@ -313,14 +316,14 @@ func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
 	}}
 }
 
-// ownChance returns random bytes of the bot for a deal or for the lots of an event.
+// ownChance returns the bot's random bytes for a deal or for an event's drawing of lots.
 func ownChance() []byte {
 	nonce := make([]byte, 16)
 	rand.Read(nonce) // never fails
 	return nonce
 }
 
-// concernsBot reports whether a message contains a part for the bot itself.
+// concernsBot reports whether any part of a message is for the bot itself.
 func concernsBot(message *arenav1.PlayResponse) bool {
 	return len(message.Decisions)+len(message.Starts)+len(message.Rounds)+len(message.Reports)+len(message.Notices) > 0
 }

@@ -9,7 +9,8 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// A deal that does not fit its invitation is reported, and so is one without a promise or one that is all salt.
+// The bot reports a deal that does not fit its invitation, that has no commitment, or whose commitment is all
+// salt.
 func TestADealThatIsNotTheOnePromisedIsSaid(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })

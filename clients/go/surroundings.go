@@ -10,7 +10,7 @@ import (
 
 // clock is a clock with alarms.
 type clock interface {
-	// now returns the time since an arbitrary moment.
+	// now returns the time since a fixed moment.
 	now() time.Duration
 	// after makes a call later, never immediately. It returns a function that cancels the call.
 	after(wait time.Duration, call func()) (callOff func())
@@ -25,17 +25,18 @@ type call interface {
 	cancel()
 }
 
-// callEvents are the events on a stream. None occurs while the call is being made.
+// callEvents are the events on a stream. No event occurs before the call has returned.
 type callEvents struct {
 	message func(*arenav1.PlayResponse)
 	ended   func(*status.Status)
 }
 
-// channel is the access to the server for one try. It answers later, never immediately.
+// channel is the access to the server for one try. Its answers come later, never during a call.
 type channel interface {
 	play(token string, events callEvents) call
 	register(request *arenav1.RegisterBotRequest, patience time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status))
-	// consistency asks the server to prove that one log is the beginning of another, and waits for the answer.
+	// consistency requests the server's proof that one log is the beginning of another, and waits for the
+	// answer.
 	consistency(first, second uint64) (proof [][]byte, refused bool, err error)
 	close()
 }
@@ -45,11 +46,11 @@ type inbox interface {
 	// deliver passes on a message from the server; the first message of a session is the welcome. received: its time of
 	// arrival.
 	deliver(session int, message *arenav1.PlayResponse, questions *questions, received time.Duration)
-	// over: a session has ended. The next session repeats its open decisions.
+	// over reports the end of a session. The next session repeats the open decisions.
 	over(session int)
 }
 
-// surroundings is everything that a connection needs besides the bot's profile.
+// surroundings contains everything that a connection needs besides the bot's profile.
 type surroundings struct {
 	open  func(address string) (channel, error)
 	clock clock
@@ -58,14 +59,14 @@ type surroundings struct {
 	hurry func()
 	// chance returns a number from 0 to 1.
 	chance func() float64
-	// obstacle looks for a permanent obstacle if the first connection fails, and describes the
-	// obstacle.
+	// obstacle looks for a permanent obstacle if the first connection fails, and describes it.
 	obstacle func(found func(string))
 	// done receives the end, once: nil without an error.
 	done func(error)
 	// keep: see session; welcomed receives the log of each welcome. Either may be nil.
 	keep     func(report *arenav1.MatchReport, seat *seat)
 	welcomed func(state *arenav1.LogState, channel channel)
-	// reportsAfter returns the number of the last report of an earlier run, nil for none; it may be nil itself.
+	// reportsAfter returns the number of the last report of an earlier run, nil for none; the function itself
+	// may be nil.
 	reportsAfter func() *uint64
 }

@@ -12,8 +12,8 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// Each file of the protocol names the package that has its code: protos of a bot's author that import one share this copy. A second
-// copy in one program panics.
+// Each protocol file names the Go package of its code, so an author's own protos share this copy. A second copy in one program
+// panics.
 func TestTheProtocolNamesItsPackage(t *testing.T) {
 	files, err := filepath.Glob("../../proto/arena/v1/*.proto")
 	if err != nil || len(files) < 10 {

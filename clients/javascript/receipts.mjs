@@ -1,4 +1,5 @@
-// Receipts of a log of results, as described in docs/log.md: a bot's facts about a match, and their proof.
+// Receipts of a log of results, as described in docs/log.md: a bot's facts about a match, and their
+// proofs.
 import { createPublicKey, verify } from "node:crypto";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ export function signed(key, signature, text) {
   return verify(null, Buffer.from(text), createPublicKey({ key: jwk, format: "jwk" }), signature);
 }
 
-/** The successive keys of a log and the numbers of their leaves; throws an Error if one is not signed by the key before it. */
+/** The successive keys of a log and the numbers of their leaves; throws an Error if a key is not signed by the key before it. */
 export function keysOf(leaves) {
   check(leaves.length > 0, "a log without a key");
   const keys = [], numbers = [], [first] = leaves.map((leaf) => JSON.parse(leaf).key);
@@ -30,7 +31,7 @@ export function keysOf(leaves) {
   return { log, keys, numbers };
 }
 
-/** True if a head is signed by the key of its time: the last one whose leaf it includes. */
+/** True if a head is signed by the key of its time: the last key whose leaf the head includes. */
 export function headSigned({ log, keys, numbers }, { size, root, signature }) {
   const key = keys[numbers.findLastIndex((number) => number <= size)];
   return key !== undefined && signed(key, bytes(signature), `arena-log/${log}\n${size}\n${bytes(root).toString("base64")}\n`);
@@ -51,7 +52,8 @@ export function rootOf({ number, leaf, head, proof }) {
   return made.toString("hex");
 }
 
-/** The receipts of a match in a file, or in the .receipts files of a directory; throws if one proves nothing. */
+/** The receipts of a match in a file, or in the .receipts files of a directory; throws if a receipt proves
+ * nothing. */
 export function receiptsOf(path, match) {
   const files = statSync(path).isDirectory() ? readdirSync(path).filter((name) => name.endsWith(".receipts")).map((name) => join(path, name)) : [path];
   return files.sort().flatMap((file) => {

@@ -1,6 +1,7 @@
-// Cards that trick games show of their deals: seat s has deck[s·h : (s+1)·h], and deck[n·h] is turned over.
+// The dealt cards that trick games show: seat s has deck[s·h : (s+1)·h], and deck[n·h] is turned over.
 
-/** Compares the cards that a round shows with those dealt. `first`: further cards in the hand of each seat; `card`: the card of a play. */
+/** Compares the cards that a round shows with the dealt cards. `first`: further cards in the hand of each seat; `card`: the card of a
+ * play. */
 export function tricks({ seats }, { turned, plays, leaders }, { size, hand, card, first = [], hidden = false }, deck) {
   const dealt = deck(size, seats * hand + 1), stock = dealt.pop();
   const shown = Array.from({ length: seats }, (_, seat) => (seat in first ? [first[seat]] : []));

@@ -15,7 +15,7 @@ const CHAIN = ',"chain":"'.length + 64 + '"}'.length;
 const check = (holds, problem) => { if (!holds) throw Error(problem); };
 
 /**
- * Loads games/<game>.mjs, which knows the cards that a game shows. Its default export takes the header, the line of a
+ * Loads games/<game>.mjs, which lists the cards that a game shows. Its default export takes the header, the line of a
  * round, and the functions deck(size, count) and roll(number, faces) to draw with. It returns [{ who, shown, dealt }],
  * lists that must be equal. If points change at the end of the game, its export `final` takes the last round and returns
  * the changes by seat.
@@ -26,7 +26,7 @@ async function shownBy({ arena_replay: version, game }) {
   return import(file);
 }
 
-/** The key of the match, from its header. */
+/** The key from which the match is dealt, computed from the header. */
 function opened({ seed, commitment, nonces, bots, seats }) {
   const bytes = [seed, ...nonces].map((digits) => Buffer.from(digits, "hex"));
   check(bytes.length === seats + 1 && bytes.every(({ length }, at) => length === (at ? 16 : 32)), "seed or nonces too short");
@@ -35,7 +35,7 @@ function opened({ seed, commitment, nonces, bots, seats }) {
   return matchKey(bytes[0], bytes.slice(1));
 }
 
-/** Checks that bots have the seats that they accepted; formats before 4 do not record them. */
+/** Checks that bots have the seats that they accepted; formats before 4 do not record invitations. */
 function seated({ arena_replay: version, dealt_by: dealtBy, bots, offers }) {
   if (version < 4 || dealtBy !== "server") return;
   const accepted = offers.filter(({ outcome }) => outcome === "accepted").map(({ seat, bot }) => `${seat} ${bot}`).sort();
@@ -43,7 +43,7 @@ function seated({ arena_replay: version, dealt_by: dealtBy, bots, offers }) {
   check(`${accepted}` === `${players}`, `the seats accepted are ${accepted}, those of bots are ${players}`);
 }
 
-/** Follows the seats that house bots take over, and checks for whom the result does not count; formats 2 and 3 use rule 1. */
+/** Tracks the seats that house bots take over, and checks for which seats the result counts; formats 2 and 3 use rule 1. */
 class Absences {
   constructor({ arena_replay: version, rating_rule: rule, policy, seats }) {
     this.rule = version < 4 ? 1 : rule;
@@ -61,7 +61,7 @@ class Absences {
     this.inRound = new Set(this.now);
   }
 
-  /** For each seat, whether its bot vanished and so shares the last place. */
+  /** For each seat, true if its bot vanished and so shares the last place. */
   vanished() {
     return this.played.map((rounds, seat) => 100 * rounds > this.percent * this.rounds || this.now.has(seat));
   }
@@ -77,7 +77,7 @@ class Absences {
   }
 }
 
-/** Follows the points from round to round, and checks the totals. */
+/** Adds up the points of the rounds, and checks the totals. */
 class Scores {
   constructor({ seats, bots }, { final }) {
     [this.final, this.names, this.last, this.scores] = [final, bots.map(({ name }) => name), null, Array(seats).fill(0)];
@@ -114,7 +114,7 @@ function checkRound(game, header, key, report) {
   }
 }
 
-/** Compares a replay with its best matching receipt; returns the finding in words. */
+/** Compares a replay with its best matching receipt; returns the result in words. */
 function borneOut(replay, path) {
   const receipts = receiptsOf(path, replay.header.match).map((receipt) => ({ receipt, differing: differences(replay, receipt) }));
   check(receipts.length > 0, `there is no receipt of match ${replay.header.match} in ${path}`);

@@ -1,5 +1,5 @@
-// Plays the conversations of clients/conformance with the whole SDK on a virtual clock, its connection included; only gRPC
-// is the script's. corpus FOLDER [WORDS]: those whose titles have the words.
+// Plays the conversations of clients/conformance with the whole SDK and its connection on a virtual clock; only gRPC is
+// scripted. `corpus FOLDER [WORDS]` plays those whose titles contain the words.
 #include <google/protobuf/wrappers.pb.h>
 #include <unistd.h>
 
@@ -91,7 +91,7 @@ std::string base64(const std::string& bytes) {
 
 class ScriptedBot : public arena::Bot {
  public:
-  /// `meanwhile`: lets the script's messages arrive; called while the bot thinks.
+  /// `meanwhile`: delivers the script's messages; called while the bot thinks.
   ScriptedBot(const Struct& spec, VirtualClock& clock, std::vector<std::string>& told, std::function<void()> meanwhile)
       : clock_(clock), told_(told), meanwhile_(std::move(meanwhile)) {
     for (const auto& [name, _] : spec.fields()) demand(WORDS.count(name), "the bot is described by words that there are: " + name);
@@ -297,7 +297,7 @@ class Play {
     run.connection->start();
   }
 
-  /// Let the bot answer everything.
+  /// Let the bot answer all its decisions.
   void settle() {
     Run& run = current();
     while (!run.ended) {
@@ -353,7 +353,7 @@ class Play {
     return std::make_shared<v1::PlayResponse>(message_from<v1::PlayResponse>(message));
   }
 
-  /// Let the messages for a thinking bot arrive.
+  /// Deliver the messages for a thinking bot.
   void arrive() {
     std::vector<std::shared_ptr<const v1::PlayResponse>> arriving;
     arriving.swap(meanwhile_);

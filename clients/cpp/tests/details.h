@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-/// A field that is bytes, fewer than 128.
+/// A field that contains bytes, fewer than 128.
 inline std::string field(int number, const std::string& bytes) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
 }

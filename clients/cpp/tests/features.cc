@@ -1,4 +1,4 @@
-// Features of later versions of the protocol: those that a bot names, and those that hold.
+// Features of later versions of the protocol: those that a bot declares, and those in use.
 #include <iostream>
 
 #include "arena_client/answering.h"

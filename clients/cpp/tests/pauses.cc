@@ -1,4 +1,4 @@
-// The times of reconnecting: pauses that a server asks for, the usual waits, and the end of the tries.
+// The times of reconnecting: pauses that a server requests, the usual waits, and giving up.
 #include <iostream>
 #include <type_traits>
 
@@ -38,7 +38,7 @@ struct Nobody : arena::Inbox {
   void end(std::exception_ptr) override {}
 };
 
-/// The milliseconds before the second try, if `chance` is the drawn share of the longest wait.
+/// The milliseconds before the second try, if the random numbers are all `chance`.
 double first_wait(const arena::CallStatus& status, double chance) {
   VirtualClock clock;
   Nobody inbox;
@@ -56,7 +56,7 @@ double first_wait(const arena::CallStatus& status, double chance) {
   return clock.time;
 }
 
-/// The probe's calls and the error of a run without a connection, if the probe finds an obstacle at failure `found_at`.
+/// A run without a connection whose probe finds an obstacle at failure `found_at`: the number of probes, and the error.
 std::string probed(int found_at, int& asked) {
   struct Ends : Nobody {
     void end(std::exception_ptr error) override {

@@ -119,7 +119,8 @@ void check_shortening() {
   demand(files == 1, "nothing else is left there");
 }
 
-/// A file that ends in the middle of a line: the part before it counts, and the bot plays on.
+/// A file that ends in the middle of a line: the lines before it count, and the bot continues to
+/// play.
 void check_torn() {
   arena::Receipts receipts(file);
   receipts.record_log(log_of(1));

@@ -1,4 +1,4 @@
-// The records that a connection makes of the log of results and of a match from its beginning.
+// The log entries and facts about matches that a connection records.
 #include <filesystem>
 #include <iostream>
 
@@ -46,7 +46,8 @@ struct Server {
   arena::CallEvents events;
 };
 
-/// A bot with its receipts, on a server; restarted with the same file if the folder has one.
+/// A bot with its receipts, on a server. If the folder contains a file of receipts, the bot
+/// continues it.
 struct Playing {
   explicit Playing(const std::string& file) : receipts(file) {
     profile.token = "t";
@@ -64,7 +65,7 @@ struct Playing {
     *message.mutable_welcome()->mutable_log() = log;
     server.says(message);
   }
-  /// Invite the bot and begin the match. Returns its random bytes.
+  /// Invite the bot and start the match. Returns the bot's random bytes.
   std::string deal(std::uint64_t number, const std::string& commitment) {
     v1::PlayResponse invited;
     auto* invitation = invited.add_invitations();
@@ -101,7 +102,7 @@ struct Playing {
   std::unique_ptr<arena::Connection> connection;
 };
 
-/// The first story of a log that grows: states that are shown, and reports.
+/// The first story about a growing log: the log in welcomes, and the reports.
 struct Story {
   explicit Story(const std::string& folder) {
     const auto stories = message_from<ListValue>(content(folder + "/vectors/receipts.json"));

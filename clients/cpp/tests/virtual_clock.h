@@ -1,4 +1,4 @@
-// A clock that advances on request.
+// A clock that advances only on request.
 #pragma once
 
 #include <functional>

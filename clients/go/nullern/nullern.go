@@ -19,11 +19,13 @@ type Table struct {
 	// Strengths contains the strength of each card: its value, plus 20 for a trump. The strongest card takes the
 	// trick.
 	Strengths []int
-	// Trick has the strengths of the cards on the table; the first of equally strong cards takes the trick.
+	// Trick contains the strengths of the cards on the table; the first of equally strong cards takes the
+	// trick.
 	Trick []int
 	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
-	// Unseen has the strengths of the unseen cards, which the others hold or which are in the stock.
+	// Unseen contains the strengths of the unseen cards, which the others hold or which are in the
+	// stock.
 	Unseen []int
 }
 

@@ -15,13 +15,14 @@ type Laid struct{ Seat, Place, Colour, Value int }
 type Table struct {
 	// Trump is the trump colour; client.None if there is no trump, or not yet.
 	Trump int
-	// Trick has the cards of the current trick that count, in the order in which they were played.
+	// Trick contains the cards of the current trick that count, in the order in which they were
+	// played.
 	Trick []Laid
 	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
-	// Unseen has the unseen cards, which the others hold or which are in the stock.
+	// Unseen contains the unseen cards, which the others hold or which are in the stock.
 	Unseen []int
-	// Lacks has for each seat the colours that it has proved not to hold.
+	// Lacks contains for each seat the colours that it certainly does not hold.
 	Lacks map[int]map[int]bool
 }
 

@@ -1,4 +1,4 @@
-// The deals of Nullern (rulings N1 and N8): an action that plays a card has the card's number.
+// The deals of Nullern (rulings N1 and N8). An action that plays a card has the card's number.
 import { tricks } from "../tricks.mjs";
 
 const HANDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1];

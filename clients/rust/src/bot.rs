@@ -54,8 +54,8 @@ pub trait Bot {
     fn decide(&mut self, decision: &Decision) -> usize;
 
     /// Chooses for all open decisions at once: one action for each decision, in their order. Use it
-    /// if many decisions together are cheaper than one by one. Finished answers are sent while it
-    /// continues. For a [closed](Decision::closed) decision the item may be `None`.
+    /// if many decisions together are cheaper than one by one. Finished answers are sent while the
+    /// iterator continues. For a [closed](Decision::closed) decision the item may be `None`.
     fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
         one_by_one(self, decisions)
     }

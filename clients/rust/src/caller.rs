@@ -28,7 +28,7 @@ type Say<'a> = &'a mut dyn FnMut(PlayRequest);
 /// Reason why a bot is not called any more.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The program was told to stop.
+    /// The program must stop.
     Interrupted,
     Failed(Error),
 }

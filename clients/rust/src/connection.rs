@@ -44,7 +44,7 @@ pub(crate) struct Connection {
     calling: bool,
     /// True if the token was known before this try.
     known: bool,
-    /// True if there was a welcome on this try, and whether there ever was.
+    /// True if there was a welcome on this try, and if there ever was one.
     greeted: bool,
     reached: bool,
     leaving: bool,

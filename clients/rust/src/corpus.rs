@@ -31,7 +31,7 @@ use crate::v1::{Hello, PlayRequest, PlayResponse, RegisterBotRequest, RegisterBo
 static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(&include_bytes!("v1/arena.v1.binpb")[..]).unwrap());
 
-/// Returns a message from protobuf's JSON mapping of it.
+/// Converts protobuf's JSON mapping to a message.
 pub(crate) fn message<M: Message + Default>(name: &str, json: &Value) -> M {
     let descriptor = POOL.get_message_by_name(&format!("arena.v1.{name}")).unwrap();
     let read = DynamicMessage::deserialize(descriptor, json).unwrap_or_else(|problem| panic!("{problem}: {json}"));
@@ -111,7 +111,7 @@ struct Conversation {
 /// The connection of a running program.
 struct Line {
     connection: RefCell<Connection>,
-    /// The try whose stream is open.
+    /// The number of the try whose stream is open.
     attempt: Cell<u64>,
     /// Messages that will arrive while the bot thinks about its next decision.
     meanwhile: RefCell<Vec<PlayResponse>>,
@@ -167,7 +167,7 @@ impl Bot for Described {
         }
         self.think(decisions);
         match self.spec.gives.clone() {
-            // a bot in Rust can only give numbers
+            // a bot in Rust can only return numbers
             Some(given) => {
                 Box::new(given.into_iter().map(|each| Some(each.as_u64().map_or(usize::MAX, |each| each as usize))))
             }
@@ -314,7 +314,7 @@ impl Performance {
         }
     }
 
-    /// Lets the given time pass, or less if a condition holds earlier.
+    /// Advances the clock by the given time, or until a condition holds.
     fn pass(&mut self, length: Duration, until: impl Fn(&Self) -> bool) {
         let end = self.now() + length;
         self.settle();
@@ -509,7 +509,7 @@ fn program(
     (line, Answering::new(caller))
 }
 
-/// Bytes in protobuf's JSON form, read through a message that has only this field.
+/// Bytes in protobuf's JSON form, as the only field of a message.
 struct ProtoBytes(Vec<u8>);
 
 impl<'a> Deserialize<'a> for ProtoBytes {

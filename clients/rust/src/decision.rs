@@ -1,4 +1,4 @@
-//! Games and decisions as a bot meets them.
+//! Games and decisions in the form that bots get.
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ pub use crate::v1::{
 };
 
 /// Names, as used in requests, of the games whose views this client can read. A bot may also name other games, and read their
-/// views by what their catalogues describe.
+/// views with their catalogues' descriptors.
 pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
 
 /// Returns the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
@@ -23,7 +23,7 @@ pub fn conduct_of<'a>(welcome: &'a Welcome, start: &MatchStart) -> Option<&'a Co
     own.map_or(welcome.conduct.as_ref(), |ladder| ladder.conduct.as_ref())
 }
 
-/// Returns the time since an arbitrary moment.
+/// Returns the time since a fixed moment.
 pub(crate) type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// One card of a game.
@@ -218,7 +218,7 @@ impl Decision {
         self.soft_ms.saturating_sub(self.passed())
     }
 
-    /// Returns the milliseconds that are left in the bank for the rest of the match, if the answer were given now.
+    /// Returns the milliseconds left in the bank for the rest of the match, if the bot answered now.
     pub fn bank_ms(&self) -> u32 {
         self.bank_ms.saturating_sub(self.passed().saturating_sub(self.soft_ms))
     }
@@ -230,7 +230,7 @@ impl Decision {
 }
 
 impl fmt::Debug for Decision {
-    /// Writes the game as its name, and the time that is left now.
+    /// Shows the game by its name, and the remaining time.
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.debug_struct("Decision")
             .field("match_id", &self.match_id)

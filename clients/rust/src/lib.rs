@@ -1,4 +1,4 @@
-//! Write a bot for the Arena: [`main`] gives a [`Bot`] its command line, [`run`] and [`play`] run it in a program of your own.
+//! Write a bot for the Arena: [`main`] gives a [`Bot`] its command line, [`run`] and [`play`] run it inside your own program.
 
 #[cfg(test)]
 extern crate self as arena_client;

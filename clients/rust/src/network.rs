@@ -36,7 +36,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Prepares without connecting; `BadArgument` if the address or a certificate cannot be used.
+    /// Prepares a connection; `BadArgument` if the address or a certificate cannot be used.
     pub fn new(settings: &Settings, news: mpsc::UnboundedSender<News>) -> Result<Self, Error> {
         Ok(Self { endpoint: endpoint(settings)?, news, channel: None, say: None, tasks: Vec::new() })
     }

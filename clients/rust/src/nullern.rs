@@ -45,7 +45,8 @@ pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
     Some((view.leaders[view.takers.len()] as usize + place) % view.seats as usize)
 }
 
-/// Returns the number of tricks that a seat's bid still needs; negative if it has too many or has not bid.
+/// Returns the number of tricks that a seat's bid still needs; negative if the seat has too many or has
+/// not bid.
 pub fn wanted(view: &NullernView, seat: usize) -> i32 {
     let bid = view.bids.get(&(seat as u32)).map_or(-1, |&bid| bid as i32);
     bid - view.taken[seat] as i32

@@ -81,7 +81,7 @@ pub(crate) struct Settings {
     pub no_receipts: bool,
     pub casual: bool,
     pub challenges: bool,
-    /// Lower-case names of the bots whose challenges the bot accepts; all without a list.
+    /// Lower-case names of the bots whose challenges the bot accepts; `None` for all bots.
     pub challengers: Option<BTreeSet<String>>,
     pub ladders: Vec<String>,
     pub events: Vec<String>,
@@ -104,7 +104,7 @@ impl Token {
 }
 
 impl Settings {
-    /// Collects the data that a connection needs; `BadArgument` if they are invalid.
+    /// Collects the data that a connection needs; `BadArgument` for invalid data.
     pub fn new(profile: Profile, address: &str, options: &Options) -> Result<Self, Error> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let given = Some(address.to_owned()).filter(|address| !address.is_empty());
@@ -124,7 +124,7 @@ impl Settings {
             )));
         }
         if let Some(token) = variable("ARENA_TOKEN") {
-            // not the author but the program that started this one set the variable
+            // the program that started this one set the variable, not the author
             address = variable("ARENA_SERVER").unwrap_or(address);
             given = Some(token);
             (tls, tls_roots) = (false, None);
@@ -145,7 +145,7 @@ impl Settings {
                 })
             }
         };
-        // a program that starts bots with ARENA_TOKEN decides alone
+        // with ARENA_TOKEN only the environment counts, because a program started the bot
         let chosen = |given: &Option<Vec<String>>, name: &str| {
             given.clone().filter(|_| variable("ARENA_TOKEN").is_none()).unwrap_or_else(|| {
                 let listed = variable(name).unwrap_or_default();

@@ -52,7 +52,7 @@ pub(crate) async fn obstacle(settings: &Settings, lost: &str) -> Option<String> 
     plain.then(|| format!("the server at {address} has no TLS: leave --tls, --tls-roots, `tls` and `tls_roots` out"))
 }
 
-/// Returns whether the other side shows a certificate, without checking it.
+/// Returns true if the other side shows any certificate, trusted or not.
 async fn speaks_tls(address: &str, host: &str) -> bool {
     let builder = ClientConfig::builder_with_provider(default_provider().into()).with_safe_default_protocol_versions();
     let Ok(builder) = builder else { return false };
@@ -69,7 +69,7 @@ async fn speaks_tls(address: &str, host: &str) -> bool {
     }
 }
 
-/// Returns whether the other side answers HTTP/2 without TLS.
+/// Returns true if the other side answers HTTP/2 without TLS.
 async fn speaks_plainly(address: &str) -> std::io::Result<bool> {
     let mut line = TcpStream::connect(address).await?;
     line.write_all(PREFACE).await?;

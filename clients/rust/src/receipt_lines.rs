@@ -1,4 +1,5 @@
-//! The lines of a file of receipts, as docs/log.md of the Arena describes them. They are only written and read, never verified.
+//! The lines of a file of receipts, as docs/log.md of the Arena describes them. This module writes and reads them, and verifies
+//! nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +63,7 @@ impl From<&Seat> for BeginLine {
     }
 }
 
-/// The fields of any line that are needed again after it was written.
+/// The fields of a line that are still needed after writing.
 #[derive(Deserialize)]
 pub(crate) struct Known {
     pub keys: Option<Vec<String>>,

@@ -68,7 +68,7 @@ fn receipts_are_those_of_the_other_clients() {
             } else if !step.shows.is_null() {
                 receipts.record_log(&message("LogState", &step.shows));
             }
-            // The errors in a story come from checks.
+            // The story's lines without errors, which come from checks.
             let says: Vec<_> = step.says.iter().filter(|text| text.starts_with("warn: ")).cloned().collect();
             assert_eq!(said(&file), says, "{}: step {}", story.title, at + 1);
         }
@@ -82,7 +82,7 @@ fn receipts_are_those_of_the_other_clients() {
     }
 }
 
-/// Returns a story's log with one entry, and the reported matches.
+/// Returns a story's log of one entry, and the reported matches.
 fn grown() -> (LogState, Vec<MatchReport>) {
     let steps = stories().swap_remove(0).steps;
     let shown = steps.iter().find(|step| !step.shows.is_null()).unwrap();

@@ -1,4 +1,4 @@
-//! Connects a bot, runs its code in a separate thread, and ends in an orderly way.
+//! Connects a bot, runs its code in a separate thread, and ends properly.
 
 use std::{
     future::{Future, pending},
@@ -29,12 +29,13 @@ use crate::v1::PlayRequest;
 
 /// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
 ///
-/// An empty address means the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot starts
-/// no more matches and finishes the current ones, for 30 s at most (or the time in `ARENA_DRAIN`),
-/// and after SIGTERM for 8 s. Then, or at the second signal, it leaves the remaining matches.
+/// An empty address stands for `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot starts no
+/// more matches and finishes the current ones, for 30 s at most (or the time in `ARENA_DRAIN`), and
+/// after SIGTERM for 8 s. Then, or at the second signal, it leaves the remaining matches.
 ///
-/// After a lost connection it reconnects. Permanent errors are returned, and so is an error in the bot, unless
-/// `Options::play_on`. It starts its own Tokio runtime; inside an existing one, call [`play`].
+/// After a lost connection the bot reconnects. Permanent errors are returned. So is an error in the bot,
+/// unless `Options::play_on` is set. `run` starts its own Tokio runtime; inside an existing runtime, call
+/// [`play`].
 pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) -> Result<(), Error> {
     let limit = drain_limit()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -72,7 +73,7 @@ pub async fn play<B: Bot + Send + 'static>(
 /// Messages from the bot's thread.
 enum Answer {
     Say(u64, Box<PlayRequest>),
-    /// The bot is not called any more.
+    /// The bot's thread makes no more calls.
     Over(Result<(), Error>),
 }
 

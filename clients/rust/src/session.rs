@@ -1,5 +1,5 @@
-//! The part of a stream's conversation that does not involve the bot: messages in, messages out. It
-//! never waits and moves no bytes.
+//! The part of a stream's conversation that does not involve the bot: it receives and returns
+//! messages, without waiting, input or output.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -116,7 +116,7 @@ impl Progress {
 pub(crate) struct Session {
     pub open: Arc<OpenDecisions>,
     capacity: u32,
-    /// Lower-case names of the bots whose challenges the bot accepts; without a list, all.
+    /// Lower-case names of the bots whose challenges the bot accepts; `None` for all bots.
     challengers: Option<BTreeSet<String>>,
     /// The capacity last sent to the server; `None` if it must be sent again.
     room: Option<u32>,
@@ -235,14 +235,14 @@ fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.seats.remove(&report.match_id)
 }
 
-/// Returns random bytes of the bot for a deal or for the lots of an event.
+/// Returns the bot's random bytes for a deal or for an event's drawing of lots.
 fn own_chance() -> Vec<u8> {
     let mut nonce = vec![0; 16];
     SystemRandom::new().fill(&mut nonce).expect("the operating system has chance");
     nonce
 }
 
-/// Returns true if a message contains a part for the bot itself.
+/// Returns true if any part of a message is for the bot itself.
 pub(crate) fn concerns_bot(message: &PlayResponse) -> bool {
     !(message.decisions.is_empty()
         && message.starts.is_empty()

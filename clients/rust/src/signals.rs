@@ -1,4 +1,4 @@
-//! How a user stops a program.
+//! The signals with which a user stops a program.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::errors::Error;
 #[cfg(unix)]
 use crate::options::DRAIN_TERMINATED;
 
-/// The signals by which a user stops a program.
+/// Receiver of SIGINT and SIGTERM.
 pub(crate) struct Signals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,

@@ -29,7 +29,7 @@ pub struct Table {
     pub to_come: Vec<usize>,
     /// The unseen cards, which the others hold or which are in the stock.
     pub unseen: Vec<usize>,
-    /// For each seat, the colours that it has proved not to hold.
+    /// For each seat, the colours that it certainly does not hold.
     pub lacks: BTreeMap<usize, BTreeSet<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Interpretation of a call's end: a permanent refusal, or a reason for another try.
+//! Interpretation of a call's end: a permanent refusal, or a reason to try again.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reads a bot's token from a file, and writes a new file by way of a draft beside it.
+//! Reads a bot's token from a file, and writes a new token file through a draft beside it.
 
 use std::{
     fs, io,

@@ -5,13 +5,13 @@ import { log } from "./log.js";
 import type { MatchReport, MatchStart, Notice, RoundReport, Welcome } from "./messages.js";
 import { NoticeKind } from "./v1/arena/v1/play_pb.js";
 
-/** Kinds of notices that tell a bot of something it did or failed to do. */
+/** Kinds of notices about an action or omission of the bot. */
 const FAULTS = new Set([
   NoticeKind.ILLEGAL, NoticeKind.STALE, NoticeKind.UNKNOWN, NoticeKind.FORCED_BY_TIME,
   NoticeKind.FORCED_BY_ILLEGALITY, NoticeKind.SUSPENDED,
 ]);
 
-/** Possible results of `decideMany`: an action for each decision, at once or one after the other; null is for a closed decision only. */
+/** Possible results of `decideMany`: an action for each decision, at once or one after the other; null only for a closed decision. */
 export type Choices =
   | Iterable<number | null | Promise<number | null>>
   | AsyncIterable<number | null>
@@ -23,9 +23,9 @@ export abstract class Bot {
   name = "";
   /** Owner of the bot; its own name if empty. Bots of one owner never meet in a match. */
   owner = "";
-  /** The games it plays, by name: also games other than those in GAMES. */
+  /** Names of the games that the bot plays. They may include games that are not in GAMES. */
   games: readonly string[] = GAMES.slice(0, 1);
-  /** The features of later versions of the protocol that the bot's own code understands; none is defined yet. */
+  /** Features of later versions of the protocol that the bot's own code understands; none is defined yet. */
   features: readonly string[] = [];
   /** The number of matches that the bot plays at once. */
   capacity = 8;
@@ -41,15 +41,14 @@ export abstract class Bot {
 
   /**
    * Choose for all open decisions at once: one action for each decision, in their order. Override it if many
-   * decisions together are cheaper than one by one. A generator's actions are sent while it continues.
+   * decisions together are cheaper than one by one. Actions from a generator are sent while it continues.
    */
   decideMany(decisions: readonly Decision[]): Choices {
     return eachAlone(this, decisions);
   }
 
   /**
-   * Handle the server's first message on a connection: its rules, its limits, the games' catalogues, and those of the bot's `features`
-   * that hold.
+   * Handle the server's first message on a connection: its rules, its limits, the games' catalogues, and the `features` in use.
    */
   onWelcome(_welcome: Welcome): void {}
 

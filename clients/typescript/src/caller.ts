@@ -26,7 +26,8 @@ export class Caller {
   #since = 0;
   #mayThink = true;
 
-  /** `clock`: milliseconds of the clock that is used for arrivals. `pause` is awaited after the bot's code has run, so that messages arrive. */
+  /** `clock`: returns the milliseconds of the clock that measures arrivals. `pause` is awaited after the bot's code has run, so that messages
+   * arrive. */
   constructor(
     private readonly bot: Bot,
     private readonly onError: OnError,
@@ -46,9 +47,9 @@ export class Caller {
   /**
    * Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
    *
-   * `questions`: the open decisions of its stream; the bot is not asked about closed ones. `received`: when the message arrived,
-   * by the clock. Without `decide` the bot is not asked for decisions.
-   * Throws the bot's exceptions (unless it continues after errors), BadAnswerError and ProtocolMismatchError.
+   * `questions`: the open decisions of its stream; the bot is not asked about closed decisions. `received`: when the message
+   * arrived, by the clock. If `decide` is false, the bot is not asked for decisions. Throws the bot's exceptions (unless it
+   * continues after errors), BadAnswerError and ProtocolMismatchError.
    */
   async *react(
     message: PlayResponse, games: ReadonlyMap<string, Catalog>, questions: Questions, received: number, decide = true,
@@ -118,7 +119,7 @@ export class Caller {
         }
         const where = whereOf(decisions[Math.min(done, decisions.length - 1)], decisions.length);
         if (this.onError === "raise") {
-          // Not by an assignment, since the message of a DOMException is read-only.
+          // An assignment would fail, because the message of a DOMException is read-only.
           if (error instanceof Error) Object.defineProperty(error, "message", { value: `${error.message}\n${where}`, configurable: true });
           throw error;
         }

@@ -1,4 +1,4 @@
-// The command-line options of every bot: a program with one bot only needs `main`.
+// The command-line options of every bot: a program with one bot needs only `main`.
 
 import { parseArgs } from "node:util";
 

@@ -1,6 +1,6 @@
-// A bot's connection to a server: register once, connect, and reconnect when the connection is lost. Heartbeats and
-// invitations are answered here, and the rest goes into the bot's inbox; so it can run beside the thread in which a bot
-// computes. Clock, random numbers and gRPC are passed to it.
+// A bot's connection to a server: register once, connect, and reconnect when the connection is lost. The connection
+// answers heartbeats and invitations, and puts all other messages into the bot's inbox. So it can run in another thread
+// than the bot. Clock, random numbers and gRPC are passed in.
 
 import { randomBytes } from "node:crypto";
 
@@ -36,9 +36,9 @@ const PROBES = 3;
 
 /** A clock and its alarms. */
 export interface Clock {
-  /** Milliseconds since an arbitrary moment. */
+  /** Milliseconds since a fixed moment. */
   now(): number;
-  /** Make a call after this many milliseconds; returns a function that cancels it. */
+  /** Make a call after the given number of milliseconds; returns a function that cancels the call. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -60,16 +60,17 @@ export interface CallEvents {
 /** A channel to the server, for one try. */
 export interface Channel {
   play(token: string, events: CallEvents): Call;
-  /** Rejects with the CallStatus if it fails. */
+  /** Rejects with the CallStatus if the call fails. */
   register(request: RegisterBotRequest, patience: number): Promise<RegisterBotResponse>;
   close(): void;
 }
 
 /** Receiver of everything for the bot. Sessions are numbered, one per stream. */
 export interface Inbox {
-  /** A message from the server, as bytes; the first of a session has the welcome. `received`: its time of arrival. */
+  /** A message from the server, as bytes; the first of a session contains the welcome. `received`: its time of
+   * arrival. */
   deliver(session: number, bytes: Uint8Array, received: number): void;
-  /** A session is over; the next one repeats its open decisions. */
+  /** A session has ended; the next session repeats the open decisions. */
   over(session: number): void;
   /** Called when no time is left and the bot must not be called any more. */
   hurry(): void;
@@ -212,7 +213,7 @@ export class Connection {
     }
   }
 
-  /** Wait for something, or for the end. */
+  /** Wait for a promise, or for the end. */
   #until<T>(something: Promise<T>): Promise<T> {
     return Promise.race([something, this.#ended]);
   }

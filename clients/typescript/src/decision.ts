@@ -1,4 +1,4 @@
-// What a bot is asked: a Decision, and the Catalog in which its numbers are looked up.
+// The questions to a bot: a Decision, and the Catalog that maps its numbers to cards and actions.
 
 import type { Any } from "@bufbuild/protobuf/wkt";
 
@@ -10,8 +10,8 @@ import { type Decision as DecisionMessage, DecisionSchema } from "./v1/arena/v1/
 import type { SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
 
 /**
- * The game as one seat sees it: a message of the game's own type, named by `$typeName`. Of a game not in GAMES it is an `Any`, whose
- * message the catalogue describes.
+ * The game as one seat sees it: a message of the game's own type, named by `$typeName`. For a game that is not in GAMES, it is an
+ * `Any` whose message the catalogue describes.
  */
 export type View = SixthSenseView | NullernView | Any;
 
@@ -21,21 +21,21 @@ export const GAMES: readonly string[] = [...VIEWS.values()];
 
 /** One card of a game. */
 export interface Card {
-  /** Such as "red 7" or "blue 6/9". */
+  /** The card's name, such as "red 7" or "blue 6/9". */
   readonly name: string;
   /** An index into the catalogue's `colours`. */
   readonly colour: number;
-  /** The values it can count as: one, or several if its player chooses. */
+  /** The values that it can count as: one, or several if its player chooses. */
   readonly values: readonly number[];
 }
 
 /** One action of a game; fields that do not apply are undefined. */
 export interface Action {
-  /** Such as "red 7" or "red 0 blocks place 2". */
+  /** The action's name, such as "red 7" or "red 0 blocks place 2". */
   readonly name: string;
   /** The kind of choice, in the game's own terms, such as "play", "bid" or "raise". */
   readonly kind: string;
-  /** The card it plays or chooses, an index into the catalogue's `cards`; undefined if there is none or it is hidden. */
+  /** The played or chosen card, an index into the catalogue's `cards`; undefined if there is no card or if it is hidden. */
   readonly card: number | undefined;
   /** The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no. */
   readonly value: number | undefined;
@@ -89,7 +89,7 @@ export class Decision {
 
   /**
    * Aborted when further thinking is useless: the server has decided for the bot, the match has ended, or the bot has answered or
-   * must stop. Only a `decide` that awaits sees this. It may pass the signal on: an AbortError then means that it gives no
+   * must stop. Only a `decide` that awaits sees this. It may pass the signal on; an AbortError then means that there is no
    * answer.
    */
   get signal(): AbortSignal {
@@ -106,7 +106,8 @@ export class Decision {
     return this.asking.closed;
   }
 
-  /** The seat's own cards, in the order of `view.hand`; empty if it may not see them, or in a game not in GAMES. */
+  /** The seat's own cards, in the order of `view.hand`; empty if the seat may not see them, or in a game not in
+   * GAMES. */
   get hand(): Card[] {
     return this.view.$typeName === "google.protobuf.Any" ? [] : this.view.hand.map((number) => this.game.cards[number]);
   }
@@ -127,8 +128,8 @@ const CLOSED = new Asking(0n);
 CLOSED.close();
 
 /**
- * Convert a message to a decision for the bot. `asking`: its entry among the open decisions; undefined if it is closed.
- * Throws ProtocolMismatchError if no catalogue is that of its game.
+ * Convert a message to a decision for the bot. `asking`: its entry among the open decisions; undefined if closed.
+ * Throws ProtocolMismatchError if no catalogue belongs to its game.
  */
 export function decisionOf(message: DecisionMessage, games: ReadonlyMap<string, Catalog>, asking = CLOSED): Decision {
   const { matchId, decisionId, legal, softMs, bankMs } = message;

@@ -1,6 +1,6 @@
 // Permanent errors. After any other error (a lost network, a restarting server) the client retries.
 
-/** The bot cannot continue; the message names cause and remedy. */
+/** Error after which the bot cannot continue; the message names cause and remedy. */
 export class ArenaError extends Error {
   /** The server's machine-readable reason, such as "OWNER_BANNED"; empty without one. */
   reason = "";

@@ -29,7 +29,7 @@ const pathOf = ({ name, parent }: { name: string; parent: { typeName: string } }
 
 function statusOf({ code, details, metadata }: grpc.StatusObject | grpc.ServiceError): CallStatus {
   const info = metadata?.get("grpc-status-details-bin")[0];
-  // grpc-js says first that there was no connection; what matters comes after
+  // grpc-js starts the text with "no connection"; the cause follows
   const text = details.replace(/^No connection established\. Last error: /, "");
   return { status: grpc.status[code], text, ...readDetails(info instanceof Uint8Array ? info : undefined) };
 }

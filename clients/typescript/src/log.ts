@@ -1,8 +1,8 @@
-// Logs one line per event to standard error. A program that wants the lines elsewhere calls `logTo`.
+// Logs one line per event to standard error. `logTo` sends the lines elsewhere.
 
 /** The level of a line. */
 export type Level = "info" | "warn" | "error";
-/** Takes a line. */
+/** Receives a line. */
 export type Logger = (level: Level, text: string) => void;
 
 const RANKS: Record<Level, number> = { info: 0, warn: 1, error: 2 };

@@ -1,8 +1,9 @@
-// The server's messages as a bot meets them: their 64-bit numbers are plain ones, since those of the protocol are below 2^53.
+// The server's messages in the form that bots get: their 64-bit numbers are plain numbers, because the protocol's are below
+// 2^53.
 
 import type { Conduct as Limits, MatchReport as Report, MatchStart as Start, Notice as Note, RoundReport as Round, Welcome as First } from "./v1/arena/v1/play_pb.js";
 
-/** A message whose 64-bit numbers are plain ones. */
+/** A message with plain numbers instead of 64-bit bigints. */
 export type Plain<T> = T extends bigint ? number : T extends Uint8Array ? T : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 
 /** The server's first message on a connection. */
@@ -16,7 +17,7 @@ export interface MatchReport extends Plain<Report> {}
 /** Any other message to a bot. */
 export interface Notice extends Plain<Note> {}
 
-/** The limits of the matches of a ladder. */
+/** The limits of a ladder's matches. */
 export interface Conduct extends Plain<Limits> {}
 
 /** Return the limits of a match: its ladder's if its start names a ladder, otherwise those of the default ladders. */

@@ -20,7 +20,8 @@ export interface Options {
   invitation?: string | undefined;
   /** Overrides the bot's owner; by default ARENA_OWNER. */
   owner?: string | undefined;
-  /** True for TLS with the authorities that Node trusts, or the path of a PEM file with those to trust. */
+  /** True for TLS with the authorities that Node trusts, or the path of a PEM file with the authorities to
+   * trust. */
   tls?: boolean | string | undefined;
   /** Stop after this number of matches with a result. */
   matches?: number | undefined;
@@ -32,7 +33,7 @@ export interface Options {
   receipts?: boolean | undefined;
   /** True to play unrated matches against house bots only. */
   casual?: boolean | undefined;
-  /** True to accept challenges, or the names of the bots to accept them from. */
+  /** True to accept challenges, or the names of the bots whose challenges are accepted. */
   challenges?: boolean | readonly string[] | undefined;
   /**
    * Names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or with an empty list: the
@@ -58,7 +59,7 @@ export interface Profile {
   tls: boolean | string;
   matches: number | undefined;
   giveUpAfter: number | undefined;
-  /** The file of receipts; undefined to keep none. */
+  /** The file of receipts; undefined to store none. */
   receipts: string | undefined;
   casual: boolean;
   challenges: boolean;
@@ -80,7 +81,7 @@ const OTHER_SCHEMES = ["dns:", "ipv4:", "ipv6:", "unix:"];
 
 const environment = (name: string) => process.env[name] || undefined;
 
-/** Return an address unchanged if it has a port; otherwise throws ArgumentError. */
+/** Return an address unchanged if it has a port; without a port throw ArgumentError. */
 export function checkedAddress(address: string): string {
   if (OTHER_SCHEMES.some((scheme) => address.startsWith(scheme))) return address;
   const port = Number(ADDRESS.exec(address)?.[2] ?? 0);
@@ -107,7 +108,7 @@ const checkedCount = (what: string, count: number) => {
 };
 
 /**
- * Return the names given, or else those in a variable of the environment. With ARENA_TOKEN only the environment
+ * Return the given names, or else the names in an environment variable. With ARENA_TOKEN only the environment
  * counts, because a program started the bot.
  */
 function chosen(given: readonly string[] | undefined, variable: string): readonly string[] {
@@ -161,7 +162,8 @@ export function profileOf(bot: Bot, options: Options): Profile {
   };
 }
 
-/** Return a digest of the program's file and others, of twelve digits. Imported code does not count. */
+/** Return a digest of the program's file and the other files, of twelve digits. Imported code is not
+ * included. */
 function digest(files: readonly string[]): string {
   const made = createHash("sha256");
   for (const file of [process.argv[1], ...files]) {

@@ -14,7 +14,7 @@ const PATIENCE = 3_000;
 const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]);
 const SETTINGS = 4;
 
-/** Return a permanent obstacle, as a sentence with its remedy; empty if another try may succeed. */
+/** Describe a permanent obstacle in a sentence with its remedy; empty if another try may succeed. */
 export async function obstacle(address: string, tls: boolean | string): Promise<string> {
   const parts = /^(?:\[([^[\]]+)\]|([^:/]+)):(\d+)$/.exec(address);
   if (parts === null) return ""; // another kind of address, which gRPC handles
@@ -34,7 +34,7 @@ export async function obstacle(address: string, tls: boolean | string): Promise<
   return trust ? `the certificate of ${address} is not trusted (${refused}): --tls-roots or tls names the authority to trust` : "";
 }
 
-/** Wait for a socket's outcome, for a limited time. */
+/** Wait a limited time for a socket's outcome. */
 function outcome<T>(socket: Socket, otherwise: T, listen: (settle: (value: T) => void) => void): Promise<T> {
   return new Promise((resolve) => {
     const settle = (value: T) => {
@@ -59,7 +59,7 @@ function handshake(host: string, port: number, roots: boolean | string, anybody:
   });
 }
 
-/** Return whether the other side answers HTTP/2 without TLS. */
+/** Return true if the other side answers HTTP/2 without TLS. */
 function speaksPlainly(host: string, port: number): Promise<boolean> {
   const socket = connect({ host, port });
   let heard = Buffer.alloc(0);

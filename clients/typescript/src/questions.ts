@@ -5,7 +5,7 @@ import type { PlayResponse } from "./v1/arena/v1/play_pb.js";
 /** Maximum number of ended matches to remember, because their messages may still wait for the bot. */
 const MOST_ENDED = 1000;
 
-/** One decision as long as it is open. Its signal exists once someone has asked for it. */
+/** An open decision. Its signal is created when the bot requests it. */
 export class Asking {
   closed = false;
   #controller: AbortController | undefined;
@@ -25,12 +25,12 @@ export class Asking {
   }
 }
 
-/** The decisions of one stream that are open, and the matches that have ended. */
+/** The open decisions of one stream, and its ended matches. */
 export class Questions {
   readonly #open = new Map<bigint, Map<number, Asking>>();
   readonly #ended = new Set<bigint>();
 
-  /** Apply a message: its new decisions, those that were made without the bot, and the matches that have ended. */
+  /** Apply a message: its new decisions, the decisions made without the bot, and the ended matches. */
   receive({ decisions, closed, reports }: PlayResponse): void {
     for (const { matchId, decisionId } of decisions) {
       const match = this.#open.get(matchId);

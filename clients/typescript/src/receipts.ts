@@ -131,7 +131,7 @@ export class Receipts {
   }
 }
 
-/** Append a line as a whole, or leave the file as it was: half a line would corrupt the next. */
+/** Append a line completely, or leave the file unchanged: half a line would corrupt the next. */
 function appendWhole(file: string, line: string): void {
   const to = openSync(file, "a", 0o600);
   try {
@@ -142,7 +142,7 @@ function appendWhole(file: string, line: string): void {
       try {
         ftruncateSync(to, before);
       } catch {
-        // the first error says what is wrong
+        // the first error names the fault; later ones are not logged
       }
       throw error;
     }

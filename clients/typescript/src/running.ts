@@ -1,4 +1,4 @@
-// `run`: the bot's code in the program's own thread, the connection in another, and an orderly end.
+// `run`: the bot's code runs in the program's own thread, the connection in another.
 
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -21,13 +21,12 @@ const TURN = 10;
 /**
  * Connect a bot to the server at "host:port" and play until Ctrl-C or until enough matches are finished.
  *
- * Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no more matches and
- * finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it
- * leaves the rest properly. Signals that the program handles itself are left to it.
+ * The default address is ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no more matches and finishes the
+ * current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it leaves the
+ * remaining matches. The program's own signal handlers stay in place.
  *
- * After a lost connection it reconnects. Permanent errors reject with an ArenaError, and so does an
- * error in the bot, unless `onError` is "continue"; a program that catches no ArenaError ends with its sentence and
- * status.
+ * After a lost connection the bot reconnects. Permanent errors reject with an ArenaError. So does an error in the
+ * bot, unless `onError` is "continue". A program that does not catch the error ends with its message and status.
  */
 export async function run(bot: Bot, address?: string, options: Options = {}): Promise<void> {
   try {
@@ -103,7 +102,7 @@ export function told(bot: Bot, error: ArenaError): string {
   return [`${bot.name || bot.constructor.name}: ${sentence}`, ...where].map((line) => `${line}\n`).join("");
 }
 
-/** Let the program end with the error's sentence and status if it does not catch the error. */
+/** Let a program that does not catch the error end with the error's message and status. */
 function endWithSentence(bot: Bot, error: ArenaError): void {
   if (process.listenerCount("uncaughtException")) return; // the program handles its end itself
   process.once("uncaughtException", (uncaught) => {

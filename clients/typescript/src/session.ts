@@ -1,5 +1,5 @@
 // The part of a stream's conversation that does not involve the bot: heartbeats, invitations, the running
-// matches. So it continues while the bot thinks. It never waits, does no input or output (connection.ts) and
+// matches. It continues while the bot thinks. It never waits, does no input or output (connection.ts) and
 // calls no bot (caller.ts).
 
 import { randomBytes } from "node:crypto";
@@ -25,7 +25,7 @@ export class Progress {
   readonly seats = new Map<bigint, Seat>();
   /** True if no more matches may begin, regardless of `wanted`. */
   ending = false;
-  /** The number in the server's log of the last report, or the log's size before the first; undefined if neither is known. */
+  /** The log number of the last report, or the log's size before the first report; undefined if both are unknown. */
   reportsAfter: bigint | undefined;
   /** The size of the server's log when this run began: earlier reports do not count as finished. Undefined if unknown. */
   #past: bigint | undefined;
@@ -52,13 +52,13 @@ export class Progress {
     return !(this.more || this.playing.size || this.accepted.size);
   }
 
-  /** Note the size of the server's log. Larger numbers are of another log. */
+  /** Record the size of the server's log. Larger numbers belong to another log. */
   welcomed(size: bigint): void {
     if (this.reportsAfter === undefined || this.reportsAfter > size) this.reportsAfter = size;
     if (this.#past === undefined || this.#past > size) this.#past = size;
   }
 
-  /** Note a match that is over. */
+  /** Record the end of a match. */
   finish({ matchId, entry, interrupted }: MatchReport): void {
     this.playing.delete(matchId);
     if (entry !== undefined) this.reportsAfter = entry.number;
@@ -179,7 +179,7 @@ export class Session {
   }
 }
 
-/** Return true if a message contains a part for the bot itself. */
+/** Return true if any part of a message is for the bot itself. */
 export function concernsBot({ decisions, starts, rounds, reports, notices, closed }: PlayResponse): boolean {
   return [decisions, starts, rounds, reports, notices, closed].some(({ length }) => length > 0);
 }

@@ -14,7 +14,7 @@ export interface Laid {
 
 /** Everything that a seat knows when it chooses, except its own hand. */
 export interface Table {
-  /** The trump colour; undefined if there is none (yet). */
+  /** The trump colour; undefined if there is no trump, or not yet. */
   readonly trump: number | undefined;
   /** The cards of the current trick that count, in the order in which they were played. */
   readonly trick: readonly Laid[];
@@ -22,7 +22,7 @@ export interface Table {
   readonly toCome: readonly number[];
   /** The unseen cards, which the others hold or which are in the stock. */
   readonly unseen: readonly number[];
-  /** For each seat, the colours that it has proved not to hold. */
+  /** For each seat, the colours that it certainly does not hold. */
   readonly lacks: ReadonlyMap<number, ReadonlySet<number>>;
 }
 
@@ -61,7 +61,7 @@ export function after(trick: readonly Laid[], game: Catalog, action: Action, sea
   return [...trick, { seat, place, colour: game.cards[action.card!].colour, value: action.value! }];
 }
 
-/** Return the seat that takes a trick so far; undefined when no card counts. */
+/** Return the seat that takes a trick so far; undefined if no card counts. */
 export function taker(trick: readonly Laid[], trump: number | undefined): number | undefined {
   if (!trick.length) return undefined;
   const led = trick[0].colour;

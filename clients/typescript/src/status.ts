@@ -1,4 +1,4 @@
-// Interpretation of a call's end: a permanent error, or a reason for another try.
+// Interpretation of a call's end: a permanent error, or a reason to try again.
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";

@@ -16,7 +16,7 @@ export type FromWorker =
   | { kind: "log"; level: Level; text: string }
   | { kind: "end"; error: { name: string; message: string; reason: string } | undefined };
 
-/** The machine's own clock: that of `performance` begins anew in each thread. */
+/** The machine's own clock. The clock of `performance` starts again in each thread. */
 export const CLOCK: Clock = {
   now: () => Number(process.hrtime.bigint()) / 1e6,
   after: (ms, call) => {

@@ -1,4 +1,5 @@
-// Keeps a bot's token between runs in a small separate file, readable only by its owner if the system has modes.
+// Stores a bot's token between runs in a small separate file, which only its owner can read (where the system
+// has file modes).
 
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";

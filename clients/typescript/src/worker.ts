@@ -1,4 +1,5 @@
-// The thread that speaks to the server, so that a bot may compute for as long as it likes. Nothing of a bot runs in it.
+// The thread that communicates with the server, so that a bot may compute for any length of time. No code of the bot
+// runs in it.
 
 import { parentPort, workerData } from "node:worker_threads";
 

@@ -25,7 +25,8 @@ const asks = (...ids: number[]) =>
 const closes = (...ids: number[]) =>
   toBinary(PlayResponseSchema, create(PlayResponseSchema, { closed: ids.map((decisionId) => ({ matchId: 1n, decisionId })) }));
 
-/** Let a bot answer these messages, the later ones while it decides; return the numbers of the answered decisions. */
+/** Let a bot answer these messages, of which the later ones arrive while it decides; return the numbers of the
+ * answered decisions. */
 async function answered(bot: Bot, ...messages: Uint8Array[]): Promise<number[]> {
   const said: PlayRequest[] = [];
   const answering = new Answering(new Caller(bot, "raise", () => 0), (_, request) => void said.push(request));

@@ -50,7 +50,7 @@ export function conversations(): [string, Conversation[]][] {
   return files.sort().map((name) => [name.replace(".json", ""), read(`conversations/${name}`) as Conversation[]]);
 }
 
-/** A clock that advances on request. */
+/** A clock that advances only on request. */
 class VirtualClock implements Clock {
   time = 0;
   readonly #alarms: { at: number; call: () => void }[] = [];
@@ -68,7 +68,7 @@ class VirtualClock implements Clock {
     };
   }
 
-  /** Let time pass until a condition holds or for this long. */
+  /** Advance the clock by the given time or until a condition holds. */
   async pass(ms: number, until: () => boolean = () => false): Promise<void> {
     const end = this.time + ms;
     await settle();
@@ -84,7 +84,7 @@ class VirtualClock implements Clock {
   }
 }
 
-/** Run everything that needs no time. */
+/** Run everything that takes no time. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -123,7 +123,7 @@ class ScriptedBot extends Bot {
   override name = "bot";
   #welcome: Welcome | undefined;
 
-  /** `meanwhile` lets the script's messages arrive while the bot thinks. */
+  /** `meanwhile` delivers the script's messages while the bot thinks. */
   constructor(
     private readonly spec: typeof BOT,
     private readonly clock: VirtualClock,
@@ -202,7 +202,7 @@ function statusOf({ status, text = "", reason, pause }: Ending): CallStatus {
   return { status, text, ...readDetails(details.finish()) };
 }
 
-/** Return a line with its numbers as those of JavaScript: the bot meets none above 2^53, which a message may have. */
+/** Convert the numbers of a line to JavaScript's. Messages may contain numbers above 2^53, but bots do not get them. */
 const rounded = (line: string) => line.replace(/(?<= )\d{16,}/, (digits) => String(Number(digits)));
 
 type Said = string | Record<string, JsonValue>;

@@ -57,7 +57,7 @@ const small = (values: readonly number[]) => Buffer.concat([Buffer.from("s"), nu
 const whole = (value: number) => Buffer.concat([Buffer.from("i"), number(value)]);
 const list = (values: readonly Buffer[]) => Buffer.concat([Buffer.from("("), number(values.length), ...values]);
 
-/** The digest of one question, as docs/replay-format.md says, from the message alone. */
+/** The digest of one question as defined in docs/replay-format.md, computed from the message alone. */
 function digestOf({ decisionId, legal, view }: Decision): string {
   assert.ok(view.$typeName !== "google.protobuf.Any");
   const schema = view.$typeName === "arena.v1.NullernView" ? NullernViewSchema : SixthSenseViewSchema;
@@ -110,7 +110,7 @@ for (const { title, steps, kept } of stories) {
         else if ("tears" in step) truncateSync(file, statSync(file).size - step.tears);
         else if ("reports" in step) receipts.recordMatch(fromJson(MatchReportSchema, step.reports), SEAT);
         else if (step.shows !== null) receipts.recordLog(fromJson(LogStateSchema, step.shows));
-        // The errors in a story come from checks.
+        // The story's lines without errors, which come from checks.
         assert.deepEqual(said.splice(0), step.says.filter((text: string) => text.startsWith("warn: ")));
       }
       assert.deepEqual(existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [], kept);

@@ -12,7 +12,7 @@
 
 namespace arena {
 
-/// Deliveries for one bot in order, followed by an end. Another thread may add them.
+/// Deliveries for one bot in order, followed by an end. Other threads may add deliveries.
 class Answering : public Inbox {
  public:
   /// Sends the bot's reply on a session's stream.

@@ -39,7 +39,7 @@ class Bot {
 
   /// Choose for all open decisions at once: give one action for each decision, in their order. Override it if many
   /// decisions together are cheaper than one by one. Each given action is sent while the bot continues. For a closed
-  /// decision it may give `std::nullopt`.
+  /// decision `std::nullopt` may be given.
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
   /// Handle the beginning of a connection: the server's rules, its limits and the features in use.

@@ -22,7 +22,7 @@ class Caller {
   /// Receives the bot's replies.
   using Say = std::function<void(const v1::PlayRequest&)>;
 
-  /// `clock`: milliseconds of the clock that is used for arrivals.
+  /// `clock`: returns the milliseconds of the clock that measures arrivals.
   Caller(Bot& bot, OnError on_error, std::function<double()> clock);
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
@@ -30,9 +30,9 @@ class Caller {
   /// Stop calling the bot; further calls throw Interrupted. From any thread.
   void interrupt();
 
-  /// Send the bot's replies to a message: no reply, one, or several if it takes long. `open`: the open decisions of its
-  /// stream. The bot is not asked about closed decisions, nor about any decision of a stream that has ended. Throws
-  /// Interrupted and ArenaError.
+  /// Send the bot's replies to a message: no reply, one, or several if the bot takes long. `open`: the open decisions
+  /// of its stream. The bot is not asked about closed decisions, nor about any decision of a stream that has ended.
+  /// Throws Interrupted and ArenaError.
   void react(const v1::PlayResponse& message, const Catalogs& catalogs, double received,
              const std::shared_ptr<const OpenDecisions>& open, const Say& say);
 

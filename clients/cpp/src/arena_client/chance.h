@@ -13,7 +13,7 @@ double random_part();
 std::string sha256(const std::string& bytes);
 /// Return bytes as lower-case hexadecimal digits.
 std::string hex(const std::string& bytes);
-/// Return bytes in base64url without padding.
+/// Return bytes as base64url without padding.
 std::string base64url(const std::string& bytes);
 
 }  // namespace arena

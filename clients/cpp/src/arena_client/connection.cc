@@ -90,7 +90,7 @@ std::uint64_t Connection::after(double ms, std::function<void()> call) {
   return *alarm;
 }
 
-/// Call `what`; an exception ends the connection.
+/// Call `what`; an exception from it ends the connection.
 void Connection::attempt(const std::function<void()>& what) {
   if (ended_) return;
   try {
@@ -231,7 +231,7 @@ void Connection::retry(const Failure& failure, bool welcomed) {
   after(wait, [this] { connect(); });
 }
 
-/// Release this try's stream.
+/// Free the stream of this try.
 void Connection::close() {
   clock_.call_off(too_late_);
   alarms_.erase(too_late_);

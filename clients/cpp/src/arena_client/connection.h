@@ -30,7 +30,7 @@ class Clock {
   virtual double now() = 0;
   /// Make a call after the given number of milliseconds; returns the alarm's number.
   virtual std::uint64_t after(double ms, std::function<void()> call) = 0;
-  /// Cancel an alarm that has not come yet.
+  /// Cancel a pending alarm.
   virtual void call_off(std::uint64_t alarm) = 0;
 };
 

@@ -1,4 +1,5 @@
-// The questions to a bot: a Decision, and the Catalog that explains its small numbers.
+// The questions to a bot: a Decision, and the Catalog that maps its small numbers to cards and
+// actions.
 #pragma once
 
 #include <google/protobuf/any.pb.h>

@@ -32,7 +32,7 @@ CallStatus status_of(const grpc::Status& status) {
 }
 
 /// One stream: a thread reads, another writes. (gRPC's own callback threads sometimes abort when one channel
-/// goes and the next one comes, with gRPC 1.51 at least.)
+/// replaces another, at least with gRPC 1.51.)
 class Stream : public Call {
  public:
   Stream(std::shared_ptr<grpc::Channel> channel, const std::string& token, CallEvents events, std::shared_ptr<Loop> loop)

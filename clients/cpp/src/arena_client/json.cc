@@ -23,7 +23,7 @@ std::size_t character(const std::string& text, std::size_t at) {
   const int lead = byte(0);
   if (lead < 0xC2 || lead > 0xF4) return 0;
   const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // rule out overlong forms, surrogates, and code points above the last character
+  // reject overlong forms, surrogates, and code points above the last character
   const int least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const int most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   if (byte(1) < least || byte(1) > most) return 0;

@@ -17,7 +17,8 @@ using Object = google::protobuf::Struct;
 Object object(const std::string& text);
 /// Return a field; null if it is missing.
 const Value& field(const Object& object, const std::string& name);
-/// Return a value as a text, a whole number from 0, an object or texts. Throw std::runtime_error if it is of another kind.
+/// Return a value as a text, a whole number from 0, an object or a list of texts. Throw std::runtime_error for any other
+/// kind.
 const std::string& text_of(const Value& value);
 std::uint64_t count_of(const Value& value);
 const Object& object_of(const Value& value);

@@ -8,8 +8,8 @@ namespace arena {
 
 /// The level of a line.
 enum class Level { info, warn, error };
-/// Function that receives a line. It is called from the bot's and the network's threads, one call
-/// at a time.
+/// Function that receives a line. The threads of the bot and of the network call it, one call at a
+/// time.
 using Logger = std::function<void(Level, const std::string&)>;
 
 /// Send the lines to another function; an empty function restores standard error.

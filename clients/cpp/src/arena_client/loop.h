@@ -1,5 +1,4 @@
-// The thread of a connection, which makes calls one after the other: calls posted by other threads,
-// and alarms.
+// The thread of a connection, which runs posted calls and alarms one after the other.
 #pragma once
 
 #include <condition_variable>
@@ -27,7 +26,7 @@ class Loop : public Clock {
 
   /// Queue a call. No call is made after the end.
   void post(std::function<void()> call);
-  /// Make calls until `stop`, and until each `hold` has its `release`.
+  /// Make calls until `stop` has been called and each `hold` has its `release`.
   void run();
   void stop();
   void hold();
@@ -43,7 +42,7 @@ class Loop : public Clock {
   bool stopped_ = false;
 };
 
-/// Call `what` in a separate thread, which the loop waits for.
+/// Call `what` in a separate thread; the loop waits for that thread.
 void start_thread(const std::shared_ptr<Loop>& loop, std::function<void()> what);
 
 }  // namespace arena

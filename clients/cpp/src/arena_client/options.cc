@@ -61,7 +61,7 @@ void check_version(const std::string& version) {
   wrong("the bot's version is '" + version + "': it takes at most 40 printable characters");
 }
 
-/// Return the names given, or else those in a variable of the environment. With ARENA_TOKEN only the environment
+/// Return the given names, or else the names in an environment variable. With ARENA_TOKEN only the environment
 /// counts, because a program started the bot.
 std::vector<std::string> chosen(const std::optional<std::vector<std::string>>& given, const char* variable) {
   if (given && !environment("ARENA_TOKEN")) return *given;

@@ -1,4 +1,4 @@
-// Options of `run`, the environment variables, and the profile that a connection needs.
+// Options of `run`, the environment variables, and the profile, which a connection needs.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct Options {
   std::string owner;
   /// True to connect with TLS and trust the same certificate authorities as gRPC.
   bool tls = false;
-  /// A PEM file with the certificate authorities to trust instead. It implies TLS.
+  /// A PEM file with the certificate authorities to trust instead. Implies TLS.
   std::string tls_roots;
   /// Stop after this number of matches with a result.
   std::optional<int> matches;
@@ -62,7 +62,7 @@ struct Profile {
   int capacity = 0;
   std::optional<std::string> token;
   bool tls = false, casual = false, challenges = false;
-  /// The file of receipts; empty to keep none.
+  /// The file of receipts; empty to store none.
   std::string receipts;
   std::optional<int> matches;
   std::optional<double> give_up_after;

@@ -72,13 +72,14 @@ class Line {
   bool open_ = false;
 };
 
-/// Result of a handshake: whether it succeeded, and the fault of the certificate if that was checked.
+/// Result of a handshake: whether it succeeded, and the certificate's fault if the certificate was
+/// checked.
 struct Handshake {
   bool made = false;
   std::string distrusted;
 };
 
-/// Make a TLS handshake like gRPC's. `authorities`: whether to check the certificate, against
+/// Make a TLS handshake like gRPC's. `authorities`: true to check the certificate, against
 /// `tls_roots` or OpenSSL's authorities.
 Handshake shake_hands(const addrinfo* hosts, const std::string& host, bool authorities, const std::string& tls_roots) {
   Handshake came;
@@ -115,7 +116,7 @@ Handshake shake_hands(const addrinfo* hosts, const std::string& host, bool autho
   return came;
 }
 
-/// Return whether the other side answers HTTP/2 without TLS.
+/// Return true if the other side answers HTTP/2 without TLS.
 bool speaks_plainly(const addrinfo* hosts) {
   const Line line(hosts);
   if (!line.open() || ::send(line.file(), PREFACE, sizeof PREFACE, MSG_NOSIGNAL) != sizeof PREFACE) return false;

@@ -1,5 +1,4 @@
-// `run` and `play`, which run the bot's code in the program's own thread and the connection in
-// another.
+// `run` and `play`: the bot's code runs in the calling thread, the connection in another.
 #pragma once
 
 #include <string>
@@ -12,13 +11,13 @@ namespace arena {
 
 /// Connect a bot to the server and play until Ctrl-C or until enough matches are finished.
 ///
-/// Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts
-/// no more matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for
-/// 8 s. Then, or at the second Ctrl-C, it leaves the remaining matches; a third ends the program.
-/// Signals that the program handles itself are left to it.
+/// The default address is ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no more
+/// matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s.
+/// Then, or at the second Ctrl-C, it leaves the remaining matches; a third ends the program. The
+/// program's own signal handlers stay in place.
 ///
-/// After a lost connection it reconnects. Permanent errors throw ArenaError, and so does an error in
-/// the bot, unless `on_error` says otherwise.
+/// After a lost connection the bot reconnects. Permanent errors throw ArenaError. So does an error
+/// in the bot, unless `on_error` says otherwise.
 void play(Bot& bot, const Options& options = {});
 
 /// Like `play`, for use as the last statement of `main`: prints errors in one line and returns the exit status.

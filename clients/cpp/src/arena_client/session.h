@@ -54,8 +54,8 @@ class Progress {
   const std::optional<int> wanted_;
 };
 
-/// Receives the report of a match with an entry in the log of results, and the facts from its start; null if none are
-/// known.
+/// Receives the report of a match with an entry in the log of results, and the facts known from the match's start;
+/// null without any.
 using Keep = std::function<void(const v1::MatchReport&, const Seat*)>;
 
 /// The conversation of one stream, from the welcome on.
@@ -86,7 +86,7 @@ class Session {
   int room_;  // the capacity last sent to the server; negative if it must be sent again
 };
 
-/// Return true if a message contains a part for the bot itself.
+/// Return true if any part of a message is for the bot itself.
 bool concerns_bot(const v1::PlayResponse& message);
 
 }  // namespace arena

@@ -26,7 +26,7 @@ struct Table {
   std::vector<int> to_come;
   /// The unseen cards, in rising order: the others hold them, or they are in the stock.
   std::set<int> unseen;
-  /// For each seat, the colours that it has proved not to hold.
+  /// For each seat, the colours that it certainly does not hold.
   std::map<int, std::set<int>> lacks;
 };
 

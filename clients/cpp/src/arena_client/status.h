@@ -1,4 +1,4 @@
-// Interpretation of a call's end: a permanent error, or a reason for another try.
+// Interpretation of a call's end: a permanent error, or a reason to try again.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct CallStatus {
   double pause_ms = 0;
 };
 
-/// Meaning of a failed call: a permanent error, or the reason for another try.
+/// Meaning of a failed call: a permanent error, or a reason to try again.
 struct Failure {
   std::optional<ArenaError> error;
   std::string dropped;

@@ -14,7 +14,7 @@ pub fn decide(decision: &Decision) -> usize {
     }
 }
 
-/// Returns the kind of choice that is due.
+/// Returns the kind of the next choice.
 fn kind(decision: &Decision) -> &str {
     &decision.game.actions[decision.legal[0]].kind
 }

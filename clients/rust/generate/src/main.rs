@@ -1,4 +1,5 @@
-//! Generates the protocol's code: `cargo run -p generate -- PROTOS FOLDER`, the folder with `arena/v1/*.proto` and the one to write to.
+//! Generates the protocol's code: `cargo run -p generate -- PROTOS FOLDER`, with the folder of `arena/v1/*.proto` and the output
+//! folder.
 
 use std::{env, error::Error, fs, path::PathBuf};
 

@@ -32,14 +32,14 @@ impl Connection {
         self.after(limit, Alarm::DrainOver);
     }
 
-    /// Tells the server that the bot leaves, if it plays or is about to play; the server then ends the stream.
+    /// Sends `leave` if the bot plays or is about to play; the server then ends the stream.
     pub fn leave(&mut self, now: Duration) {
         if self.at(now) {
             self.leave_now();
         }
     }
 
-    /// Called when the time for finishing matches is over.
+    /// Called when the time for finishing matches has passed.
     pub(super) fn drained(&mut self) {
         self.leave_now();
         self.effects.push_back(Effect::Hurry);

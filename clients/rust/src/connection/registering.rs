@@ -1,4 +1,5 @@
-//! Registration of a bot: with a token that it creates, and stores once the server has answered.
+//! Registration of a bot: with a token that the bot creates, and stores when the server has
+//! answered.
 
 use std::time::Duration;
 

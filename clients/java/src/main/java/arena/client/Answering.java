@@ -6,7 +6,7 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 
-/** Queue of messages for a bot, in order; it takes them out and calls the bot. */
+/** Queue of messages for a bot; it calls the bot for each in order. */
 final class Answering implements Connection.Inbox {
     /** Sends a message on the stream of a session. */
     interface Speaker {
@@ -18,7 +18,8 @@ final class Answering implements Connection.Inbox {
     private final Caller caller;
     private final Speaker speaker;
     private final Queue<Delivery> deliveries = new ArrayDeque<>();
-    /** The end, with its error or null. A bot that still computes after a stop is not waited for. */
+    /** The end, with its error or null. The end does not wait for a bot that still computes after a
+     * stop. */
     final CompletableFuture<RuntimeException> over = new CompletableFuture<>();
     private boolean ended;
     private RuntimeException why;
@@ -76,7 +77,7 @@ final class Answering implements Connection.Inbox {
         return !deliveries.isEmpty();
     }
 
-    /** Calls the bot for the delivery that has waited longest, if there is one. */
+    /** Calls the bot for the oldest delivery, if there is one. */
     void one() {
         Delivery next;
         synchronized (this) {

@@ -38,10 +38,10 @@ public final class Arena {
     /**
      * Connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
      *
-     * <p>An empty address means the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot
-     * starts no more matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after
-     * SIGTERM for 8 s. Then, or at the second signal, or when this thread is interrupted, it leaves
-     * the remaining matches. After a lost connection it reconnects.
+     * <p>An empty address stands for ARENA_SERVER, or localhost:50051. At Ctrl-C the bot starts no
+     * more matches and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for
+     * 8 s. Then, or at the second signal, or when this thread is interrupted, it leaves the
+     * remaining matches. After a lost connection it reconnects.
      *
      * @throws ArenaException for a permanent error, and for an error in the bot, unless {@link Options#playOn}
      */

@@ -62,7 +62,7 @@ public final class ArenaException extends RuntimeException {
         return badArgument("the file %s cannot be used: %s", file, why);
     }
 
-    /** Returns the same, with more in its message. */
+    /** Returns the same exception with a longer message. */
     ArenaException with(String more) {
         ArenaException longer = new ArenaException(kind, getMessage() + more, reason);
         longer.initCause(getCause());

@@ -11,15 +11,15 @@ import java.util.List;
 
 /**
  * A player. It overrides {@link #decide} or {@link #decideMany}; the rest is optional. A bot has no connection: {@link Arena}
- * brings decisions and takes answers, all in one thread, one call at a time.
+ * passes decisions to the bot and sends its answers. All calls are in one thread, one at a time.
  */
 public abstract class Bot {
     private final String name;
     private final List<String> games;
 
     /**
-     * @param name 1 to 40 letters, digits, '.', '_' or '-'
-     * @param games the games it plays, by name; 6th Sense if there are none
+     * @param name 1 to 40 letters, digits, '.', '_' or '-' @param games names of the games that it
+     * plays; 6th Sense if there are none
      */
     protected Bot(String name, String... games) {
         this.name = name;
@@ -91,7 +91,7 @@ public abstract class Bot {
     }
 
     /**
-     * Called first on each connection; the welcome has the server's rules, its limits and the
+     * Called first on each connection; the welcome contains the server's rules, its limits and the
      * features in use.
      */
     public void onWelcome(Welcome welcome) {}
@@ -107,7 +107,7 @@ public abstract class Bot {
         News.log(report);
     }
 
-    /** Called for any other notice from the server; unless overridden that is logged, as a warning if the bot is at fault. */
+    /** Called for any other notice from the server; the default logs it, as a warning if the bot is at fault. */
     public void onNotice(Notice notice) {
         News.log(notice);
     }

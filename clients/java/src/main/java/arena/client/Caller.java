@@ -52,10 +52,9 @@ final class Caller {
      *
      * <p>The bot is not asked about closed decisions, nor about any decision of a stream that has ended.
      *
-     * @param session the conversation of the message's stream
-     * @param received when the message arrived, by the clock
-     * @throws ArenaException for the bot's error, or PROTOCOL_MISMATCH
-     * @throws Interrupted if the bot was told to stop
+     * @param session the conversation of the message's stream @param received when the message
+     * arrived, by the clock @throws ArenaException for the bot's error, or PROTOCOL_MISMATCH
+     * @throws Interrupted if the bot must stop
      */
     void react(PlayResponse message, Session session, long received, Consumer<PlayRequest> say) {
         this.session = session;
@@ -175,7 +174,7 @@ final class Caller {
         }
     }
 
-    /** Adds an answer to the reply; a late one too, whose notice says how late it was, unless its match has ended. */
+    /** Adds an answer to the reply, unless its match has ended. A late answer gets a notice that says how late it is. */
     private void answer(Decision decision, int action) {
         if (decision.isClosed() && !session.plays(decision.matchId())) {
             return;

@@ -6,8 +6,8 @@ import arena.v1.RegisterBotRequest;
 import arena.v1.RegisterBotResponse;
 import com.google.rpc.Status;
 
-/** Leads to the server, for one try. It answers later, never immediately, and none of its methods
- * waits. */
+/** Access to the server for one try. Its answers come later, never during a call, and none of its
+ * methods waits. */
 interface Channel {
     /** One gRPC stream. */
     interface Call {

@@ -74,7 +74,7 @@ final class Command {
         }
     }
 
-    /** Runs it; returns the program's exit status. */
+    /** Runs the command line; returns the program's exit status. */
     static int status(Bot bot, String description, String[] arguments) {
         if (System.getProperty(FORMAT) == null) {
             System.setProperty(FORMAT, "%1$tT %4$s %5$s%6$s%n");

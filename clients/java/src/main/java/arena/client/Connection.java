@@ -17,14 +17,14 @@ import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
 /**
- * A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost. Heartbeats and
- * invitations are answered here, in the thread that brings them, and the rest goes into the bot's inbox. It never waits.
- * Times are in nanoseconds.
+ * A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost. It answers
+ * heartbeats and invitations in the thread that delivers them, and puts all other messages into the bot's inbox. It never
+ * waits. Times are in nanoseconds.
  */
 final class Connection {
     /** Receiver of everything for the bot. */
     interface Inbox {
-        /** A message from the server on a session's stream, and when it arrived. */
+        /** A message from the server on a session's stream, with its time of arrival. */
         void deliver(Session session, PlayResponse message, long received);
 
         /** Stop calling the bot, because no time is left. */
@@ -34,11 +34,10 @@ final class Connection {
     /**
      * Everything that a connection needs besides the bot's profile.
      *
-     * @param open opens a channel, which connects at its first call
-     * @param chance gives numbers from 0 to 1
-     * @param obstacle describes a permanent obstacle if the first connection fails; its later result is empty without an obstacle
-     * @param receipts records the server's statements about its log of results; null to record nothing
-     * @param done receives the end, once: null without an error
+     * @param open opens a channel, which connects at its first call @param chance returns numbers from 0 to 1 @param obstacle
+     * describes a permanent obstacle if the first connection fails; its later result is empty without an obstacle @param receipts
+     * records the server's statements about its log of results; null to record nothing @param done receives the end, once: null
+     * without an error
      */
     record Surroundings(
             Supplier<Channel> open,
@@ -73,7 +72,7 @@ final class Connection {
     private final Progress progress;
     private final Set<Alarm> alarms = new HashSet<>();
     private String name;
-    /** Counts the tries to connect: events of an earlier one are ignored. */
+    /** Number of tries to connect. Events of earlier tries are ignored. */
     private int attempt;
     private Channel channel;
     private Channel.Call call;
@@ -160,7 +159,7 @@ final class Connection {
         });
     }
 
-    /** Tells the server that the bot leaves, if it plays or is about to play; the server then ends the stream. */
+    /** Sends `leave` if the bot plays or is about to play; the server then ends the stream. */
     void leave() {
         locked(this::leaveNow);
     }

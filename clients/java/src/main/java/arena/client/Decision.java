@@ -28,12 +28,13 @@ public final class Decision {
         bankMs = message.getBankMs();
     }
 
-    /** Converts a message to a decision for a bot; PROTOCOL_MISMATCH if `games` lacks its game's catalogue. */
+    /** Converts a message to a decision for a bot; PROTOCOL_MISMATCH if `games` does not contain its game. */
     public static Decision of(arena.v1.Decision message, Map<String, Catalog> games) {
         return of(message, games, null);
     }
 
-    /** Converts a message to a decision of a session, which knows whether it is open; null for no session. */
+    /** Converts a message to a decision of a session, which knows whether the decision is open; null without
+     * a session. */
     static Decision of(arena.v1.Decision message, Map<String, Catalog> games, Session session) {
         Catalog game = switch (message.getViewCase()) {
             case SIXTH_SENSE -> games.get("sixth_sense");
@@ -89,7 +90,7 @@ public final class Decision {
         return legal.stream().map(game.actions()::get).toList();
     }
 
-    /** The seat's own cards, in the order of the view's hand; empty if the seat may not see them, or the view is of another game. */
+    /** The seat's own cards, in the order of the view's hand; empty if the seat may not see them, or if the view is of another game. */
     public List<Catalog.Card> hand() {
         List<Integer> hand = message.hasNullern() ? message.getNullern().getHandList() : message.getSixthSense().getHandList();
         return hand.stream().map(game.cards()::get).toList();
@@ -107,8 +108,7 @@ public final class Decision {
 
     /**
      * True if further thinking is useless, because the server has decided for the bot or the match
-     * has ended. A long search can look at it now and then, in any thread, and return any legal
-     * action.
+     * has ended. A long search can check it in any thread and then return any legal action.
      */
     public boolean isClosed() {
         return session != null && !session.isOpen(message.getMatchId(), message.getDecisionId());

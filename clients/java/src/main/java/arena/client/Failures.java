@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 /** The meaning of a call's end: a permanent {@link ArenaException}, or {@link Dropped}. */
 final class Failures {
     /**
-     * The statuses after which another try may succeed, with any reason. All other statuses with a
-     * reason are final.
+     * The statuses after which another try may succeed, whatever the reason. All other statuses
+     * with a reason are final.
      */
     private static final Set<Code> COME_BACK =
             EnumSet.of(Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED);
@@ -46,7 +46,7 @@ final class Failures {
     }
 
     private static long nanos(Duration pause) {
-        // Limited, so that nothing overflows; the limits leave room for any nanoseconds that are added.
+        // Limited so that sums with further nanoseconds cannot overflow.
         long seconds = Math.max(-10, Math.min(pause.getSeconds(), TimeUnit.NANOSECONDS.toSeconds(LONGEST_PAUSE) + 10));
         return Math.max(0, Math.min(TimeUnit.SECONDS.toNanos(seconds) + pause.getNanos(), LONGEST_PAUSE));
     }

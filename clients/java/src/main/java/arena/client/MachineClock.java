@@ -5,7 +5,7 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 
-/** The machine's own clock; it does not keep a program from ending. */
+/** The machine's own clock. It does not prevent a program from ending. */
 final class MachineClock implements Clock, AutoCloseable {
     private final ScheduledThreadPoolExecutor alarms = new ScheduledThreadPoolExecutor(1, call -> {
         Thread made = new Thread(call, "arena-clock");

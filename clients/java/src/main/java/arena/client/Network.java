@@ -110,7 +110,7 @@ final class Network implements Channel {
         return new Stream(call);
     }
 
-    /** One stream; only one thread at a time uses it, and none after its end. */
+    /** One stream. Only one thread at a time uses it, and no thread after its end. */
     private static final class Stream implements Call {
         private final ClientCall<PlayRequest, PlayResponse> call;
         private boolean ended;

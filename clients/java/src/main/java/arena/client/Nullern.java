@@ -6,14 +6,13 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A view of Nullern, read: the strengths of cards, the trick on the table, the seats that want tricks, the unseen cards. It is
- * computed from one decision and remembers nothing.
+ * A summary of a view of Nullern: the strengths of cards, the trick on the table, the seats that want tricks, the unseen
+ * cards. It is computed from a single decision.
  *
- * @param view the view itself
- * @param strengths the strength of each card: its value, plus 20 for a trump; the strongest card takes the trick
- * @param trick the strengths of the cards on the table; of equally strong ones the first takes the trick
- * @param toCome the seats that play to this trick after the bot's own
- * @param unseen the strengths of the unseen cards, which the others hold or which are in the stock
+ * @param view the view itself @param strengths the strength of each card: its value, plus 20 for a trump; the
+ * strongest card takes the trick @param trick the strengths of the cards on the table; the first of equally
+ * strong cards takes the trick @param toCome the seats that play to this trick after the bot's own @param unseen
+ * the strengths of the unseen cards, which the others hold or which are in the stock
  */
 public record Nullern(NullernView view, List<Integer> strengths, List<Integer> trick, List<Integer> toCome, List<Integer> unseen) {
     /** The highest strength of a card that is not a trump. */

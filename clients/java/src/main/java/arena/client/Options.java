@@ -93,7 +93,7 @@ public final class Options {
         return tls();
     }
 
-    /** Stops after this many matches with a result; 0 for no limit. */
+    /** Stops after this number of matches with a result; 0 for no limit. */
     public Options matches(int value) {
         if (value < 0) {
             throw ArenaException.badArgument("matches is %d: it takes 1 or more, or 0 for no end", value);
@@ -102,7 +102,7 @@ public final class Options {
         return this;
     }
 
-    /** Log an error in the bot and play the first legal action, instead of ending the run. */
+    /** Logs an error in the bot and plays the first legal action, instead of ending the run. */
     public Options playOn() {
         playOn = true;
         return this;
@@ -123,7 +123,7 @@ public final class Options {
         return this;
     }
 
-    /** Play unrated matches against house bots only. */
+    /** Plays unrated matches against house bots only. */
     public Options casual() {
         casual = true;
         return this;

@@ -37,7 +37,7 @@ final class PrivateFile {
         }
     }
 
-    /** Cuts off an unfinished last line, which would corrupt the next line; returns whether there was one. */
+    /** Removes an unfinished last line, which would corrupt the next line; returns whether there was one. */
     static boolean cutUnfinishedLine(Path file) throws IOException {
         byte[] content = Files.readAllBytes(file);
         int whole = content.length;
@@ -56,7 +56,7 @@ final class PrivateFile {
         }
     }
 
-    /** Replaces a file or creates it, completely or not at all. */
+    /** Creates or replaces a file, completely or not at all. */
     static void replace(Path file, byte[] content) throws IOException {
         Path whole = Files.createTempFile(folderOf(file), ".new-", ""); // for its owner only
         try {

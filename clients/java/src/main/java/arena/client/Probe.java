@@ -83,7 +83,7 @@ final class Probe {
         return "";
     }
 
-    /** The authorities in a PEM file; BAD_ARGUMENT if there are none. */
+    /** The authorities in a PEM file; BAD_ARGUMENT if the file contains none. */
     static KeyStore rootsOf(Path file) {
         try (InputStream text = Files.newInputStream(file)) {
             Collection<? extends Certificate> found = CertificateFactory.getInstance("X.509").generateCertificates(text);
@@ -136,7 +136,7 @@ final class Probe {
         return line;
     }
 
-    /** Trusts every certificate, since nothing is sent over the connection. */
+    /** Trusts every certificate, because no data is sent over the connection. */
     private static final class Anybody implements X509TrustManager {
         @Override
         public void checkClientTrusted(X509Certificate[] chain, String kind) {}

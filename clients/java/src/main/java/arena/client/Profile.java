@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Data that a connection needs from a bot, the options and the environment; BAD_ARGUMENT if they are invalid. */
+/** Data that a connection needs from a bot, the options and the environment; BAD_ARGUMENT for invalid data. */
 final class Profile {
     private static final String DEFAULT_ADDRESS = "localhost:50051";
     private static final int LONGEST_VERSION = 40;
@@ -37,7 +37,7 @@ final class Profile {
     final Path receipts;
     final String invitation;
     final boolean tls;
-    /** The authorities to trust; null for those that Java trusts. */
+    /** The authorities to trust; null for Java's own. */
     final Path tlsRoots;
     final List<String> games;
     /** Features of later versions of the protocol that the client or the bot understands; this client knows none. */
@@ -107,8 +107,8 @@ final class Profile {
         receipts = !options.noReceipts && beside != null ? beside.resolveSibling(beside.getFileName() + ".receipts") : null;
     }
 
-    /** The names given, or for null those in a variable. With ARENA_TOKEN only the environment counts, because a
-     * program started the bot. */
+    /** The given names, or for null the names in an environment variable. With ARENA_TOKEN only the environment
+     * counts, because a program started the bot. */
     private static List<String> chosen(List<String> given, String variable, Map<String, String> environment) {
         if (given != null && environment.getOrDefault("ARENA_TOKEN", "").isEmpty()) {
             return given;
@@ -142,7 +142,8 @@ final class Profile {
                 address, host);
     }
 
-    /** A digest of twelve digits of the bot's files and of its program: the jar, the file or the folder with its class. */
+    /** A digest, of twelve digits, of the bot's files and of its program: the jar, file or folder that contains the bot's
+     * class. */
     private static String digest(Bot bot) {
         List<Path> files = new ArrayList<>();
         Path program = programOf(bot);

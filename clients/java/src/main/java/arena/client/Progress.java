@@ -25,7 +25,7 @@ final class Progress {
     final Map<Long, ByteString> accepted = new HashMap<>();
     /** The known facts of the matches that have begun. */
     final Map<Long, Seat> seats = new HashMap<>();
-    /** The number of the log's leaf of the last report, or of the log's last leaf before any report; null before the first welcome. */
+    /** The number of the last report's leaf, or the log's size before the first report; null before the first welcome. */
     Long reportsAfter;
     /** True if no more matches may begin, regardless of `wanted`. */
     boolean ending;
@@ -70,14 +70,14 @@ final class Progress {
         accepted.clear();
     }
 
-    /** Applies the log that a welcome shows: a number that it has not reached is of another log. */
+    /** Applies the log of a welcome. A number beyond its size belongs to another log. */
     void shown(LogState log) {
         if (log.hasHead() && (reportsAfter == null || Long.compareUnsigned(reportsAfter, log.getHead().getSize()) > 0)) {
             reportsAfter = log.getHead().getSize();
         }
     }
 
-    /** Returns random bytes of the bot for a deal or for the lots of an event. */
+    /** Returns the bot's random bytes for a deal or for an event's drawing of lots. */
     static ByteString ownChance() {
         byte[] nonce = new byte[16];
         CHANCE.nextBytes(nonce);

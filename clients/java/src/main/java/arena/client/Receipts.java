@@ -36,7 +36,7 @@ final class Receipts {
 
     private record PinLine(@SerializedName("arena_receipts") int format, List<String> keys, List<String> restores, HeadLine head) {}
 
-    /** A receipt; nonce, salt and commitment are null if nothing is known of the match's beginning. */
+    /** A receipt; nonce, salt and commitment are null if the match's start is unknown. */
     private record ReceiptLine(
             @JsonAdapter(StrictJson.Unsigned.class) long match,
             long seat,
@@ -48,7 +48,7 @@ final class Receipts {
             HeadLine head,
             List<String> proof) {}
 
-    /** The fields of any line that are needed again after it was written; keys are null in a receipt. */
+    /** The fields of a line that are still needed after writing; keys are null in a receipt. */
     private record Known(List<String> keys, HeadLine head) {}
 
     private final Path path;

@@ -4,13 +4,13 @@ import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** A running bot: its connection, its code in a separate thread, and its orderly end. */
+/** A running bot: its connection, its code in a separate thread, and its end. */
 public final class Run implements AutoCloseable {
     private final Connection connection;
     private final Answering answering;
 
     /**
-     * Lets a bot play on the server at "host:port"; if empty, on the one in ARENA_SERVER, or localhost:50051.
+     * Lets a bot play on the server at "host:port"; if empty, at ARENA_SERVER, or localhost:50051.
      *
      * @throws ArenaException BAD_ARGUMENT if bot, options or environment are invalid
      */
@@ -61,13 +61,14 @@ public final class Run implements AutoCloseable {
         connection.drain(limit.toNanos());
     }
 
-    /** Properly leaves its matches at once; house bots take its seats. */
+    /** Leaves its matches at once; house bots take its seats. */
     public void leave() {
         answering.hurry();
         connection.leave();
     }
 
-    /** Leaves its matches as {@link #leave} does, and waits until the server knows, for 2 s at most. Errors of the run are those of {@link #await}. */
+    /** Leaves its matches as {@link #leave} does, and waits for the server's confirmation, for 2 s at most. Errors of the run are those of {@link
+     * #await}. */
     @Override
     public void close() {
         leave();

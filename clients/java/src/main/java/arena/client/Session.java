@@ -21,10 +21,9 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The conversation of one stream from the welcome on, as far as it does not need the bot:
- * heartbeats, invitations, the running matches. It continues while the bot thinks. It never waits
- * and does no input or output. The bot's thread reads only the games, the open decisions and the
- * ended matches.
+ * The conversation of one stream from the welcome on, without the bot's part: heartbeats,
+ * invitations, the running matches. It continues while the bot thinks. It never waits and does no
+ * input or output. The bot's thread reads only the games, the open decisions and the ended matches.
  */
 final class Session {
     private record Key(long match, int decision) {}
@@ -40,7 +39,7 @@ final class Session {
     /** True if the stream has ended. The next stream repeats its open decisions. */
     volatile boolean over;
     private final Set<Key> open = ConcurrentHashMap.newKeySet();
-    /** The latest matches that ended, and the order in which they did. */
+    /** The latest ended matches, in the order of their ends. */
     private final Set<Long> ended = ConcurrentHashMap.newKeySet();
     private final Queue<Long> endings = new ArrayDeque<>();
 
@@ -85,13 +84,13 @@ final class Session {
         room = progress.room(profile.capacity);
     }
 
-    /** True if a message contains a part for the bot itself. */
+    /** True if any part of a message is for the bot itself. */
     static boolean concernsBot(PlayResponse message) {
         return message.getDecisionsCount() + message.getStartsCount() + message.getRoundsCount() + message.getReportsCount()
                         + message.getNoticesCount() > 0;
     }
 
-    /** True unless a decision was made without the bot, or its match has ended. */
+    /** True if a decision is open: not made without the bot, and its match has not ended. */
     boolean isOpen(long match, int decision) {
         return open.contains(new Key(match, decision));
     }

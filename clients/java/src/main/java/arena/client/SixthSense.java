@@ -11,14 +11,14 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * A view of 6th Sense, read: the trick on the table, its taker, the unseen cards, the seats void of a colour. It is computed
- * from one decision and remembers nothing.
+ * A summary of a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a colour. It is
+ * computed from a single decision.
  *
- * @param trump the trump colour; {@link Catalog#NONE} if there is none (yet)
- * @param trick the cards of the current trick that count, in the order they were laid
- * @param toCome the seats that play to this trick after the bot's own
- * @param unseen the unseen cards, which the others hold or which are in the stock
- * @param lacks for each seat, the colours that it has proved not to hold
+ * @param trump the trump colour; {@link Catalog#NONE} if there is no trump, or not yet @param trick
+ * the cards of the current trick that count, in the order in which they were played @param toCome
+ * the seats that play to this trick after the bot's own @param unseen the unseen cards, which the
+ * others hold or which are in the stock @param lacks for each seat, the colours that it certainly
+ * does not hold
  */
 public record SixthSense(
         int trump, List<Laid> trick, List<Integer> toCome, List<Integer> unseen, Map<Integer, Set<Integer>> lacks) {
@@ -83,12 +83,12 @@ public record SixthSense(
         return longer;
     }
 
-    /** The seat that takes the trick so far; {@link Catalog#NONE} when no card counts. */
+    /** The seat that takes the trick so far; {@link Catalog#NONE} if no card counts. */
     public int taker() {
         return taker(trick, trump);
     }
 
-    /** The seat that takes a trick so far; {@link Catalog#NONE} when no card counts. */
+    /** The seat that takes a trick so far; {@link Catalog#NONE} if no card counts. */
     public static int taker(List<Laid> trick, int trump) {
         if (trick.isEmpty()) {
             return Catalog.NONE;

@@ -17,7 +17,7 @@ final class StrictJson {
 
     private StrictJson() {}
 
-    /** An unsigned 64-bit number of the protocol, in a Java long; for fields of lines. */
+    /** An unsigned 64-bit number of the protocol, stored in a Java long. */
     static final class Unsigned extends TypeAdapter<Long> {
         @Override
         public void write(JsonWriter out, Long value) throws IOException {
@@ -35,7 +35,7 @@ final class StrictJson {
         }
     }
 
-    /** Reads an object; JsonParseException if it is malformed or of another kind. */
+    /** Reads an object; JsonParseException if it is malformed or no object. */
     static <T> T read(String text, Class<T> type) {
         T made = GSON.fromJson(text, type);
         if (made == null) {

@@ -25,7 +25,8 @@ final class Tokens {
         this.token = token;
     }
 
-    /** The file for one bot on one server, in the user's home. Case does not matter, as on the server. */
+    /** The file for one bot on one server, in the user's home. As on the server, the name's case does not
+     * matter. */
     static Path defaultFile(String address, String name) {
         return Path.of(System.getProperty("user.home"), ".arena", "tokens", safe(address) + "-" + safe(name) + ".token");
     }

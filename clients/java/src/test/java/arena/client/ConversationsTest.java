@@ -87,7 +87,7 @@ class ConversationsTest {
                 .map(each -> each.said.stream().mapToInt(PlayRequest::getAnswersCount).sum()).toList());
     }
 
-    /** A stream that the script answers. */
+    /** A stream whose other side is the script. */
     private static final class ScriptedCall implements Channel.Call {
         final String token;
         final Channel.Events events;
@@ -120,7 +120,7 @@ class ConversationsTest {
 
     private record ScriptedRegistration(RegisterBotRequest request, Channel.Registered registered) {}
 
-    /** One conversation being played. It is the channel of its connection, too. */
+    /** One conversation being played. It is also the channel of its connection. */
     private static final class Performance implements Channel {
         private static final JsonObject SHARED = Corpus.read("messages.json").getAsJsonObject();
 
@@ -330,7 +330,7 @@ class ConversationsTest {
             return Corpus.message(whole(value), PlayResponse.newBuilder());
         }
 
-        /** Lets the messages for a thinking bot arrive; in a program they come in the network's thread. */
+        /** Delivers the messages for a thinking bot. In a real program, the network's thread does this. */
         private void arrive() {
             while (!meanwhile.isEmpty()) {
                 open().events.message(meanwhile.remove());

@@ -30,7 +30,7 @@ public final class Corpus {
         }
     }
 
-    /** Makes a message of protobuf's JSON mapping. */
+    /** Converts protobuf's JSON mapping to a message. */
     @SuppressWarnings("unchecked")
     public static <M extends Message> M message(JsonElement json, M.Builder builder) {
         try {

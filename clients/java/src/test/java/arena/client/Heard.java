@@ -8,7 +8,7 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** Captures the library's log, instead of the console, until it is closed. */
+/** Captures the library's log, which does not reach the console, until this object is closed. */
 final class Heard extends Handler implements AutoCloseable {
     private static final Map<Level, String> LEVELS = Map.of(Level.INFO, "info", Level.WARNING, "warn", Level.SEVERE, "error");
 

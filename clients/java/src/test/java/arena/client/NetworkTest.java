@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The whole client and a small server, with gRPC between them. */
+/** Tests of the whole client with a small server, over real gRPC. */
 @Timeout(60)
 class NetworkTest {
     private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -52,7 +52,7 @@ class NetworkTest {
     private SmallServer small;
     private Server server;
 
-    /** Registers every bot and asks one decision. */
+    /** Registers every bot and asks it for one decision. */
     private static final class SmallServer extends PlayServiceGrpc.PlayServiceImplBase implements ServerInterceptor {
         final CompletableFuture<String> shown = new CompletableFuture<>();
         /** The bot's messages after the hello. */
@@ -108,7 +108,7 @@ class NetworkTest {
                 .setMatchId(1).setDecisionId(number).addLegal(0).setSixthSense(SixthSenseView.newBuilder().setSeats(2)).build();
     }
 
-    /** Computes until its decision is closed, except for the third decision. */
+    /** Computes until its decision is closed, except at the third decision. */
     private static final class Slow extends Endless {
         final BlockingQueue<Integer> asked = new LinkedBlockingQueue<>();
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The profile from a bot, its options and the environment, and the values that are refused. */
+/** The profile of a bot with its options and environment, and the values that are refused. */
 class ProfileTest {
     @TempDir Path folder;
 

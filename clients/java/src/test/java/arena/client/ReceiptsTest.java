@@ -107,7 +107,7 @@ class ReceiptsTest {
                 receipts.recordLog(shown(step));
             }
             List<String> said = heard.take().stream().map(line -> line.replace(file.toString(), "FILE")).toList();
-            // The errors in a story come from checks.
+            // The story's lines without errors, which come from checks.
             List<String> warnings = texts(step.get("says")).stream().filter(text -> text.startsWith("warn: ")).toList();
             assertEquals(warnings, said, step::toString);
         }

@@ -29,7 +29,7 @@ final class ScriptedBot extends Bot {
     private final Runnable meanwhile;
     private Welcome welcome = Welcome.getDefaultInstance();
 
-    /** `meanwhile` lets messages arrive while the bot thinks. */
+    /** `meanwhile` delivers messages while the bot thinks. */
     ScriptedBot(JsonObject spec, VirtualClock clock, Runnable meanwhile) {
         super("bot", spec.has("games") ? texts(spec.get("games")).toArray(String[]::new) : new String[0]);
         if (!WORDS.containsAll(spec.keySet())) {

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A session remembers from the start of a match to its receipt the bot's random bytes and the shown commitment. */
+/** From a match's start to its receipt, a session remembers the bot's random bytes and the commitment. */
 class SessionTest {
     private static final ByteString SALT = ByteString.copyFrom(new byte[32]);
     private static final ByteString COMMITMENT = ByteString.copyFrom(new byte[32]).substring(1).concat(ByteString.copyFromUtf8("x"));
@@ -61,7 +61,7 @@ class SessionTest {
         return new Session(welcome, profile, progress, new Receipts(file()));
     }
 
-    /** Accepts an invitation; returns the nonce that it sent. */
+    /** Accepts an invitation; returns the nonce that the bot sent. */
     private ByteString invited(long number) {
         Invitation invitation = Invitation.newBuilder().setInvitationId(number).build();
         return session.receive(PlayResponse.newBuilder().addInvitations(invitation).build()).getReady(0).getNonce();
@@ -134,7 +134,7 @@ class SessionTest {
         return LogState.newBuilder().setHead(LogHead.newBuilder().setSize(size)).build();
     }
 
-    /** The number in its next hello, none where there is none. */
+    /** The report number in the session's next hello, if any. */
     private List<Long> reportsAfter() {
         Profile profile = new Profile(
                 new ScriptedBot(new JsonObject(), new VirtualClock(), () -> { }), "", new Options().token("given"), Map.of());

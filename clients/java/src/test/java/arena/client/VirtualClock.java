@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
-/** A clock that advances on request. */
+/** A clock that advances only on request. */
 final class VirtualClock implements Clock {
     private record Alarm(long at, Runnable call) {}
 

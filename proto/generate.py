@@ -1,7 +1,7 @@
 """Generates arena_client.v1 of the Python client from proto/, with the pinned tools of `make proto`.
 
-The tools are the oldest that serve: code they generate runs on every newer grpcio and protobuf, while newer tools would
-refuse the older libraries a bot author may have.
+The tools are the oldest usable versions: their code runs on every newer grpcio and protobuf, while code of newer tools
+would refuse older libraries that a bot author may have.
 """
 
 import argparse
@@ -15,11 +15,11 @@ from grpc_tools import protoc
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "clients" / "python" / "arena_client" / "v1"
 GAMES = ROOT / "arena" / "api"
-"""The server's folder with the messages of the games that clients are built without, beside their codecs."""
+"""The server's folder with the messages, beside their codecs, of games whose code clients do not contain."""
 
 
 def generate(target: Path) -> list[Path]:
-    """Writes the modules and their stubs below `target` and returns them."""
+    """Write the modules and their stubs below `target` and return them."""
     protos = sorted(path.relative_to(ROOT / "proto") for path in (ROOT / "proto").rglob("*.proto"))
     of_games = sorted(path.relative_to(ROOT) for path in GAMES.glob("*.proto"))
     plugins = Path(sys.executable).parent
@@ -38,7 +38,7 @@ def generate(target: Path) -> list[Path]:
 
 
 def main() -> None:
-    """Generates, or with --check compares what is checked in with what would be generated."""
+    """Generate the code; with --check, compare the checked-in code with it instead."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; fail if it is out of date")
     check = parser.parse_args().check

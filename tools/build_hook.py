@@ -1,7 +1,7 @@
 """Hatch build hook that puts compiled modules into wheels, or leaves a wheel pure if compiling fails.
 
 If `CI` is set, a failed compilation is an error. HATCH_BUILD_NO_HOOKS asks for a pure wheel. If a project's folder is
-itself the package, its source distribution also needs this hook, which lays it out like the repository.
+itself the package, this hook also arranges the source distribution like the repository.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BESIDE = ("tools/build_hook.py", "tools/compile.py", "arena/build.py")
 
 
 class Compiled(BuildHookInterface[Any]):
-    """Hook that adds the compiled modules to a wheel, beside their sources, and tags it for this platform."""
+    """Hook that adds the compiled modules to a wheel, beside their sources, and tags the wheel for this platform."""
 
     _built: TemporaryDirectory[str] | None = None
 
@@ -36,7 +36,8 @@ class Compiled(BuildHookInterface[Any]):
         return [each for each in self.metadata.core.dependencies if not each.endswith("+file")]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile in a separate process, except for an editable installation, where it would shadow the sources.
+        """Compile in a separate process, except for an editable installation, where the result would shadow the
+        sources.
 
         Raises:
             SystemExit: Compiling failed and `CI` is set.
@@ -70,7 +71,7 @@ class Compiled(BuildHookInterface[Any]):
             build_data["force_include"][str(path)] = str(place)
 
     def _lay_out(self, package: str, included: dict[str, str]) -> None:
-        """Include the package as a folder, the files that compile it beside it, and settings for this layout."""
+        """Include the package as a folder, the files that compile it, and settings for this layout."""
         settings = Path(self.root, "pyproject.toml")
         text = settings.read_text("utf-8")
         for here, there in (

@@ -1,7 +1,7 @@
 """Builds one archive that installs the arena on a machine without a network: `make bundle`.
 
 The archive contains the compiled wheels of this repository, every wheel of the lock, and the other files that an
-operator needs. It works on the same system and Python as those that build it.
+operator needs. It works on the system and Python version on which it was built.
 """
 
 import argparse
@@ -27,7 +27,7 @@ NAME: Final = f"arena-{__version__}-{PYTHON}-{sysconfig.get_platform().replace('
 
 
 def run(*words: str | Path, **settings: str) -> str:
-    """Run a program and return its output. Raises: SystemExit: It failed."""
+    """Run a program and return its output. Raises: SystemExit: The program failed."""
     ran = subprocess.run(
         words, cwd=ROOT, env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=False
     )
@@ -42,7 +42,7 @@ def sha256(path: Path) -> str:
 
 
 def export(index: str, *words: str) -> str:
-    """Return the lock without tools of development, in a format of uv's."""
+    """Return the lock without development tools, in one of uv's formats."""
     uv = Path(sys.executable).with_name("uv")
     return run(uv, "export", "--quiet", "--locked", "--no-dev", "--default-index", index, *words)
 
@@ -62,7 +62,7 @@ def collect_wheels(folder: Path, index: str, further: Sequence[Path]) -> str:
 
 
 def write_sums(folder: Path) -> Path:
-    """Write SHA256SUMS of all other files below a folder, and return its path."""
+    """Write SHA256SUMS for all other files below a folder, and return its path."""
     sums = folder / "SHA256SUMS"
     sums.unlink(missing_ok=True)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -73,7 +73,7 @@ def write_sums(folder: Path) -> Path:
 def build(key: Path | None, index: str, further: Sequence[Path]) -> Path:
     """Build the archive below dist/ and return its path.
 
-    `key`: a secret key of minisign that signs the checksums; `further`: wheels of ours that are built elsewhere.
+    `key`: a secret key of minisign that signs the checksums; `further`: the project's wheels that are built elsewhere.
     """
     folder = ROOT / "build" / "bundle" / NAME
     shutil.rmtree(folder, ignore_errors=True)
@@ -83,7 +83,7 @@ def build(key: Path | None, index: str, further: Sequence[Path]) -> Path:
     (folder / "requirements.txt").write_text(requirements)
     shutil.copytree(ROOT / "contrib" / "bundle", folder, dirs_exist_ok=True)
     for name in ("systemd", "container", "prometheus", "grafana"):
-        private = shutil.ignore_patterns("tls")  # what an operator who tried it here put beside compose.yaml
+        private = shutil.ignore_patterns("tls")  # files that an operator who tried compose.yaml here put beside it
         shutil.copytree(ROOT / "contrib" / name, folder / name, ignore=private)
     shutil.copy(ROOT / "LICENSE", folder)
     (folder / "sbom.json").write_text(export(index, "--format", "cyclonedx1.5"))

@@ -1,11 +1,11 @@
-"""Compile the modules that every decision passes through with mypyc, into a folder to put first on the path.
+"""Compile the modules that every decision passes through with mypyc, into a folder that goes first on the path.
 
     python tools/compile.py FOLDER [PACKAGE…]
 
 The folder gets `engine/`, `trio_grpc/` and `arena/` with sources and compiled modules side by side, and the code that
 the modules of each package share. With PACKAGE only those packages are compiled. Each is compiled separately, so that
-it also runs with the sources of the others. A digest of the sources is stored too: `build/compiled` is used only as
-long as the checkout's sources are the same (`arena.build`). Needs mypy, setuptools and a C compiler.
+it also runs with the sources of the others. A digest of the sources is stored too: programs use `build/compiled` only
+while the checkout's sources are the same (`arena.build`). This requires mypy, setuptools and a C compiler.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOMS = ("engine", "arena/match", "arena/house")
 MARK = "# Compiled: "
 """Comment that marks any other module to compile, followed by the reason."""
 PROGRAM = 'if __name__ == "__main__":'
-"""Line that marks modules that Python runs by name, which is impossible for compiled modules."""
+"""Line in modules that Python runs by name. Compiled modules cannot be run so."""
 PACKAGES = ("engine", "trio_grpc", "arena")
 """Packages, each a distribution; later ones import earlier ones."""
 SETTINGS = f"""
@@ -39,14 +39,16 @@ follow_imports = silent
 APART = "engine/adapters"
 """Package that is not compiled, because it imports libraries that the engine does not depend on."""
 PYTHON = ("__init__.py", "game.py", "view.py")
-"""Modules that are not compiled: `bool | int` would become int, and a view's hint `int | None` a plain type."""
+"""Modules that are not compiled, because compiling changes their types: `bool | int` would become int, and a view's
+hint `int | None` a plain type.
+"""
 
 OPTIMIZATION = "1"
 """Optimisation level of the C compiler: the result is as fast as with level 3, and compiles in half the time."""
 
 
 def compiled(root: Path) -> list[Path]:
-    """Return the sources to compile, relative to the checkout: those in `ROOMS` and those marked with `MARK`."""
+    """Return the sources to compile, relative to the checkout: modules in `ROOMS` and modules marked with `MARK`."""
     thinks = {path for room in ROOMS for path in (root / room).rglob("*.py") if path.name not in PYTHON}
     thinks -= {*(root / APART).rglob("*.py")}
     marked = {path for package in ("arena", "trio_grpc") for path in (root / package).rglob("*.py")}
@@ -57,7 +59,7 @@ def compiled(root: Path) -> list[Path]:
 
 
 def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
-    """Compile the chosen packages into the folder, replacing it.
+    """Compile the chosen packages into the folder, replacing its content.
 
     Raises:
         SystemExit: The sources of the chosen packages do not compile.
@@ -90,9 +92,10 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
 
     target, about = target.resolve(), runpy.run_path(str(ROOT / "arena" / "build.py"))
     with tempfile.TemporaryDirectory() as work:
-        os.chdir(work)  # mypyc names modules by their paths from here, and writes its C files here
+        # mypyc names modules by their paths relative to the current folder, and writes its C files there
+        os.chdir(work)
         Path(".mypy.ini").write_text(SETTINGS)
-        for package in PACKAGES:  # a source distribution contains only one of them
+        for package in PACKAGES:  # a source distribution contains only one package
             Path(package).mkdir()
             if (ROOT / package).is_dir():
                 ignored = shutil.ignore_patterns("__pycache__")
@@ -101,8 +104,8 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
         modules = []
         for package in chosen:
             files = [str(path) for path in compiled(Path()) if path.parts[0] == package]
-            # The shared module determines `__file__`, by which house bots read their sources; so it lies beside the
-            # package, except that a wheel whose project folder is the package can have nothing beside it.
+            # House bots read their sources by `__file__`, which follows the shared module's place. So the shared module
+            # lies beside the package. Only in a wheel whose project folder is the package it cannot lie there.
             shared = f"{package}_compiled" if package == "arena" else f"{package}.compiled"
             work_in = f"build/{package}"
             modules += mypycify(
@@ -111,7 +114,7 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
                 group_name=shared,
                 opt_level=OPTIMIZATION,
                 debug_level="0",
-                multi_file=True,  # one file per module takes the compiler half the time
+                multi_file=True,  # compiling one file per module takes half the time
             )
         about_modules = {"name": "arena", "ext_modules": modules, "cmdclass": {"build_ext": BuildOnAllCores}}
         command = Distribution(about_modules).get_command_obj("build_ext")

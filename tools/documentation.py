@@ -81,7 +81,8 @@ REPAIRS: Final = {
     'class="caption" role="heading"': r'\g<0> aria-level="2"',
     '<aside class="sidebar-drawer"': r'\g<0> aria-label="Pages"',
     '<aside class="toc-drawer[^"]*"': r'\g<0> aria-label="On this page"',
-    '<pre(?=>)|<div class="table-wrapper[^"]*"': r'\g<0> tabindex="0"',  # the keyboard scrolls what has the focus
+    # a focusable element can be scrolled with the keyboard
+    '<pre(?=>)|<div class="table-wrapper[^"]*"': r'\g<0> tabindex="0"',
     "<th([^>]*)><p></p></th>": r"<td\1></td>",
     r'(searchText = document\.createElement\(")h2': r"\1h1",
 }
@@ -125,7 +126,7 @@ class Site:
         self.pictures: set[str] = set()
 
     def place(self, path: str) -> str:
-        """Return Sphinx's name for a page, or for the page that shows a file."""
+        """Return Sphinx's name for a page, or for the page with a file's text."""
         return document_name(path) if path in self.pages else f"files/{path}"
 
     def text(self, page: str) -> str:
@@ -214,7 +215,7 @@ def stage(folder: Path) -> None:
     site = Site()
     written = {document_name(page): site.text(page) for page in sorted(site.pages)}
     while missing := sorted(path for path in site.files if site.place(path) not in written):
-        written |= {site.place(path): site.file(path) for path in missing}  # a notebook has links, too
+        written |= {site.place(path): site.file(path) for path in missing}  # a notebook contains links, too
     for package, (title, _) in API.items():
         names = [f"api/{name}" for name in modules(package)]
         head = f"# {title}\n\nFor authors of bots.\n\n"
@@ -230,7 +231,7 @@ def stage(folder: Path) -> None:
         for place in (
             folder / "pictures",
             folder / "_extra" / "pictures",
-        ):  # for Markdown's links, and for those in HTML
+        ):  # once for links in Markdown, once for links in HTML
             (place / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, place / path)
     shutil.copytree(ROOT / "docs" / "site", folder / "_static", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
@@ -246,7 +247,7 @@ def _contents(caption: str, names: list[str], *options: str) -> str:
 
 
 def unpack_mermaid(folder: Path) -> None:
-    """Put Mermaid's modules into a folder. Raises: SystemExit: They are not as expected."""
+    """Put Mermaid's modules into a folder. Raises: SystemExit: The modules are not as expected."""
     wanted = re.compile(r"package/(dist/(mermaid\.esm\.min\.mjs|chunks/mermaid\.esm\.min/.*\.mjs)|LICENSE)")
     with tarfile.open(downloaded(MERMAID)) as files:
         for member in files:
@@ -257,7 +258,7 @@ def unpack_mermaid(folder: Path) -> None:
 
 
 def accessible(text: str) -> str:
-    """Return a page of the site with those things added that WCAG 2.2 requires and the theme lacks."""
+    """Return a page of the site with additions that WCAG 2.2 requires and the theme lacks."""
     for before, after in REPAIRS.items():
         text = re.sub(before, after, text)
     return text
@@ -270,7 +271,7 @@ def packed_site(files: dict[str, bytes]) -> tuple[str, bytes]:
 
 def build() -> None:
     """Build the site below build/docs, and its wheel below dist. Raises: SystemExit: Sphinx warns."""
-    from sphinx.cmd.build import build_main  # tests use the rest without Sphinx
+    from sphinx.cmd.build import build_main  # imported here because tests use the module without Sphinx
 
     shutil.rmtree(BUILD, ignore_errors=True)
     source = BUILD / "source"

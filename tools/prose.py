@@ -74,7 +74,7 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def comments(source: str) -> Iterator[tuple[int, str]]:
-    """Every comment meant for people, with its line."""
+    """Every comment for human readers, with its line."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:|pragma|!|ruff|Compiled:)", token.string):
             yield token.start[0], token.string.lstrip("# ")
@@ -131,7 +131,7 @@ def files(roots: tuple[str, ...], suffix: str) -> Iterator[Path]:
 
 
 def main() -> int:
-    """Print the faults and return 1 if there is one; or count them by folder."""
+    """Print the faults, or count them by folder; return 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", action="store_true", help="count the faults and vague words by folder")
     parser.add_argument("paths", nargs="*", help="only files below these paths")

@@ -25,7 +25,7 @@ HOLDERS: Final = {
 }
 """Files that define the dataclasses of settings, by the name of the variable or attribute that holds one."""
 TABLES: Final = {"limits", "policy", "transport"}
-"""Fields of `Config` that hold settings but are not settings themselves."""
+"""Fields of `Config` that contain settings but are not settings themselves."""
 GENERAL: Final = {
     "OpenByOrigin": "so many of anything that is open at once",
     "TokenBucket": "so much of anything a second",
@@ -34,13 +34,13 @@ GENERAL: Final = {
     "sleep": "any time",
     "_ms": "any time, in other units",
 }
-"""Functions and classes that name a number after its use, each with the reason."""
+"""Functions and classes that may give a setting another name, each with the reason."""
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Settings: TypeAlias = Mapping[str, frozenset[str]]
 """The names of the settings, by holder."""
 Carried: TypeAlias = frozenset[tuple[str, str]]
-"""Pairs of a function or class and one of its parameters, which carries the setting of the same name."""
+"""Pairs of a function or class and a parameter that carries the setting of the same name."""
 
 
 def main() -> None:

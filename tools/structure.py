@@ -44,7 +44,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def repeated_classes(trees: Mapping[str, ast.Module]) -> Iterator[str]:
-    """Find public classes that share a name, which only the parallel parts of two games may do."""
+    """Find public classes that share a name; only parallel parts of two games may."""
     places = defaultdict(list)
     for module, tree in trees.items():
         piece = ".".join("<game>" if part in GAMES else part for part in module.split("."))
@@ -101,7 +101,9 @@ def _is_package(module: str, trees: Mapping[str, ast.Module]) -> bool:
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[frozenset[str]]:
-    """Return groups of modules that all import each other, directly or not; any other module is its own group."""
+    """Return groups of modules that import each other, directly or indirectly; any other module is a group of its
+    own.
+    """
     reached = {module: _reached(graph, module) for module in graph}
     return list(
         {frozenset({module, *(other for other in reached[module] if module in reached[other])}) for module in graph}
@@ -119,7 +121,7 @@ def _reached(graph: Mapping[str, set[str]], module: str) -> set[str]:
 
 
 def forbidden_circles(graph: Mapping[str, set[str]]) -> Iterator[str]:
-    """Find import cycles that are not allowed, and allowed ones that no longer exist."""
+    """Find import cycles that are not allowed, and allowed cycles that no longer exist."""
     found = {circle for circle in circles(graph) if len(circle) > 1}
     for circle in found - DEFENDED.keys():
         yield f"these import each other: {', '.join(sorted(circle))}"

@@ -1,7 +1,7 @@
-"""Fetch the checked-in files of other projects, each at a fixed version, and check that they are unchanged.
+"""Fetch the checked-in files of other projects, each with a fixed version, and check that they are unchanged.
 
-python tools/vendor.py            fetch each package with npm and write its files
-python tools/vendor.py --check    only check that each file is unchanged, without fetching
+python tools/vendor.py fetch each package with npm and write its files python tools/vendor.py --check only check that
+each file is unchanged, without fetching
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Vendored(NamedTuple):
     name: str
     version: str
     integrity: str
-    """SHA-512 of the package as npm states it."""
+    """SHA-512 of the package, in npm's notation."""
     folder: str
-    """Folder of its files, relative to the root of the repository."""
+    """Folder for its files, relative to the root of the repository."""
     files: dict[str, str]
     """SHA-256 of each file, by its path in the package."""
 
@@ -57,7 +57,7 @@ def changed() -> list[str]:
 
 
 def downloaded(package: Vendored) -> Path:
-    """Return the archive of a package as npm has it; it is downloaded at most once.
+    """Return the archive of a package from npm; download it at most once.
 
     Raises:
         SystemExit: There is no npm, or the package does not have the expected digest.
@@ -76,7 +76,7 @@ def downloaded(package: Vendored) -> Path:
 
 
 def fetch(package: Vendored) -> None:
-    """Write the files of one package. Raises: SystemExit: It cannot be fetched, or lacks a file."""
+    """Write the files of one package. Raises: SystemExit: The package cannot be fetched, or lacks a file."""
     (ROOT / package.folder).mkdir(parents=True, exist_ok=True)
     with tarfile.open(downloaded(package)) as files:
         for name in package.files:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install Arena from this folder into a new virtual environment. Nothing comes from the network.
-# Usage: ./install.sh /opt/arena     (another Python: PYTHON=python3.12 ./install.sh …)
-# With PUBLIC_KEY=RW…, the publisher's key of minisign, it installs only what is signed with that key.
+# Usage: ./install.sh /opt/arena     (another Python: PYTHON=python3.12 ./install.sh …) With
+# PUBLIC_KEY=RW…, the publisher's key of minisign, it installs only files signed with that key.
 set -eu
 refuse() { echo "nothing is installed: $1" >&2; exit 1; }
 [ $# = 1 ] || { echo "usage: $0 DIRECTORY, which must not exist yet" >&2; exit 2; }

@@ -1,4 +1,4 @@
-"""The trained network as a bot: all open decisions go through it in one pass.
+"""The trained network as a bot: all open decisions pass through the network together.
 
     python examples/learner/train.py
     python examples/learner/bot.py --server 127.0.0.1:50051
@@ -31,7 +31,7 @@ NETWORK: Final = "trained/network.npz"
 SEATS: Final = 2
 """Number of seats for which the network is trained."""
 TOGETHER: Final = 64
-"""Maximum number of decisions in one pass: one of each match, and of at most half of a bot's matches."""
+"""Maximum number of decisions in one pass: one for each of at most half of a bot's matches."""
 
 
 class LearnerBot(Bot):

@@ -1,7 +1,8 @@
-"""The state of training, from which it continues after any end: two sets of weights, Adam's means, and the progress.
+"""The state of training, from which training continues after any interruption: two sets of weights, Adam's means, and
+the progress.
 
 A checkpoint is one file in numpy's format, `training.npz`, written under another name and then renamed. So a kill
-leaves the old file or the new one, never half of one.
+leaves either the old or the new file, complete.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FORMAT: Final = 1
 
 
 class CheckpointError(ValueError):
-    """Raised if a checkpoint is incomplete or belongs to another training. The message says which, and gives the
+    """Raised if a checkpoint is incomplete or belongs to another training. The message states the cause and the
     remedy.
     """
 

@@ -1,6 +1,6 @@
 """The network's inputs and choices for Nullern: trump comes first, and the plain colours count as one.
 
-A card has the same worth in each plain colour, so 80 cards are 40 kinds: trump 1 to 20, plain 1 to 20. All functions
+A card has the same value in each plain colour, so 80 cards are 40 kinds: trump 1 to 20, plain 1 to 20. All functions
 take arrays of many decisions at once, like `VectorEnv`.
 """
 
@@ -34,7 +34,7 @@ class ObservationError(ValueError):
 
 
 class IllegalMaskError(ValueError):
-    """Raised for masks that fit no choice of this game. The message names the mask and the reason."""
+    """Raised for masks that match no choice of this game. The message names the mask and the reason."""
 
 
 class Encoding:
@@ -50,11 +50,11 @@ class Encoding:
         fields = GAME.observation(seats)
         self.seats = seats
         self.numbers = fields[-1].offset + fields[-1].size
-        """Length of an observation."""
+        """Number of values in an observation."""
         self._at = {field.name: slice(field.offset, field.offset + field.size) for field in fields}
         blank = np.zeros((1, self.numbers), np.float32)
         self.size = self.features(blank).shape[1]
-        """Length of the network's input."""
+        """Number of values in the network's input."""
 
     def features(self, observations: Array) -> Array:
         """Convert observations [decisions, numbers], float32, to inputs of the network [decisions, size], float32.
@@ -106,7 +106,7 @@ class Encoding:
         return open_
 
     def actions(self, observations: Array, masks: Array, chosen: Array) -> Array:
-        """Return the actions [decisions], int64, for the chosen kinds; of equal plain cards, the first.
+        """Return the actions [decisions], int64, for the chosen kinds; for equal plain cards, the first card's.
 
         Raises: IllegalMaskError: a mask does not allow the choice.
         """
@@ -136,7 +136,8 @@ class Encoding:
     def standings(self, observations: Array, seats: Array) -> Array:
         """Return the points before the round by decision and seat [decisions, seats], with Hupfers deducted.
 
-        `seats`: the observing seat of each decision. Observations count seats from it; here they are counted from 0.
+        `seats`: the observing seat of each decision. Observations count seats from that seat; the result counts them
+        from 0.
         """
         points = np.rint(observations[:, self._at["scores"]] * _POINTS)
         points = points - _HUPFER * np.rint(observations[:, self._at["hupfers"]] * _ROUNDS)
@@ -165,9 +166,7 @@ def _kinds(cards: Array, trump: Array) -> Array:
 
 
 def _above(unseen: Array) -> Array:
-    """Return by kind the number of higher unseen cards [decisions, kinds]: of trumps, and for plain cards of plain
-    ones.
-    """
+    """Return the number of higher unseen cards of the same sort (trump or plain), by kind [decisions, kinds]."""
     trumps, plain = unseen[:, :COLOUR_SIZE], unseen[:, COLOUR_SIZE:]
     higher = [np.cumsum(part[:, ::-1], axis=1)[:, ::-1] - part for part in (trumps, plain)]
     higher[1] = higher[1] + trumps.sum(1, keepdims=True)

@@ -1,7 +1,7 @@
 """Proximal policy optimisation (Schulman and others, 2017): the weights change with each batch of decisions.
 
-A choice that led to more than the network expected becomes likelier, and one that led to less becomes rarer. The change
-for one batch is limited, so that the expectations stay valid.
+A choice with a better result than the network expected becomes likelier, any other choice rarer. The change per batch
+is limited, so that the expectations stay valid.
 """
 
 from __future__ import annotations
@@ -38,18 +38,17 @@ class Learned(NamedTuple):
     """Figures of a learned batch."""
 
     results: float
-    """Mean square of the results, in parts of `SCALE`."""
+    """Mean square of the results, in units of `SCALE`."""
     unexplained: float
-    """The share of it that the network did not expect."""
+    """The share of that mean that the network did not expect."""
     entropy: float
     """Mean entropy of the choices, in nats."""
 
 
 def learn(weights: Weights, adam: Adam, batch: Batch, settings: Settings, done: float, seed: int) -> Learned:
-    """Change the weights. `done`: the finished share of the whole training, from 0 to 1; `seed` determines the
-    order.
+    """Change the weights. `done`: the finished share of the whole training, from 0 to 1; `seed` determines the order.
 
-    Raises: MaskError: the batch contains a choice that was not open.
+    Raises: MaskError: the batch contains a choice that its mask does not allow.
     """
     count = len(batch.chosen)
     if not batch.open[np.arange(count), batch.chosen].all():
@@ -84,7 +83,7 @@ def _step(
     chances = np.exp(said.log_chances)
     numbers, chosen = np.arange(len(rows)), batch.chosen[rows]
     ratio = np.exp(said.log_chances[numbers, chosen] - batch.log_chances[rows])
-    # If the clipped term is the smaller one, the loss does not depend on the weights.
+    # If the clipped term is smaller, the loss does not depend on the weights.
     free = np.where(gains > 0, ratio < 1 + settings.clip, ratio > 1 - settings.clip)
     by_chosen = -gains * ratio * free
     by_preference = -chances * by_chosen[:, None]

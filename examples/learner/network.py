@@ -18,7 +18,7 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class NetworkError(ValueError):
-    """Raised for weights that do not fit each other or their input. The message says which."""
+    """Raised for weights that do not fit each other or their input. The message names them."""
 
 
 class Answer(NamedTuple):
@@ -70,7 +70,9 @@ def answer(weights: Weights, features: Array, open_: Array) -> Answer:
 
 
 def gradient(weights: Weights, layers: tuple[Array, ...], by_preference: Array, by_worth: Array) -> Weights:
-    """Return the gradient of a loss with respect to the weights, given that with respect to the last layer's output."""
+    """Return the gradient of a loss with respect to the weights, given the gradient with respect to the last layer's
+    output.
+    """
     back = np.concatenate([by_preference, by_worth[:, None]], axis=1)
     found: Weights = []
     for layer in reversed(range(LAYERS)):
@@ -89,7 +91,7 @@ class Adam:
         self.squares = [np.zeros_like(each) for each in weights]
 
     def step(self, weights: Weights, gradients: Weights, rate: float, longest: float) -> None:
-        """Change the weights by a gradient, which is cut to the length `longest`."""
+        """Change the weights by a gradient, limited to the length `longest`."""
         length = float(np.sqrt(sum(float(np.vdot(each, each)) for each in gradients)))
         cut = min(1.0, longest / (length + EPSILON))
         self.steps += 1

@@ -17,8 +17,8 @@ class PlayerDiedError(RuntimeError):
 
 
 class Player:
-    """Plays the requested matches: in this process when they are fetched, or in a separate process meanwhile. Close
-    it at the end.
+    """Plays the requested matches: in this process when they are fetched, or earlier in a separate process. Close the
+    player at the end.
     """
 
     def __init__(self, games: int, seats: int, *, beside: bool) -> None:
@@ -34,7 +34,7 @@ class Player:
             its.close()
 
     def ask(self, weights: Weights, seed: int) -> None:
-        """Request matches; the weights may change as soon as this returns."""
+        """Request matches; the caller may change the weights when this returns."""
         if self._pipe is None:
             self._asked.append(([each.copy() for each in weights], seed))
             return
@@ -58,7 +58,7 @@ class Player:
         return found
 
     def close(self) -> None:
-        """End the process."""
+        """End the separate process."""
         if self._pipe is not None:
             self._pipe.close()
             self._process.terminate()
@@ -74,8 +74,8 @@ class Player:
 def _serve(pipe: Connection, games: int, seats: int) -> None:
     """Play the requested matches until the other end of the pipe is closed.
 
-    A thread receives requests meanwhile: the parent sends further ones while this process sends a batch, and both are
-    larger than the pipe.
+    A thread receives requests: the parent may send a request while this process sends a batch, and both are larger than
+    the pipe's buffer.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
     asked: SimpleQueue[tuple[Weights, int] | None] = SimpleQueue()

@@ -16,7 +16,7 @@ from network import Weights, answer
 from engine.adapters.vector_env import VectorEnv
 
 SCALE: Final = 20.0
-"""Number of points that count as 1: those of a fulfilled bid of 0."""
+"""Number of points that count as 1: the points for a fulfilled bid of 0."""
 
 
 class Batch(NamedTuple):
@@ -29,7 +29,7 @@ class Batch(NamedTuple):
     chosen: Array
     """[decisions], int64."""
     log_chances: Array
-    """Logarithm of the probability that the choice had [decisions], float32."""
+    """Logarithm of the choice's probability [decisions], float32."""
     results: Array
     """Results of the round, in units of `SCALE` [decisions], float32."""
     seconds: float

@@ -1,6 +1,6 @@
 """The strength of the network, from whole matches for two against a house bot or the rule sample.
 
-Every deal is played twice, with exchanged seats, and the network makes the choice that it prefers. All matches run
+Every deal is played twice, with exchanged seats, and the network always makes its preferred choice. All matches run
 together, so that the network gets many decisions at once.
 """
 
@@ -37,7 +37,7 @@ class Strength(NamedTuple):
     won: float
     """Share of matches won; ties count half."""
     interval: float
-    """Half the width of its 95 % interval over deals."""
+    """Half the width of the 95 % interval of `won`, over deals."""
     points: float
     """Mean difference in points per match."""
 
@@ -85,19 +85,19 @@ def strength(weights: Weights, name: str, deals: int) -> Strength:
 
 
 def no_masks(decisions: int) -> Array:
-    """Return masks that allow nothing yet [decisions, actions]."""
+    """Return masks that allow nothing [decisions, actions]."""
     return np.zeros((decisions, ACTIONS), np.uint8)
 
 
 def best(weights: Weights, encoding: Encoding, observations: Array, masks: Array) -> list[int]:
-    """Return for each decision the action that the network prefers, all in one pass."""
+    """Return for each decision the action that the network prefers, computed in one pass."""
     said = answer(weights, encoding.features(observations), encoding.choices(observations, masks))
     found: list[int] = encoding.actions(observations, masks, said.log_chances.argmax(1)).tolist()
     return found
 
 
 def _rules() -> Opponent:
-    """Return the rule sample as an opponent; it gets the messages that a server would send."""
+    """Return the rule sample as an opponent. It gets the same messages as from a server."""
     bot = RuleBot()
     cards = tuple(Card(card.name, card.colour, tuple(card.values)) for card in GAME.cards)
     actions = tuple(Action(each.name, each.kind, each.card, each.value, each.place) for each in GAME.actions)

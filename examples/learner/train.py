@@ -1,4 +1,5 @@
-"""Train a network for Nullern for two by playing against itself. Start it again to continue after any end.
+"""Train a network for Nullern for two by playing against itself. Start the program again to continue after an
+interruption.
 
     python examples/learner/train.py [--batches 300] [--one-process]
 
@@ -11,7 +12,8 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: each of the two processes has one core
+# set before numpy is imported: each of the two processes uses one core
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import json
 from pathlib import Path

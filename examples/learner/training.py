@@ -1,4 +1,4 @@
-"""Training from the first batch to the last, over any number of starts: it continues from its checkpoint.
+"""Training from the first batch to the last, which continues from its checkpoint after an interruption.
 
 Batch n is played with the weights after n − 1, while batch n − 1 is learned. So two cores are busy, and the result is
 the same on one core. The result depends only on the arguments, not on where training was interrupted.
@@ -55,9 +55,9 @@ def train(
     `beside`: play in a separate process.
 
     Raises:
-        CheckpointError: The folder holds something else.
+        CheckpointError: The folder contains another training.
         SeedError: The seed is out of range.
-        ValueError: There is less than one batch or game.
+        ValueError: The number of batches or games is below 1.
     """
     settled_seed(asked.seed)
     for name in ("batches", "games", "hidden", "kept"):
@@ -93,7 +93,7 @@ def _beginning(asked: Asked, size: int) -> Checkpoint:
 
 
 def _next(asked: Asked, now: Checkpoint, player: Player) -> tuple[Checkpoint, Learned]:
-    """Learn from the requested batch while the next one is played."""
+    """Learn from the requested batch while the next batch is played."""
     number = now.batches
     if number + 1 < asked.batches:
         player.ask(now.weights, seed_of(asked, number + 1))

@@ -1,4 +1,4 @@
-"""A trained network as a file, with weights in float16: half the size, and no loss of strength."""
+"""A trained network as a file, with weights in float16: half the size without a loss of strength."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class WeightsError(ValueError):
 
 
 def write(weights: Weights, file: Path) -> None:
-    """Write a network beside the file and then rename it.
+    """Write a network to a file, atomically.
 
     Raises: OSError.
     """

@@ -14,11 +14,11 @@ const (
 	// nodes.
 	placeLook = 250 * time.Millisecond
 	// placeWait is the shortest time after which a place without a match moves to another node, longer than a server's
-	// patience. It is at most twice as long, at random, because bots that move at the same pace never meet those of other
-	// nodes. It doubles each time, up to longestPlaceWait, because a server may have more patience.
+	// patience. The actual time is random, up to twice as long: bots that all moved at the same pace would never meet bots of
+	// other nodes. It doubles after each such move, up to longestPlaceWait, because a server may have more patience.
 	placeWait        = 3 * time.Second
 	longestPlaceWait = time.Minute
-	// goneAfter is the time after which the matches at a node that cannot be reached do not count any more.
+	// goneAfter is the time after which matches at an unreachable node count as lost.
 	goneAfter = time.Minute
 )
 
@@ -39,7 +39,8 @@ type node struct {
 	known, greeted    bool
 	finishing, ended  bool
 	begun, good, seen time.Duration
-	// holds: whether one of too few places is here, until this time if no match begins; used: whether one has begun.
+	// With fewer places than nodes: holds is true if this node has a place, which it loses at the time `until` unless a
+	// match begins; used is true if a match has begun.
 	holds, used bool
 	until       time.Duration
 }
@@ -135,8 +136,8 @@ func (c *connection) follow(from *node, welcome *arenav1.Welcome) {
 	c.shareOut()
 }
 
-// shareOut divides the bot's capacity among the connected nodes. Of fewer places than nodes, each is at one node, and moves on after
-// a match or a wait.
+// shareOut divides the bot's capacity among the connected nodes. If there are fewer places than nodes, each
+// place is at one node and moves to another after a match or a wait.
 func (c *connection) shareOut() {
 	if len(c.nodes) == 1 {
 		c.nodes[0].progress.share = -1
@@ -184,7 +185,7 @@ func (c *connection) place(node *node, holds bool) {
 	}
 }
 
-// movePlaces moves places on after a wait.
+// movePlaces moves places to other nodes after a wait.
 func (c *connection) movePlaces() {
 	if c.moving = c.profile.capacity < len(c.connected()); c.moving {
 		c.moveDue()

@@ -317,7 +317,8 @@ func TestANodeThatIsGoneForGoodHoldsNoRunUp(t *testing.T) {
 	}
 }
 
-// Of fewer places than nodes each is at one node, and moves on after a match or a wait, longer each time.
+// If there are fewer places than nodes, each place is at one node and moves to another after a match or a wait, longer
+// each time.
 func TestAPlaceMovesOn(t *testing.T) {
 	quiet(t)
 	p := atTwoNodes(t, botSpec{Capacity: 1})

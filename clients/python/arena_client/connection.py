@@ -79,12 +79,12 @@ PROBES = 3
 FORGET_AFTER = 60.0
 """Time in seconds without a connection to a node, while others are connected, after which its matches count as lost."""
 PLACE_LOOK = 0.25
-"""Time in seconds between two looks at whether a place should move to another node, if a bot has too few for all."""
+"""Time in seconds between two checks whether a place should move to another node, if there are more nodes than places."""
 PLACE_WAIT = 3.0
 """Minimum time in seconds after which a place without a match moves to another node, longer than a server's patience.
 
-It is at most twice as long, at random, because bots that move at the same pace never meet those of other nodes. It
-doubles each time, because a server may have more patience.
+The actual time is random, up to twice as long: bots that all moved at the same pace would never meet bots of other
+nodes. The minimum doubles after each such move, because a server may have more patience.
 """
 LONGEST_PLACE_WAIT = 60.0
 """Maximum of that minimum time, in seconds."""
@@ -132,8 +132,8 @@ class _Node:
         self.session: Session | None = None
         self.stream: _Stream | None = None
         self.place_until: float | None = None
-        """The time at which one of too few places moves on without a match, in seconds of `time.monotonic`; None
-        without a place."""
+        """With fewer places than nodes: the time at which this node's place moves to another node unless a match begins,
+        in seconds of `time.monotonic`; None without a place."""
         self.place_used = False
         """True if a match has begun at that place."""
 
@@ -511,7 +511,7 @@ class Connection:
     def _share_out(self) -> None:
         """Divide the bot's capacity among the connected nodes.
 
-        Of fewer places than nodes, each is at one node, and moves on after a match or a wait.
+        If there are fewer places than nodes, each place is at one node and moves to another after a match or a wait.
         """
         connected = [node for node in self._nodes if node.session is not None]
         capacity, count = self._bot.capacity, len(connected)
@@ -531,7 +531,7 @@ class Connection:
         self._resize()
 
     def _place(self, node: _Node, has: bool) -> None:
-        """Give a node one of too few places, or take it away."""
+        """Give a node a place, or take it away."""
         if not has:
             node.place_until, node.progress.share = None, 0
         elif node.place_until is None:
@@ -545,7 +545,7 @@ class Connection:
                 node.stream.send(request)
 
     async def _move_places(self) -> None:
-        """Move each of too few places on after a wait, until all streams are over."""
+        """Until all streams end, move each place to another node after a wait."""
         while not all(node.task is None or node.task.done() for node in self._nodes):
             await asyncio.sleep(PLACE_LOOK)
             self._move_due()

@@ -79,7 +79,7 @@ PROBES = 3
 FORGET_AFTER = 60.0
 """Time in seconds without a connection to a node, while others are connected, after which its matches count as lost."""
 PLACE_LOOK = 0.25
-"""Time in seconds between two checks whether a place should move to another node, if there are more nodes than places."""
+"""Time in seconds between two checks whether a place should move to another node, if nodes outnumber places."""
 PLACE_WAIT = 3.0
 """Minimum time in seconds after which a place without a match moves to another node, longer than a server's patience.
 
@@ -132,8 +132,9 @@ class _Node:
         self.session: Session | None = None
         self.stream: _Stream | None = None
         self.place_until: float | None = None
-        """With fewer places than nodes: the time at which this node's place moves to another node unless a match begins,
-        in seconds of `time.monotonic`; None without a place."""
+        """With fewer places than nodes: the time at which this node's place moves on unless a match begins, in seconds
+        of `time.monotonic`; None without a place.
+        """
         self.place_used = False
         """True if a match has begun at that place."""
 

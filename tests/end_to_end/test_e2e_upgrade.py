@@ -12,6 +12,14 @@ from tests.store.recorded import recorded_directory
 pytestmark = pytest.mark.process
 
 
+def test_a_match_that_the_older_server_left_running_goes_on(tmp_path: Path) -> None:
+    recorded_directory(tmp_path / "data")
+    with server(tmp_path / "data", "--game", "sixth_sense") as running:
+        [resumed] = [line for line in running.log.splitlines() if '"match resumed"' in line]
+    assert '"match_id": 5, "inputs": 35,' in resumed
+
+
+@pytest.mark.long
 def test_a_match_that_the_older_server_left_running_is_played_to_its_end(tmp_path: Path) -> None:
     recorded_directory(tmp_path / "data")
     limits = ("--restart-hold", "0.2", "--soft-limit", "0.2", "--bank", "0.2", "--grace", "1")

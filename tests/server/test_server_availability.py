@@ -50,6 +50,19 @@ def test_invitations_that_fail_together_count_one_by_one(how: OfferOutcome) -> N
     assert (rig.failed[how], rig.until()) == (8, 60)
 
 
+@pytest.mark.parametrize(("charged", "pause"), [(True, 1.0), (False, 0.0)])
+def test_nobody_waits_for_the_answer_of_a_bot_that_left(charged: bool, pause: float) -> None:
+    rig = Rig()
+    rig.forgo(0.0, charged)
+    assert rig.invitable, "it owed no answer"
+    rig.owe_answer(7, 30.0)
+    rig.forgo(1.0, charged)
+    assert not rig.answer(7)
+    assert rig.failed[OfferOutcome.LEFT] == int(charged)
+    assert rig.deadline == (1.0 + pause if charged else math.inf)
+    assert rig.invitable is not charged
+
+
 def test_a_word_that_is_owed_keeps_further_invitations_away_and_fails_when_it_does_not_come() -> None:
     rig = Rig()
     assert rig.deadline == math.inf

@@ -149,6 +149,23 @@ async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_t
     ]
 
 
+async def test_a_bot_that_leaves_before_it_answers_a_withdrawn_invitation_is_soon_invited_again() -> None:
+    """The server waited 30 s for an answer that no later session of the bot could give."""
+    ann, bob = guest(1, "ann"), guest(2, "bob")
+    table = ready_check(ann, bob)
+    table.invite_all()
+    ann.offers.forgo(ann, 1.0, charged=True)
+    assert table.failure == "a bot left"
+    table.withdraw()
+    table.dissolve()
+    assert not bob.offers.availability.invitable
+    assert bob.session is not None
+    bob.disconnected(1.5, bob.session)
+    assert bob.offers.availability.deadline == 2.5
+    bob.offers.availability.on_timer(2.5)
+    assert bob.offers.availability.invitable
+
+
 async def test_the_bot_asked_first_keeps_its_seat_where_it_is_quicker() -> None:
     ann, bob, eve = guest(1, "ann"), guest(2, "bob"), guest(3, "eve")
     table = ready_check(ann, bob, replacement=lambda _, __: eve)

@@ -84,6 +84,15 @@ class Availability:
         self._changed()
         return True
 
+    def forgo(self, now: float, charged: bool) -> None:
+        """Stop waiting for answers of a bot that left. `charged`: whether a missing answer counts as failed."""
+        if self._unanswered:
+            self._unanswered.clear()
+            if charged:
+                self.fail(now, OfferOutcome.LEFT)
+            else:
+                self._changed()
+
     def fail(self, now: float, outcome: OfferOutcome) -> None:
         """Count a failed invitation and start a pause. Each further pause is longer."""
         self.failed[outcome] += 1

@@ -153,6 +153,7 @@ class BotOffers:
         """Record that the bot left. `charged`: true if its open invitations count as failed."""
         for pending in list(self.invitations.values()):
             pending.forgo(bot_player, now, OfferOutcome.LEFT, charged)
+        self.availability.forgo(now, charged)
 
     def hear(self, bot_player: BotPlayer, message: BotMessage) -> None:
         """Handle the answers to invitations in a message."""

@@ -27,7 +27,7 @@ def program(command: Sequence[str], core: int) -> Iterator[Callable[[], str]]:
     Yield a function that returns the program's next line. From its second call on, the function first sends a line of
     input.
     """
-    # Go counts the cores at its start, before the process is pinned. This variable tells it the right number.
+    # Go counts the cores at its start, before the process is pinned. This variable gives it the right number.
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "GOMAXPROCS": "1"}
     )

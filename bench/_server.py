@@ -100,7 +100,7 @@ def play(
     with program(command, CLIENT_CORE) as ask:
         ask()  # now every bot has a seat
         seating = cpu(process) - before
-        unpin_helpers(process)  # helper processes start now and must not occupy the server's core
+        unpin_helpers(process)  # helper processes start now; they must not occupy the server's core
         sleep(warm_up)
         others = unpin_helpers(process)
         main, helping = cpu(process), sum(map(cpu, others))

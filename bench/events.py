@@ -54,7 +54,7 @@ class SimulatedEvent(NamedTuple):
     best_won: bool
     decided: bool
     wrong: bool
-    """True if some bot is truly better than the first one by more than the margin."""
+    """True if some bot is truly better than the winner by more than the margin."""
     matches: int
     risk: float
     """Probability of being wrong that the event itself states."""
@@ -80,7 +80,7 @@ def simulated(game: str, bots: int, budget: int, number: int) -> SimulatedEvent:
     chance = np.random.default_rng(int.from_bytes(seed[:8], "big"))
     world = np.array(WORLDS[game])
     strength = chance.choice(world, bots) + chance.normal(0, NOISE * world.std(), bots)
-    of_seat = np.append(strength, 0.0)  # the last one is a house bot's
+    of_seat = np.append(strength, 0.0)  # the last score is a house bot's
     race = Race(seed, [EventEntrant(f"bot-{bot:04}", f"owner-{bot}") for bot in range(bots)], SEATS, budget)
     while not race.over:
         for table in race.start_round():

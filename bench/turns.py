@@ -4,9 +4,9 @@
 
 A complete arena with store, journal, clocks, ladder and records plays two-seat games of 6th Sense. Its bots run in the
 same process, exchange serialized protocol messages and choose at random. Their own processor time is subtracted. A turn
-processes up to `--messages` messages. The column "in turns" is the time to receive, decode, encode and send them. "Main
-thread" adds the time to form, start and end matches and one trio iteration per turn. "Process" adds the thread that
-writes to the database. `bench.play` also includes the transport.
+processes up to `--messages` messages. The column "in turns" is the time to receive and decode these messages, and to
+encode and send the replies. "Main thread" adds the time to form, start and end matches and one trio iteration per turn.
+"Process" adds the thread that writes to the database. `bench.play` also includes the transport.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Line:
         self._sent = sent
 
     def shortest_round_trip(self) -> float | None:
-        """Return None, because the bot is in this process and there are no round trips."""
+        """Return None: without a network there are no round trips."""
         return None
 
     def hand_over(self, message: bytes) -> None:

@@ -130,8 +130,8 @@ def parts(game: Any) -> Callable[[], dict[str, float]]:
     def play(keys: list[bytes], row: Any, kept: list[Any] | None = None) -> float:
         """Play games with the same choices in every call. Return the seconds per decision.
 
-        `row` is an array to which the observation is written before each choice. Without `row`, a copy of the state is
-        appended to the list `kept` instead.
+        `row` is an array to which the observation is written before each choice. Without `row`, copies of the states
+        are appended to the list `kept` instead.
         """
         chance = Random(4).random
         states = [game.new(SEATS, SeededDecks(key)) for key in keys]

@@ -2,11 +2,11 @@
 
     python -m bench.writers [--writers 1 --writers 2 …] [--matches 400] [--repetitions 7] [--json]
 
-Each writer is a process with a `Committer`, as the writer process of a node has one. It begins and ends matches of two
-bots of its own, with replays, ratings, leaves and signed heads, `--at-once` of them in each transaction. One writer is
-a server without further nodes. The repetitions of all numbers of writers alternate, so that all see the same machine.
-The table shows medians and ranges of the processor time of a match, and its ratio to that of one writer of the same
-repetition, which has the bar.
+Each writer is a process with a `Committer`, like the writer process of a node. It begins and ends matches of its own
+two bots, with replays, ratings, leaves and signed heads; each transaction contains `--at-once` matches. One writer
+corresponds to a server with a single node. Runs with different numbers of writers alternate, so that other load affects
+all of them. The table shows medians and ranges of the processor time per match, and its ratio to the time with one
+writer in the same repetition. The bars apply to this ratio.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ GAME: Final = "nullern"
 REPLAY: Final = 2500
 """Number of bytes of a packed replay."""
 BARS: Final = {2: 1.3, 4: 1.5}
-"""By number of writers, the largest ratio of the processor time of a match to that of one writer."""
+"""Maximum processor time per match, as a multiple of the time with one writer, by number of writers."""
 BLOCK: Final = 1000
 """Number of match numbers that a writer reserves at once."""
 
@@ -123,7 +123,7 @@ def _write(directory: Path, writer: int, shared: bool, count: int, at_once: int,
 
 
 def measure(writers: int, count: int, at_once: int) -> Measured:
-    """Let each of some writers store `count` matches in a new directory."""
+    """Let several writers each store `count` matches in a new directory."""
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary) / "data"
         trio.run(_make, directory, writers)

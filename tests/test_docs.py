@@ -51,7 +51,7 @@ NOT_FOR_SOMEBODY: Final = {
     "CHANGELOG.md",
     *(f"engine/{game}/rules.en.md" for game in ("nullern", "sixth_sense")),
 }
-"""Pages that do not begin with a line about their readers ("For …")."""
+"""Pages without a first line about their readers ("For …")."""
 
 ids = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 

@@ -13,7 +13,7 @@ LONG = "pytest.mark.long"
 
 
 def written_in(path: Path) -> Iterator[tuple[str, bool]]:
-    """Yield the tests of a file, each with True if it needs minutes."""
+    """Yield the tests of a file, each with True if the test needs minutes."""
     tree = ast.parse(path.read_text())
     marks = [
         mark

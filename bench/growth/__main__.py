@@ -107,7 +107,7 @@ def main(
     compiled: bool,
     as_json: bool,
 ) -> None:
-    """Measure. Exit with 1 if a bar is missed."""
+    """Measure, and exit with 1 if a bar is missed."""
     found: dict[str, dict[str, Any]] = {}
     if "bots" in (parts or PARTS) and limit() is not None:
         found["bots"] = _bots(crowds, seconds, warm_up, repetitions, compiled)

@@ -71,7 +71,7 @@ def _simulated(seed: Sequence[int], names: int) -> Night:
     nodes[:, :TABLE] = np.concatenate((honest, bought))
     places = ranked(np.where(nodes == NOBODY, np.nan, strengths[nodes]), Conditions(), chance)
     late = places[len(honest) :]
-    late[:, 1:TABLE] += late[:, 1:TABLE] < late[:, :1]  # the head in the first seat gets the first place
+    late[:, 1:TABLE] += late[:, 1:TABLE] < late[:, :1]  # the head sits in the first seat and gets the first place
     late[:, 0] = 1
     dates = FIRST_MONDAY + np.concatenate((*days, *nights))
     entrants = tuple(Entrant(Node(node), anchor=node < ANCHORS) for node in range(len(strengths)))

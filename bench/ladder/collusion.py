@@ -151,7 +151,7 @@ class _Seen(NamedTuple):
     """Elo that the head gains from its first accomplice's results, from a new fit without them."""
     flagged: Mapping[FlagKind, bool]
     first: bool
-    """True if the head is first on the ladder."""
+    """True if the head leads the ladder."""
 
 
 def _look(world: Night) -> _Seen:

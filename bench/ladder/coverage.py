@@ -187,15 +187,7 @@ def share(counts: Floats) -> Share:
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Simulation of thousands of matches on a server: live ratings compared with fits, and the opponents that bots
-    meet.
-
-    Bots of a dozen owners join one after the other. They play one to eight matches at once, and some are slow. Now and
-    then a bot returns as a new version. Whenever a match ends or a waiting time is over, the real scheduler forms
-    tables, also with house bots. Live ratings are updated after every match. Every 100 matches the ladder is fitted.
-    The live ratings, which are then at their least accurate, are compared with the fit and rebased on it. The first
-    half, in which the ladder itself is still uncertain, is reported separately.
-    """
+    """Measure the coverage of all intervals under each condition, and report it with its bars."""
     worlds = effort.of(2, 60, 200)
     figures = []
     for number, (name, conditions) in enumerate((CELLS | VIOLATIONS).items()):

@@ -165,7 +165,7 @@ class _Simulation:
         self.evening.differences.append([abs(move - scale) for move in moves])
         self.settled, self.ladder = fitted.settled, fitted.ladder
         self.live = rebased(fitted.ladder)
-        for node, parent, *_ in self.entrants:  # a version that has not played starts at its parent's rating
+        for node, parent, *_ in self.entrants:  # a version without matches starts at its parent's rating
             if node not in self.live:
                 self.live[node] = start(None if parent is None else self.live[parent])
         self.worth = match_values({node: self.live[node] for node in self.bots})

@@ -30,7 +30,7 @@ def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float])
         surplus = (place[..., :, None] < place[..., None, :]) + (place[..., :, None] == place[..., None, :]) / 2
         now = ratings[every_world, :, who].transpose(0, 3, 1, 2)
         expected = expit((now[..., :, None] - now[..., None, :]) / SCALE)
-        # subtract the expected score ½ of a seat against itself
+        # subtract the ½ that the matrix contains for each seat against itself
         change = gain * (surplus[:, None] - expected).sum(axis=-1)
         ratings[every_world, :, who] += change.transpose(0, 2, 3, 1)
         yield ratings

@@ -46,7 +46,7 @@ SYSTEMS: Final[Mapping[str, Callable[[int], Forecaster]]] = {
 }
 OURS: Final = ("the fit", "what is shown")
 NEAR: Final = Bar(-1.0, 0.003)
-"""Bar for a difference of two losses: that of the better of our systems minus that of the best system."""
+"""Bar for a difference of two losses: the loss of the better of our two systems minus the loss of the best system."""
 
 
 class Match(NamedTuple):

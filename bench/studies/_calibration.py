@@ -38,7 +38,7 @@ class Figure(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """Pairs of seats in which the favourite had about the same predicted probability of winning."""
+    """A group of seat pairs whose favourites had about the same predicted probability of winning."""
 
     pairs: int
     predicted: float

@@ -1,11 +1,11 @@
-"""The share of a slow bot's tables that have only house bots besides it, on a slow clock.
+"""Share of a slow bot's tables at which all others are house bots, on a slow clock.
 
     python -m bench.studies.slow [--game nullern] [--bots 8] [--soft-limit 120] [--seeds 10] [--json]
 
 The pool, pace classes and balances are computed by the server's own code. Time is virtual. The bots think for 5 to 60 s
-per decision, in equal ratios, and play without end. A decision's time varies log-normally by 30 %. The number of
-decisions per seat is that of games between random bots, and they follow one after the other. Each figure is given for
-the scheduler's durations on this clock, and for those on a clock of one second.
+per decision, spaced in equal ratios, and play endlessly. A decision's time varies log-normally by 30 %. The number of
+decisions per seat is that of games between random bots, and the decisions follow one after the other. Each figure is
+given twice: with the scheduler's durations for this clock, and with those for a clock of one second.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SlowBot:
         self.since = 0.0
         self.last_match: LastMatch | None = None
         self.expected: dict[int, tuple[float, float]] = {}
-        """By match, the expected end and the expected wait for much slower bots."""
+        """The expected end and the expected wait for much slower bots, by match."""
 
 
 class Hall:
@@ -165,7 +165,7 @@ class Hall:
 
 
 def alone(clock: LadderClock, bots: int, decisions: float, capacity: int, tables: int, seed: int) -> float:
-    """Return the share of tables with one bot and otherwise only house bots."""
+    """Return the share of tables with one bot and house bots in all other seats."""
     hall = Hall(clock, bots, decisions, capacity, seed)
     hall.play(tables)
     return hall.guests[1] / hall.guests.total()

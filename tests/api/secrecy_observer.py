@@ -25,7 +25,7 @@ class SecrecyObserver:
         self.decisions = self.notices = self.reports = 0
         """Match and decision numbers in the messages to all bots."""
         self.invited: dict[int | bytes, str] = {}
-        """The bot that received an invitation, by the unique parts of the invitation."""
+        """The receiver of each invitation, by the invitation's unique parts."""
 
     def of_bot(self, bot: str) -> BotObserver:
         """Return an observer for the messages of one bot."""
@@ -44,7 +44,7 @@ class BotObserver:
         self._welcomed = False
 
     def new_stream(self) -> None:
-        """Expect a Welcome message again, because the bot opens a new stream."""
+        """Expect a Welcome message, because the bot opens a new stream."""
         self._welcomed = False
 
     def see(self, message: pb.PlayResponse) -> None:
@@ -74,7 +74,9 @@ class BotObserver:
             self._observer.reports += 1
 
     def check_seats(self) -> None:
-        """Check that all matches and seats were the bot's own. Call it last, because players may become known late."""
+        """Check that all matches and seats were the bot's own. Call this last, because the players may be unknown until
+        then.
+        """
         for match, seat in self._seats.items():
             assert self._observer.matches[match].bots[seat] == self._bot, "another's seat"
         for match in self._concerned:

@@ -85,7 +85,7 @@ class Guest:
             except (NoReplay, UnknownMatch) as error:
                 self.replays.append(type(error))
             answer = pb.Answer(match_id=decision.match_id, decision_id=decision.decision_id, action=decision.legal[0])
-            # without a second nonce
+            # no second nonce is sent
             again = pb.Ready(invitation_id=self.invitations[0].invitation_id, nonce=self.nonce[::-1])
             peer.send(pb.PlayRequest(ready=[again], answers=[answer]).SerializeToString())
 
@@ -101,7 +101,7 @@ async def played(game: Game) -> tuple[Mapping[str, Guest], Header]:
             async with trio.open_nursery() as nursery:
                 for name, guest in guests.items():
                     registered = store.now(partial(bots.register, name=name, owner="", at=0))
-                    # a bot with an unknown pace plays house bots first
+                    # a bot with an unknown pace first plays house bots
                     arena.players.pace(registered.bot.id).played(trio.current_time(), 0.005)
                     nursery.start_soon(guest.play, arena, store, game, registered.token)
     return guests, read(store.now(partial(matches.get_replay, match_id=1))).header

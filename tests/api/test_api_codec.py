@@ -191,7 +191,9 @@ def test_more_than_anybody_can_owe_in_one_message_is_nonsense(many: dict[str, li
 # --- from the bot, in a message with a single answer ---
 
 OTHERWISE = b"\xc0\x3e\x00"
-"""A field that no version defines. A message that begins with it takes the parser's slow path, but means the same."""
+"""A field that no version defines. A message that starts with this field takes the parser's slow path, with the same
+meaning.
+"""
 
 
 def outcome(message: bytes, *, parsed: bool) -> BotMessage | tuple[Reason, str]:
@@ -353,7 +355,7 @@ MESSAGES: dict[type, Any] = {
 
 def values(field: FieldDescriptor, *, optional: bool) -> st.SearchStrategy[Any]:
     """A strategy for values of a view's fields."""
-    if field.message_type is not None:  # a map by seat; the engine stores it as a list of numbers plus one
+    if field.message_type is not None:  # a map by seat; the engine stores a list of these numbers plus one
         return st.lists(SMALL, max_size=8).map(bytes)
     if field.type == FieldDescriptor.TYPE_BOOL:
         return st.lists(st.integers(0, 1), max_size=127).map(bytes) if field.is_repeated else st.booleans()

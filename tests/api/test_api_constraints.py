@@ -133,7 +133,7 @@ NUMBERS: Final[dict[str, tuple[str, ...]]] = {
     "MatchStart.salt": (f"{SALT_BYTES} bytes",),
     "Invitation.invitation_id": (f"below 2^{INVITATION_BITS}",),
 }
-"""Phrases in comments, each with the constant that it states."""
+"""Phrases in comments, each with the stated constant."""
 
 
 @pytest.mark.parametrize("name", NUMBERS)

@@ -1,6 +1,6 @@
 """No message of a bot breaks the server, disturbs another bot, or makes the server reveal a secret.
 
-The server is complete except for sockets, which `tests/end_to_end` adds. With a virtual clock hours pass at once.
+The server is complete except for sockets, which `tests/end_to_end` adds. With a virtual clock, hours take no time.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Bot:
         async def play(stream: MemoryStream[bytes, bytes]) -> None:
             try:
                 await PlayService(self.arena).Play(stream)
-            except* CallRefused:  # the exception may be in a group, as for the server
+            except* CallRefused:  # the exception may be in a group, as in the server
                 pass
 
         nursery.start_soon(self.peer.converse, play)
@@ -258,7 +258,7 @@ class QuietBot(HonestBot):
 
 
 class EagerBot(QuietBot):
-    """A bot that also makes the first choice that it owes."""
+    """A bot that also makes its first choice."""
 
     choices = 1
 
@@ -282,7 +282,7 @@ class World(NamedTuple):
 
 
 async def overheard(world: World, seed: str, frames: int, monkeypatch: pytest.MonkeyPatch) -> pb.PlayResponse:
-    """Return all message parts sent to a spy while the choices of others are open, except those about its own first
+    """Return all message parts sent to a spy while others' choices are open, except the parts about its own first
     choice.
     """
     rng = Random(seed)

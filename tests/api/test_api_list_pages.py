@@ -179,7 +179,7 @@ async def test_the_pages_are_the_list(rig: Rig, name: str, autojump_clock: MockC
     assert len(whole) == len(set(whole)) >= 3
     for limit in range(1, len(whole) + 1):
         pages = await walk(rig, name, limit)
-        if name == "GetHistory":  # within a page, rows are in the order of the results; the newest page comes first
+        if name == "GetHistory":  # within a page, rows have the order of the results; the newest page comes first
             pages.reverse()
         assert [row for page in pages for row in page] == whole
         assert len(pages) == -(-len(whole) // limit), "no page is empty"
@@ -223,7 +223,7 @@ async def test_a_token_that_no_server_made_is_refused(rig: Rig, name: str, autoj
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=PLACES)
 def test_a_token_that_was_computed_with_another_place_never_fails(name: str, place: str) -> None:
-    """A caller that knows how page tokens are built gets a page or a refusal, nothing else."""
+    """Even a caller that builds page tokens itself gets only a page or a refusal."""
 
     async def tried() -> set[grpc.StatusCode]:
         async with services() as rig:

@@ -78,7 +78,9 @@ PLAIN: Final[dict[int, st.SearchStrategy[Any]]] = {
     FieldDescriptor.CPPTYPE_INT32: st.integers(-(1 << 31), (1 << 31) - 1),
     FieldDescriptor.CPPTYPE_STRING: st.text(st.characters(exclude_categories=["Cs"])),
 }
-"""Values by type of field. NaN is excluded because it equals nothing, and lone surrogates because they are no text."""
+"""Values by type of field. NaN is excluded because it equals no value, and lone surrogates because they are not valid
+text.
+"""
 
 every_row = pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row.__name__)
 
@@ -117,8 +119,8 @@ def values_of(field: Any, kind: Any) -> st.SearchStrategy[Any]:
 
 def test_every_row_has_its_message() -> None:
     here = {row for row in vars(rows).values() if is_dataclass(row)}
-    ladder = LadderEntryRow  # It has some values of its message's conduct.
-    event = EventRow  # It has words where its message has flags.
+    ladder = LadderEntryRow  # This row has some values of its message's conduct.
+    event = EventRow  # This row has words where its message has flags.
     assert here == {*MESSAGES, ladder, event}
 
 

@@ -112,7 +112,7 @@ async def test_who_knows_nothing_but_reflection_can_call_every_service(version: 
         for name in ("arena.v1.GameService", "grpc.reflection.v1.ServerReflection"):
             answer = await reflected(channel, version, file_containing_symbol=name)
             for file in answer.file_descriptor_response.file_descriptor_proto:
-                pool.AddSerializedFile(file)  # the response contains a file's imports, each before the file
+                pool.AddSerializedFile(file)  # the response contains a file's imports before the file
         method = pool.FindServiceByName("arena.v1.GameService").FindMethodByName("ListGames")
         request, response = map(GetMessageClass, (method.input_type, method.output_type))
         call = channel.unary_unary(

@@ -41,7 +41,7 @@ def played(game: Game, seats: int, options: Mapping[str, Option], decks: Decks, 
     choices = []
     while state.player != OVER:
         seat = rng.choice(state.waiting())
-        # blocks, splits and peeks are rare in random play, but put secrets most at risk
+        # blocks, splits and peeks are rare in random play, but endanger secrets most
         legal = state.legal(seat)
         special = [action for action in legal if actions[action].kind != "play" and actions[action].value != 0]
         blocks = [action for action in legal if actions[action].kind == "block"]
@@ -98,7 +98,7 @@ def seen(view: SeatView) -> set[int]:
 
 
 class World:
-    """A game up to some point, with the messages that one seat received in the last round."""
+    """A game in progress, with the messages that one seat received in the last round."""
 
     def __init__(self, game: Game, seats: int, options: Mapping[str, Option], decks: Decks, seat: int) -> None:
         self.state = game.new(seats, decks, **options)

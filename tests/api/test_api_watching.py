@@ -47,7 +47,7 @@ class Rig:
         self.bots = {name: store.register(name).id for name in NAMES}
 
     def begin(self, game: str = "sixth_sense", bots: tuple[str, ...] = NAMES[:3], ladder: str = "") -> int:
-        """Begin a match as the server does. Return its number."""
+        """Start a match as the server does. Return its number."""
         numbers = [self.bots[name] for name in bots]
         begin = partial(matches.begin, game=game, options={}, bots=numbers, at=1_500_000, ladder_id=ladder)
         match_id = self.store.now(begin)
@@ -216,7 +216,7 @@ async def test_a_watcher_of_a_ladder_sees_one_season_of_it_and_the_status_has_ea
             assert (began.match_id, began.ladder, began.season, began.game) == (*expected, "sixth_sense")
         stub: Any = status_pb2_grpc.StatusServiceStub(rig.channel)
         rig.arena.live.over(3, Over((), (), (), (), (), "the server was stopped"))
-        rig.begin()  # the server publishes its event together with the other match's end
+        rig.begin()  # the server publishes this match's event together with the other match's end
         await events(of_default, 1)
         status = await in_thread(partial(stub.GetStatus, arena_status_pb2.GetStatusRequest(), timeout=PATIENCE))
         game = next(each for each in status.games if each.game == "sixth_sense")

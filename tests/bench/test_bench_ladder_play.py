@@ -45,7 +45,7 @@ def test_live_ratings_are_compared_before_they_are_put_on_the_fit() -> None:
         playing.end_next()
         playing.form_tables()
     playing.rebase()
-    assert playing.evening.differences == [[]]  # no bot was settled before this point
+    assert playing.evening.differences == [[]]  # no bot had a precise rating before this point
     playing.rebase()
     assert playing.evening.differences[1]
     assert max(playing.evening.differences[1]) == pytest.approx(0)  # no match was played in between

@@ -51,7 +51,7 @@ def test_true_skill_rates_newcomers_as_its_other_implementations_do(
 
 
 def season(matches: int) -> list[Match]:
-    """Bot k has strength k. Strength plus luck ranks a table of four."""
+    """Bot k has strength k. A table of four is ranked by strength plus luck."""
     chance = Random(4)
     played = []
     for _ in range(matches):
@@ -68,7 +68,8 @@ def test_every_system_learns_who_is_better(name: str) -> None:
     expected = system.expected()
     assert expected + expected.T == pytest.approx(np.ones((6, 6)))
     assert all(expected[better, worse] > 0.5 for worse, better in permutations(range(6), 2) if better > worse + 1)
-    if "openskill" not in name:  # the order is right, but the odds are overconfident, because the steps hardly shrink
+    # the order is right, but the odds are overconfident, because the system's steps hardly shrink
+    if "openskill" not in name:
         assert many < few + 0.01
         assert many < 0.6 < log(2)
 

@@ -231,7 +231,7 @@ def dies_invited(bot: FaultyBot) -> None:
 
 @misbehaviour
 def dies_ready(bot: FaultyBot) -> None:
-    """Die at the first decision, which shows that the server has received its acceptance."""
+    """Die at the first decision, when the server must have received the bot's acceptance."""
     bot.read_until(lambda: bot.invitations)
     bot.send(pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE)]))
     bot.read_until(lambda: bot.notices or bot.decisions)

@@ -24,8 +24,8 @@ class FaultyBot(RawBot):
         """The match in which the bot misbehaves."""
 
     def another(self, match_id: int | None = None) -> FaultyBot:
-        """Return the same bot on another stream, in its match or another. If it missed the end of its match, it gets
-        the report.
+        """Return the same bot on another stream, in this match or another. A bot that missed its match's end gets the
+        report.
         """
         match_id = match_id or self.match_id
         bot = FaultyBot(*self._who, reports_after=self.reports_after or 0)

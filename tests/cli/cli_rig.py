@@ -147,7 +147,7 @@ class Terminal:
             assert select.select([self._master], [], [], PATIENCE)[0], f"it is silent after: {plain(self.text)}"
             try:
                 written = os.read(self._master, 65536)
-            except OSError:  # Linux raises this when the other end is closed
+            except OSError:  # Linux raises this error when the other end is closed
                 return ""
             if not written:
                 return ""
@@ -162,7 +162,7 @@ def terminal(*arguments: object, rows: int = 40, columns: int = 100) -> Iterator
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-    # in its own session the command controls the terminal, so that Ctrl-C reaches the command
+    # in its own session the command controls the terminal, so it receives Ctrl-C
     take = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
     process = subprocess.Popen(
         [sys.executable, "-c", take, *ARENA, *map(str, arguments)],

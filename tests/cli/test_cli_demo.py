@@ -41,7 +41,7 @@ def demo(data: Path, *options: str, seconds: int = 600) -> Iterator[subprocess.P
 
 
 def finished(data: Path, bot: str) -> int:
-    """Return the number of a bot's matches that ended with a result, whether or not the demo still runs."""
+    """Return the number of a bot's matches with a result, from the running demo or its directory."""
     with open_readonly(data) as connection:
         stored = matches.list_matches(connection, limit=100_000)
     played = [match for match in stored if match.state is MatchState.FINISHED]
@@ -86,7 +86,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_demo_plays_and_shows_and_its_hints_work(data: Path) -> None:
-    """Run the demo twice. The second run finds the bots registered. The first run ends by itself."""
+    """Run the demo twice. In the second run the bots are already registered. The first run ends by itself."""
     with demo(data, seconds=3) as process:
         text, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, text

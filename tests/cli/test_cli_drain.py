@@ -1,4 +1,4 @@
-"""`arena drain`: a server finishes its matches and stops, and the operator can follow this to the end."""
+"""`arena drain`: a server finishes its matches and stops, and the operator sees its progress to the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cli.cli_rig import ARENA, PATIENCE, Played, arena, let_play, serving,
 
 @contextmanager
 def in_the_middle_of_a_match(server: Played, tokens: Path) -> Iterator[None]:
-    """Two bots play. One of them pauses while a match waits for its answer, and continues after the block."""
+    """Two bots play. One of them pauses while a match waits for its answer, and continues after the `with` block."""
     code = (
         "import sys, time; from arena_client import Bot, run\n"
         "class Slow(Bot):\n"

@@ -33,7 +33,7 @@ from tests.cli.cli_rig import arena, shown
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Return every verb, including those in groups."""
+    """Return every verb, including verbs in groups."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -1,4 +1,6 @@
-"""`arena match` with bots that exit, crash or never answer. It names these bots and counts no such match as decided."""
+"""`arena match` with bots that exit, crash or never answer. The command names these bots and counts no such match as
+decided.
+"""
 
 from __future__ import annotations
 

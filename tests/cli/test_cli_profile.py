@@ -21,7 +21,7 @@ Seat = tuple[str, int, int]
 
 
 def match(number: int, *seats: Seat, state: MatchState = MatchState.FINISHED, voided: str = "") -> MatchRow:
-    """Return a match with each seat's bot, score and place."""
+    """Return a match with these bots, scores and places by seat."""
     rows = [SeatRow(bot, score, place, None, None, 1, "", spoilt=score == 0) for bot, score, place in seats]
     return MatchRow(number, "nullern", state, NOON, NOON, "", tuple(rows), voided, pruned=False)
 

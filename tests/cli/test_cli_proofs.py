@@ -561,7 +561,7 @@ class Forger(NamedTuple):
 def test_a_retired_key_shows_no_log_of_before_as_that_of_now(
     recorded: Recorded, rotated: tuple[Path, HeadSigner]
 ) -> None:
-    """Such a log neither proves a match nor continues the old log after a restoration."""
+    """That log proves no match, and does not continue the old log after a restoration."""
     data, retired = rotated
     with open_readonly(data) as connection:
         state = log.state(connection)

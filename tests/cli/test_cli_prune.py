@@ -1,4 +1,6 @@
-"""`arena store`, `arena prune` and `arena serve --keep-replays`: stored data, its removal, and the reports about it."""
+"""`arena store`, `arena prune` and `arena serve --keep-replays`: the size of stored data, and the removal of
+replays.
+"""
 
 from __future__ import annotations
 

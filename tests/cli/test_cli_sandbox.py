@@ -32,7 +32,9 @@ def bot(tmp_path: Path) -> str:
 
 
 def without(folder: Path, option: str) -> dict[str, str]:
-    """Return an environment in which bubblewrap fails with the given option, as on a system that forbids it."""
+    """Return an environment in which bubblewrap fails with the given option, as on a system that forbids this
+    option.
+    """
     real = shutil.which("bwrap")
     script = f"""#!/bin/sh
 for word in "$@"; do

@@ -78,7 +78,7 @@ def serving(data: Path, *options: str, files: int | None = None) -> Iterator[Ser
 
 @contextmanager
 def bots(server: Server, directory: Path, *names: str, matches: int = 1000) -> Iterator[None]:
-    """Run sample bots during the block."""
+    """Run sample bots during the `with` block."""
     programs = [
         subprocess.Popen(
             [
@@ -289,7 +289,7 @@ def test_a_server_that_is_started_again_is_followed_again(tmp_path: Path) -> Non
     with serving(tmp_path / "data", *options) as server, bots(server, tmp_path, "ann", "bob"):
         assert viewer.until(lambda rows: rows), "the same viewer sees what the new server plays"
         server.host, server.port = place
-        # between two matches the page shows no match
+        # between two matches the page shows none
         until(lambda: "data-key" in server.get("/live")[1], "a match on the page")
     viewer.close()
     pages.send_signal(signal.SIGINT)

@@ -1,4 +1,6 @@
-"""`arena serve --web`: bots that play over a WebSocket behave as other bots do, and only listed sites may open it."""
+"""`arena serve --web`: bots that play over a WebSocket behave like other bots, and only listed sites may open a
+WebSocket.
+"""
 
 from __future__ import annotations
 
@@ -248,8 +250,8 @@ def test_a_server_does_not_begin_with_an_origin_that_is_none(tmp_path: Path) -> 
 
 
 def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:
-    """The client address that a trusted proxy reports counts for the pages' limits, the server's registrations and the
-    log.
+    """Limits of the pages, registrations at the server and the log use the client address that a trusted proxy
+    reports.
     """
     options = (*QUICK, "--debug", "--proxies", "127.0.0.1", "--registrations-per-address", "2")
     public = ("--public-url", "https://arena.example", "--public-address", "https://arena.example:443")

@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_connection_ends_that_one_alone(tmp_path: Path) -> 
         for what, sent in WRONG.items():
             say(place, sent)
             assert server.get("/write-a-bot")[0].status == 200, what
-            answer.readline()  # another client reads meanwhile
+            answer.readline()  # meanwhile another client reads
         assert server.beside == before
         viewer.close()
         failed = [line for line in server.log.splitlines() if "failed" in line]

@@ -1,4 +1,4 @@
-"""The pages of events: each state of one, the winner's certificate, and the JSON; without a server."""
+"""The pages of events without a server: every state of an event, the winner's certificate, and the JSON."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def replay(changes: tuple[RatingChange, ...]) -> PackedReplay:
 
 
 def play(connection: Connection, name: str, rounds: int, now: int, loses: int = 5) -> None:
-    """Begin an event of ann and bob, and play some rounds of it, or all; ann loses each match of a number."""
+    """Start an event of ann and bob, and play some or all of its rounds. Ann loses each of the given number of
+    matches.
+    """
     ann, bob = (each.bot_id for each in contests.entrants(connection, contests.find(connection, name).id))
     event = contests.start(connection, name, {ann: b"a" * 16, bob: b"b" * 16}, EarlierMatches(), now)
     course = EventCourse(contests.terms(connection, event))

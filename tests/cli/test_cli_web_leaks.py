@@ -1,8 +1,8 @@
 """Secrecy of a running round: no page reveals any of its content.
 
-The test runs a server, scripted bots and all pages. The bots answer when the test says so. While they owe decisions,
-the test reads and compares all public data. During a round the data must stay as it was at the round's beginning. It
-contains only finished rounds that the seats have received, with all cards shown.
+The test runs a server, scripted bots and all pages. The bots answer only when the test allows it. While they owe
+decisions, the test reads and compares all public data. During a round the data must stay unchanged. It contains only
+finished rounds that the seats have received, with all cards shown.
 """
 
 from __future__ import annotations

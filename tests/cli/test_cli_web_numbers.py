@@ -77,7 +77,7 @@ def addresses(played: Played) -> Sequence[Address]:
 
             patched.setattr(QueryParams, "get", noted)
             known = -1
-            while len(names) > known:  # the code reads some parameters only together with others
+            while len(names) > known:  # some parameters are read only together with others
                 known = len(names)
                 address = Address(method, path, in_path, tuple(names))
                 pages.get(address.of({"number": "9", "name": "nobody"} if method == "POST" else {}), method)
@@ -105,7 +105,7 @@ def test_all_numbers_that_the_code_reads_are_found(addresses: Sequence[Address])
 @pytest.mark.parametrize("source", ["server", "data"])
 def test_no_number_in_any_address_is_a_fault(source: str, played: Played, addresses: Sequence[Address]) -> None:
     options = ("--server", played.server) if source == "server" else ("--data", str(played.data))
-    with browsing(*options) as place:  # the log must contain no line about it at the end
+    with browsing(*options) as place:  # at the end, the log must contain no line about a fault
         connection = HTTPConnection(*place, timeout=PATIENCE)
         for address in addresses:
             for path in address.with_each_value:

@@ -1,4 +1,4 @@
-"""Too many event streams: the server refuses those beyond the limit with a retry time, and still serves pages."""
+"""Too many event streams: the server refuses streams beyond the limit with a retry time, and still serves pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Streams:
         self._sockets = sockets
 
     def ask(self, number: int) -> None:
-        """Open the given number of further streams at once. The server closes those that it refuses."""
+        """Open the given number of further streams at once. The server closes the streams that it refuses."""
         asked = [socket.create_connection(self._place, PATIENCE) for _ in range(number)]
         for each in asked:
             each.sendall(REQUEST)

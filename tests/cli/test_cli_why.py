@@ -48,7 +48,9 @@ def test_why_without_a_seat_has_a_line_and_a_sentence_a_seat(file: Path) -> None
 
 
 def found(file: Path, holds: Callable[[SeatTimeline], object]) -> SeatTimeline:
-    """Find a match in which some seat is in the wanted state. Write the first to the file and return the seat."""
+    """Find the first match in which some seat is in the wanted state. Write the match to the file and return the
+    seat.
+    """
     for chance in range(1, 100):
         content = rated(chance=chance)
         for seat in timelines_of(content):

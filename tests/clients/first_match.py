@@ -2,8 +2,8 @@
 
     python -m tests.clients.first_match [--language go …] [--json]
 
-Each run begins with a copy of the checkout in an otherwise empty folder. It starts the server as the README says. It
-installs packages, builds and starts the bot with the unchanged commands of the SDK's README. The environment contains
+Each run begins with a copy of the checkout in an otherwise empty folder. It starts the server as in the README. With
+the unchanged commands of the SDK's README it installs packages, and builds and starts the bot. The environment contains
 nothing else of this project. The bot is the one in docs/languages.md or a starter. Only the server's port differs.
 Package managers may use downloads that this user has cached, but no compiled files.
 """
@@ -72,7 +72,8 @@ class Steps(NamedTuple):
     total: float
     """Time from the empty folder to the first rated match."""
     processor: float
-    """Seconds of processor time for all steps; it depends less on other work of the machine than the time by the clock.
+    """Seconds of processor time for all steps; other load on the machine affects it less than wall-clock time.
+
     """
 
     def __str__(self) -> str:

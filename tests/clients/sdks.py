@@ -255,7 +255,7 @@ class Cpp(Sdk):
         (("--colour", "red"), 2, "random_bot: there is no option '--colour'; see --help.*"),
         (("--matches",), 2, "random_bot: --matches takes a value; see --help.*"),
         (("--tls-roots", "nowhere.pem", "--token", "t"), 2, "random: the file nowhere.pem cannot be used: .*"),
-        # no name contains two dots in a row, so the generator finds nothing to complete
+        # no name contains two dots in a row, so the generator has nothing to complete
         (
             ("--server", "no..host:1", "--token", "t"),
             4,

@@ -1,4 +1,6 @@
-"""An event with a bot in every language: each enters by its hello and is in the roll with bytes of its own."""
+"""An event with a bot in every language: each enters in its hello and is in the event's roll with its own random
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def test_bots_in_all_languages_enter_an_event_by_their_hello(tmp_path: Path) -> 
     programs = {**PROGRAMS, "lines": (sys.executable, *LINES)}
 
     def told(name: str, *words: str, **variables: str) -> dict[str, Any]:
-        """Return the arguments that start a bot; every second one enters by its environment."""
+        """Return the arguments that start a bot; every second bot enters by an environment variable."""
         own = ("--name", name, "--game", GAME, "--capacity", "1", "--token-file", str(tmp_path / f"{name}.token"))
         program = ("--", sys.executable, lines_bot(tmp_path)) if name == "lines" else ()
         return {"args": [*programs[name], *own, *words, *program], "env": {**os.environ, **variables}}

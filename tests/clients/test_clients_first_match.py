@@ -28,7 +28,7 @@ BUSY: Final = 1.5
 def test_an_author_has_a_rated_match_within_three_minutes(tmp_path: Path, language: str) -> None:
     (tmp_path / "empty").mkdir()
     load = os.getloadavg()[0]
-    steps = first_match(language, tmp_path / "empty")  # it fails without a rated match
+    steps = first_match(language, tmp_path / "empty")  # the run fails without a rated match
     cores = os.cpu_count() or 1
     if steps.total >= BAR and load > BUSY * cores:
         pytest.xfail(f"{steps}: more than {BAR:.0f}, but {load:.0f} programs wanted {cores} cores before it began")
@@ -42,7 +42,7 @@ def test_an_author_has_a_rated_match_within_three_minutes(tmp_path: Path, langua
 )
 def test_a_new_project_builds_and_plays_by_the_commands_that_arena_prints(tmp_path: Path, language: str) -> None:
     with serving(tmp_path / "data") as server:
-        first_match_of_new(language, tmp_path / "my-bot", server.server)  # it fails without a rated match
+        first_match_of_new(language, tmp_path / "my-bot", server.server)  # the run fails without a rated match
 
 
 @pytest.mark.parametrize("language", TOOLS)

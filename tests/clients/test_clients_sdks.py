@@ -80,7 +80,7 @@ def mine(sdk: Sdk, tmp_path: Path) -> Mine:
 
 
 def played(command: Command, folder: Path, words: Sequence[str], server: str, **others: Any) -> str:
-    """Return the log of a program that has played with others. It ended by itself or was stopped as by Ctrl-C."""
+    """Return the log of a program that has played with others, and has ended by itself or after Ctrl-C."""
     matches = others.pop("matches")
     with started(command, folder, *words, ARENA_SERVER=server) as player:
         try:
@@ -138,7 +138,7 @@ def test_the_packed_file_has_what_is_imported_and_nothing_of_the_tests(sdk: Sdk)
 
 @of_each("typescript")
 def test_a_bundle_needs_worker_js_beside_it_and_says_so(sdk: Sdk, tmp_path: Path) -> None:
-    """Copy the modules into one folder, as a bundler does, at first without that file."""
+    """Copy the modules into one folder, as a bundler does, at first without worker.js."""
     assert "A bundle needs a second file, worker.js" in (sdk.source / "README.md").read_text(encoding="utf-8")
     out = tmp_path / "out"
     shutil.copytree(sdk.source / "dist" / "src", out, ignore=shutil.ignore_patterns("worker.js"))
@@ -510,7 +510,8 @@ def test_tls_and_what_is_in_its_way(sdk: Sdk, tmp_path: Path) -> None:
         always = ("--quiet", "--matches", "1", "--token-file", "t", "--server", address)
         with started(sdk.sample(0), tmp_path, *always, *words) as bot:
             errors = bot.communicate(timeout=PATIENCE)[1]
-        return bot.returncode, (errors.splitlines() or [""])[-1]  # gRPC warns if a certificate's name is an address
+        # gRPC warns about a certificate whose name is an address
+        return bot.returncode, (errors.splitlines() or [""])[-1]
 
     if sdk.authorities:
         key, cert = certificate(tmp_path)

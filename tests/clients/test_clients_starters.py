@@ -42,4 +42,4 @@ def test_a_starter_plays_both_games_with_legal_actions_only(
     command = shlex.join(words[words.index("--") + 1 :])
     for game in ("sixth_sense", "nullern"):
         match = ("match", f"pipe:{command}", "house:random", "--game", game, "--seats", "3", "--sets", "2")
-        assert "against house:random" in " ".join(shown(*match).split())  # it fails after an illegal action
+        assert "against house:random" in " ".join(shown(*match).split())  # the starter fails after an illegal action

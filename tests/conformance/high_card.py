@@ -1,8 +1,8 @@
 """High Card, a small game for the tests only. It is the made-up third game that tests the conformance suite itself.
 
 Each seat has three cards. All seats predict at once, in secret, how many tricks they will take. Then they play in turn,
-and the highest card takes the trick; of equal cards, the first. A trick scores one point, and a correct prediction
-three.
+and the highest card takes the trick; among equal cards, the first one. A trick scores one point, and a correct
+prediction three.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class HighCardView(NamedTuple):
     hand: bytes
     predictions: bytes
     """By seat, the prediction plus one, or 0 without a prediction. Until all have predicted, a view shows only its own
-    seat's.
+    seat's prediction.
     """
     plays: bytes
     takers: bytes
@@ -227,7 +227,7 @@ class HighCard:
         return HighCardState(seats, rounds, bool(settled["low"]), decks)
 
     def sample(self, view: SeatView, rng: Chance) -> HighCardState:
-        """Return a game with the unseen cards dealt anew. During the predictions no other seat has made one in this
+        """Return a game with the unseen cards dealt anew. While seats predict, no other seat has predicted yet in this
         game.
         """
         deck, choices = self.truth(view, rng)

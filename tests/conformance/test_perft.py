@@ -125,8 +125,8 @@ VALUES = [1, 2, 3, 5, 7, 10]
 
 @pytest.mark.parametrize(("seats", "hand"), [(2, 2), (3, 2), (4, 2), (5, 2), (6, 2), (2, 3), (3, 3)])
 def test_6th_sense_without_anything_to_follow_is_factorials(seats: int, hand: int) -> None:
-    """hand^seats predictions, then (hand−1)! orders of play for each seat: a seat with cards of one colour may play any
-    of them.
+    """hand^seats predictions, then (hand−1)! orders of play for each seat: a seat whose cards have one colour may play
+    any card.
     """
     hands = [
         [f"{SIXTH_SENSE.colours[seat % 5]} {value}" for value in VALUES[seat // 5 * 3 :][:hand]]
@@ -183,8 +183,8 @@ def test_nullern_without_a_trump_is_factorials(seats: int, hand: int) -> None:
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5])
 def test_nullern_with_a_trump_each_leaves_a_choice_only_where_none_was_led(seats: int) -> None:
-    """Two cards each, one of them trump. If a trump is led, all others must play theirs. Otherwise each seat has two
-    choices. The rest is forced.
+    """Two cards each, one of them trump. If a trump is led, all other seats must play their trumps. Otherwise each seat
+    has two choices. The rest is forced.
     """
     hands = [[f"blue {seat + 1}", f"red {seat + 1}"] for seat in range(seats)]
     counted = both("nullern", deal(hands, "blue 20", round=1))

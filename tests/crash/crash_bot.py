@@ -63,7 +63,8 @@ class CrashBot(Bot):
 
 
 def main(address: str, name: str, seed: str, capacity: str, thinks: str, directory: str) -> None:
-    # servers die every second or two here; a bot's usual pauses of up to half a minute would leave no match to kill
+    # servers die every second or two here; after a bot's usual pauses of up to half a minute, no match would be left to
+    # kill
     connection.LONGEST_WAIT = 0.3
     bot = CrashBot(name, seed, int(capacity), float(thinks), Path(directory, f"{name}.notes"))
     run(bot, address, token_file=Path(directory, f"{name}.token"))

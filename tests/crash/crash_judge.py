@@ -88,7 +88,7 @@ def _match(header: Header) -> Match:
 
 
 def question(ask: Ask) -> tuple[bytes, str]:
-    """Return a question's view in bytes as the bot receives it, and the digest of these bytes."""
+    """Return the bytes of a question's view, as sent to the bot, and their digest."""
     (decision,) = play_pb2.PlayResponse.FromString(encode(Outgoing(questions=[Question(0, ask)]))).decisions
     view = getattr(decision, decision.WhichOneof("view") or "").SerializeToString(deterministic=True)
     return view, fingerprint(view, list(ask.legal))
@@ -102,7 +102,7 @@ class Witness:
         """By decision, every question that follows from the recorded inputs."""
         self._lines = [header]
         self._match = _match(read_unfinished(self._lines, "journal")[0])
-        self._read(Begun(Instant(0)))  # the match begins here if its first server died before the beginning
+        self._read(Begun(Instant(0)))  # here the match begins, if its first server died before that
 
     def follow(self, lines: Sequence[str]) -> None:
         """Read a journal's rows of the match. They include all rows of earlier journals."""

@@ -192,7 +192,7 @@ class Trial:
         self.look()
 
     def tear(self) -> None:
-        """Append half a row to the journal, as a server does that dies while it writes."""
+        """Append half a row to the journal, like a server that dies while writing."""
         newest = max((self.data / "journal").glob("*.log"))
         with newest.open("ab") as file:
             file.write(b'0123abcd 1 {"in":"acted","at":')
@@ -359,7 +359,7 @@ def trial(
     data: Path | None = None,
     search: bool = False,
 ) -> Iterator[Trial]:
-    """A trial whose processes end with the block. Its data may be in another folder.
+    """A trial whose processes end with the `with` block. Its data may be in another folder.
 
     A bot plays up to `capacity` matches at once and takes `thinks` seconds for the questions of one message. With
     `search`, searching house bots play, too. Servers and judge then need much time for each of their decisions.

@@ -89,7 +89,7 @@ def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path, nu
 def test_a_hundred_deaths_at_steps_in_any_order_cost_no_match_and_change_none(tmp_path: Path) -> None:
     chosen = seed()
     chance = Random(chosen)
-    # A start reaches these steps only once, or once per match, so do not wait for a second time.
+    # A start reaches these steps once, or once per match. So do not wait for a second time.
     most = {
         "the journal is copied": 1,
         "before matches are restored": 1,

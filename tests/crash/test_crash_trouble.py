@@ -99,7 +99,7 @@ def test_a_locked_database_holds_up_results_only(tmp_path: Path) -> None:
             connection = sqlite3.connect(it.data / "arena.db", isolation_level=None)
             connection.execute("BEGIN IMMEDIATE")
             if dies:
-                it.silence()  # every match has ended, and no result is stored
+                it.silence()  # every match has ended, but no result is stored
                 it.look()
                 it.kill()
                 it.start()

@@ -132,7 +132,7 @@ def server(
     seats: str = "2",
     log: Path | None = None,
 ) -> Iterator[Server]:
-    """Run a server for the block. Kill it if it still runs at the end."""
+    """Run a server during the `with` block. Kill it if it still runs at the end."""
     log = log or data.with_name(f"{data.name}.log")
     command = [*program, "--data", str(data), "--address", address, "--seats", seats, "--no-house", *options]
     with log.open("a") as errors:
@@ -148,7 +148,7 @@ def server(
 
 @contextmanager
 def small_disk(directory: Path, size: str) -> Iterator[Path]:
-    """Mount an in-memory file system for the block. Skip the test if mounting is not permitted."""
+    """Mount an in-memory file system during the `with` block. Skip the test if mounting is not permitted."""
     disk = directory / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
@@ -169,7 +169,7 @@ def failing_server(*arguments: str) -> tuple[int, str]:
 
 @contextmanager
 def program(*command: str, listened_to: bool = True, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a process for the block, with variables of its environment. Kill it if it still runs at the end."""
+    """Run a process during the `with` block, with variables of its environment. Kill it if it still runs at the end."""
     process = subprocess.Popen(
         [sys.executable, *command],
         stdout=subprocess.PIPE if listened_to else subprocess.DEVNULL,
@@ -199,7 +199,7 @@ def register(address: str, name: str, owner: str = "") -> str:
 
 
 class Crowd:
-    """A group of bots that disconnect at the end of the block."""
+    """A group of bots that disconnect at the end of the `with` block."""
 
     def __init__(self, address: str) -> None:
         self.address = address

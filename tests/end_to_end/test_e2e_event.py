@@ -21,7 +21,7 @@ LIGHT: Final = ("--luck", "off", "--house-workers", "0")
 """Options of a server that leaves the cores to the bots."""
 SECTION: Final = "A class, from invitation to certificate"
 PUPILS: Final = {"ann": ("-m", "arena_client.samples.counter_bot"), "bob": (), "cleo": ()}
-"""Their bots; without words, one that `arena new` has made, which plays at random."""
+"""The pupils' bots. An empty command stands for the bot of `arena new`, which plays at random."""
 
 
 def commands() -> list[list[str]]:

@@ -68,7 +68,7 @@ def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
 
 @contextmanager
 def flooding(address: str, flood: Callable[[RawConnection], None], connections: int = 4) -> Iterator[None]:
-    """Flood from several connections for the block. Processes send the floods, because threads would slow the
+    """Flood from several connections during the `with` block. Processes send the floods, because threads would slow the
     measurement.
     """
     processes = [SPAWN.Process(target=keep_flooding, args=(address, flood), daemon=True) for _ in range(connections)]

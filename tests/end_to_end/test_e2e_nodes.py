@@ -31,7 +31,7 @@ from tests.end_to_end.e2e_rig import Audit, Crowd, RawBot, Server, audit, failin
 NAMES = ("ann", "bob", "cid", "dan")
 AGAIN = "--patience", "0.2", "--grace", "60"
 HARMLESS = {pb.NOTICE_KIND_HELD, pb.NOTICE_KIND_RELEASED, pb.NOTICE_KIND_WITHDRAWN, pb.NOTICE_KIND_DRAINING}
-"""Notices that a bot may get while a node is replaced. None of them may report that another bot is gone."""
+"""Notices that a bot may get while a node is replaced. No notice may report that another bot is gone."""
 
 
 def addresses(running: Server) -> list[str]:
@@ -41,7 +41,7 @@ def addresses(running: Server) -> list[str]:
 
 
 def pid_of(running: Server, node: int) -> int:
-    """Return the process of a node that was started last."""
+    """Return the last started process of a node."""
     return int(re.findall(rf'"node": {node}, "pid": (\d+), .*"event": "node runs"', running.log)[-1])
 
 
@@ -61,7 +61,7 @@ class Streams:
                 crowd.tokens[name] = token
         self.bots = {(at, name): self._open(at, name) for at in range(len(crowds)) for name in NAMES}
         self.reports: dict[int, dict[str, pb.MatchReport]] = {}
-        """The results that bots were told, by match."""
+        """The results that the server reported to bots, by match."""
 
     def _open(self, at: int, name: str, reports_after: int | None = None) -> RawBot:
         return self.crowds[at].come(name, capacity=4, reports_after=reports_after).play_in_background()
@@ -76,12 +76,12 @@ class Streams:
                 self.bots[at, name] = self._open(at, name, bot.reports_after)
 
     def have_results(self, at: int, more: int = 5) -> bool:
-        """Return whether every bot has some results on its present stream to a node."""
+        """Return True if every bot has some results on its present stream to a node."""
         self.reopen()
         return all(len(bot.reports) >= more for (there, _), bot in self.bots.items() if there == at)
 
     def collect(self) -> dict[int, dict[str, pb.MatchReport]]:
-        """Return all results that bots were told, by match and bot."""
+        """Return all results that were reported to bots, by match and bot."""
         for (_, name), bot in self.bots.items():
             self._collect(name, bot)
         return self.reports
@@ -114,7 +114,7 @@ def stop(running: Server) -> None:
 
 
 def undisturbed(data: Path) -> Audit:
-    """Check that all matches are in order and no bot was charged."""
+    """Check that all matches are valid and no bot was charged."""
     found = audit(data)
     assert found.finished
     assert not [each for replay in found.replays.values() for each in replay.inputs if isinstance(each, Left)]
@@ -124,7 +124,7 @@ def undisturbed(data: Path) -> Audit:
 
 
 def check_log(data: Path, streams: Streams) -> None:
-    """Check that every told result is stored, and that the log has one outcome of each match."""
+    """Check that every reported result is stored, and that the log has one outcome for each match."""
     told = streams.collect()
     with open_readonly(data) as connection:
         rows = {row.id: row.state for row in connection.execute(select(schema.matches.c.id, schema.matches.c.state))}

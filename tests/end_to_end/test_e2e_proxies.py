@@ -29,7 +29,7 @@ NGINX: Final = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 MODULE: Final = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 NUMBERS: Final = count()
 SLOW: Final = 20
-"""Factor by which heartbeats and timeouts are shorter than on the page, if a test has to wait for them."""
+"""Factor by which heartbeats and timeouts are shortened if a test has to wait for them."""
 
 pytestmark = pytest.mark.skipif(
     not (NGINX and MODULE.exists()) and os.environ.get("CI") != "true",

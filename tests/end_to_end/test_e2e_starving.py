@@ -30,7 +30,9 @@ THINKING = 5
 
 @contextmanager
 def evening(data: Path, honest: int, seats: int, capacity: int, trouble: list[tuple[str, int]]) -> Iterator[None]:
-    """Run a server with house bots for the block. Honest bots and the other bots run in separate processes."""
+    """Run a server with house bots during the `with` block. Honest bots and the other bots run in separate
+    processes.
+    """
     with ExitStack() as stack:
         arena = stack.enter_context(server(data, "--house", "--luck", "off", "--quiet", seats=str(seats)))
         for number in range(honest):

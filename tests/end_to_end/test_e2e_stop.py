@@ -48,7 +48,7 @@ def test_a_signal_lets_matches_finish_and_ends_with_status_0(tmp_path: Path, num
         assert any(notice.kind == 8 for notice in crowd.bots[0].notices), "bots are told that the server drains"
     found = audit(arena.data)
     assert found.playing == []
-    # if a match's beginning is being stored at that moment, the match is cancelled before its first card
+    # a match whose start is being stored at that moment is cancelled before its first card
     limit = timedelta(seconds=2)
     assert all(match.ended is not None and match.ended - match.started < limit for match in found.interrupted)
     assert len(found.interrupted) <= 4

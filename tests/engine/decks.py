@@ -8,7 +8,7 @@ from engine.deal import SeededDecks
 
 
 class Arranged:
-    """Decks that a function of round, size and count deals. Dice roll as with a key of zeros."""
+    """Decks from a function of round, size and count. Dice roll as with a key of zeros."""
 
     def __init__(self, deal: Callable[[int, int, int], Sequence[int]]) -> None:
         self._deal = deal

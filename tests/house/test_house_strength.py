@@ -40,7 +40,9 @@ def shown(game: Game, view: Any) -> View:
 
 
 def margin(house: HouseBot, sample: Bot, seats: int, deal: int, first: int) -> float:
-    """Return the house bot's lead over the sample in points per seat. It has every other seat from the first on."""
+    """Return the house bot's lead over the sample in points per seat. The house bot has every second seat, including
+    the first.
+    """
     game, known = GAMES[house.game], catalog(GAMES[house.game])
     state, choices = game.new(seats, SeededDecks(sha256(f"{game.name} {deal}".encode()).digest())), 0
     while (seat := state.player) != OVER:

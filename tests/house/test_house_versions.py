@@ -19,7 +19,7 @@ from tests.house.frozen import FROZEN
 
 BOTS = [bot for game in HOUSE_BOTS for bot in named_bots(game)]
 SEARCHED = 17
-"""A searching bot makes one in this many decisions, and the strongest bot without search makes the others."""
+"""A searching bot makes only one in this many decisions; the strongest bot without search makes the others."""
 
 
 def choices(bot: HouseBot) -> str:

@@ -63,7 +63,9 @@ def cases(h2spec: Path) -> list[str]:
 
 
 def failures(h2spec: Path, folder: Path, cases: Sequence[str], *, tls: bool, patience: int) -> list[str]:
-    """Return the titles of failing cases. In these the server does not react correctly within the given seconds."""
+    """Return the titles of failing cases. In these cases the server does not react correctly within the given
+    seconds.
+    """
     report = folder / "report.xml"
     with offered(folder, tls) as (running, _):
         host, _, port = running.address.rpartition(":")

@@ -1,4 +1,6 @@
-"""@grpc/grpc-js, an independent gRPC in JavaScript, plays a match on a real server and stays connected."""
+"""A client that uses @grpc/grpc-js, an independent gRPC implementation, plays a match on a real server and stays
+connected.
+"""
 
 from __future__ import annotations
 

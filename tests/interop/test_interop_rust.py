@@ -1,4 +1,4 @@
-"""tonic, an independent gRPC in Rust, plays a match on a real server with the code that it generates."""
+"""A client that uses tonic, an independent gRPC implementation in Rust, plays a match on a real server."""
 
 from __future__ import annotations
 

@@ -140,8 +140,8 @@ def test_expectations_of_two_bots_add_up_to_one(rating: float, opponent: float) 
 
 
 def test_a_bot_in_two_seats_is_one_node_by_hand() -> None:
-    # Ada 1st, house 2nd and 3rd: w_3 = 3/4. Ada has two pairs, house has two (one a seat), its own pair does not count:
-    # both have information 0.75·2·0.25/c² and a surplus of ±1.
+    # Ada 1st, house 2nd and 3rd: w_3 = 3/4. Ada has two pairs, house has two (one a seat), the pair of its own two
+    # seats does not count: both have information 0.75·2·0.25/c² and a surplus of ±1.
     ada, second, third = update([NEW] * 3, [1, 2, 3], ["ada", "house", "house"])
     variance = 1 / (150**-2 + 0.375 / SCALE**2)
     assert ada.value == pytest.approx(1500 + variance / SCALE * 0.75, rel=1e-12)
@@ -218,7 +218,7 @@ def test_a_spoilt_seat_loses_and_moves_nobody(result: tuple[list[Rating], list[i
 
 
 def test_a_spoilt_seat_by_hand() -> None:
-    # w_3 = 3/4; each of the others has one pair left: information 0.75·0.25/c²; the spoilt seat has two, both lost
+    # w_3 = 3/4; each of the other seats has one pair left: information 0.75·0.25/c²; the spoilt seat has two, both lost
     lost, won, third = update([NEW] * 3, [3, 1, 2], spoilt=[True, False, False])
     one = 1 / (150**-2 + 0.75 * 0.25 / SCALE**2)
     two = 1 / (150**-2 + 0.75 * 0.50 / SCALE**2)

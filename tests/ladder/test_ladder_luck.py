@@ -31,12 +31,16 @@ def matches_of(seats: int, count: int, seed: int, noise: int = 10) -> Iterator[M
 
 
 DEALS = ((0.125, (9, -1)), (0.875, (-3, 2)))
-"""Probabilities and values of two seats' cards. They are asymmetric, differ by seat, and their mean is not 0."""
+"""Probabilities and values of two seats' cards. The distribution is asymmetric, differs by seat, and has a mean other
+than 0.
+"""
 LENGTH = 9
 
 
 def test_no_score_changes_on_average_whoever_is_sent_to_play() -> None:
-    """All courses of nine matches, weighted with their probability. The next players depend on all earlier results."""
+    """All courses of nine matches, weighted with their probability. The players of each match depend on all earlier
+    results.
+    """
     shifts = [[0.0, 0.0] for _ in range(LENGTH)]
     moved = 0.0
     for course in product(DEALS, repeat=LENGTH):

@@ -194,7 +194,7 @@ def test_among_young_ones_and_among_older_ones_nothing_is_counted_together() -> 
 
 
 def test_a_young_bot_moves_by_all_that_it_played_and_an_older_one_by_what_counts() -> None:
-    """The young bots lose all matches to the older bot, which results against the house hold at 1500."""
+    """The young bots lose all matches to the older bot, whose results against the house keep it at 1500."""
     parts = [duels(30, MONDAY + 1, nodes=(2, young)) for young in YOUNG]
     house = [each._replace(places=(2, 1)) if each.number % 2 else each for each in duels(200, MONDAY, nodes=(0, 2))]
     fair = [

@@ -99,7 +99,7 @@ def sets_of(scores: Values) -> list[PlayedSet]:
 @pytest.mark.parametrize("shape", ["normal", "heavy tails", "many ties"])
 @pytest.mark.thorough
 def test_few_sets_are_no_surer_than_they_may_be(shape: str, count: int) -> None:
-    """Two equal bots: a likelihood above 97.5 % occurs in 2.5 % of matches, and 5 % of intervals miss the
+    """Two equal bots: a likelihood above 97.5 % occurs in 2.5 % of comparisons, and 5 % of intervals miss the
     difference.
     """
     chance, worlds = np.random.default_rng(count), 1000

@@ -32,10 +32,10 @@ class Scheduler(NamedTuple):
 
 @contextmanager
 def program(*words: object) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a Dask program for the block without its log and without coverage.
+    """Run a Dask program during the `with` block without its log and without coverage.
 
-    When `sys.path` changes, coverage forgets the modules imported since its start, including imports in Dask's other
-    threads at that moment.
+    When `sys.path` changes, coverage drops its record of modules imported since its start, including imports in Dask's
+    other threads at that moment.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS")}
     with subprocess.Popen(

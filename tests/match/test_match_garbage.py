@@ -190,7 +190,7 @@ class Watched:
                 self.receive(event)
 
     def answer(self, run: Answers) -> None:
-        """Answer the open decisions, each after a delay, some while the clock runs and some twice."""
+        """Answer the open decisions, each after a delay: some while the clock runs, some twice."""
         for count in range(run.number):
             if not self.open:
                 return

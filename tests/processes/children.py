@@ -1,4 +1,4 @@
-"""The child processes of a process that run a module, as the system lists them."""
+"""The child processes of a process that run a module, from the system's list of processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def children(parent: int, module: str) -> list[int]:
 
 
 def runs(process: int | str, module: str) -> bool:
-    """Return whether a process with this number runs the module."""
+    """Return True if a process with this number runs the module."""
     return module.encode() in _words(process)
 
 

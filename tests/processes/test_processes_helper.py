@@ -1,4 +1,4 @@
-"""Helper processes: start, calls, deadline, end. Real ones, real time."""
+"""Helper processes: start, calls, deadline, end. Real processes, real time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Ended:
 
 @asynccontextmanager
 async def obedient(limit: float | None = None) -> AsyncIterator[tuple[Helper, Calls, Ended]]:
-    """Run a helper for the block."""
+    """Run a helper during the `with` block."""
     ended = Ended()
     with trio.fail_after(PATIENCE):
         async with helper(MODULE) as process, trio.open_nursery() as nursery:
@@ -53,7 +53,7 @@ async def obedient(limit: float | None = None) -> AsyncIterator[tuple[Helper, Ca
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process runs; an ended process that its parent has not awaited does not."""
+    """Return True if a process runs. A zombie does not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -29,8 +29,8 @@ memory.advise()
 assert hashlib.sha256(b"".join(kept)).hexdigest() == digest
 print(huge() - before, memory.resident() - size)
 """
-"""A program that stores some 100 MiB. It prints by how many KiB its memory in huge pages and by how many bytes it
-grew.
+"""A program that stores some 100 MiB. It prints the growth of its memory in huge pages, in KiB, and its total growth in
+bytes.
 """
 
 

@@ -21,7 +21,7 @@ def lines(text: str) -> str:
 
 
 def nothing_is_lost(pictures: Iterable[RenderableType], signs: Sequence[str]) -> None:
-    """Check that each drawing fits into 80 columns, with every character that it has in a wide window."""
+    """Check that each drawing fits into 80 columns, without losing a character that a wide window shows."""
     for each in pictures:
         narrow, wide = drawn(each), drawn(each, width=200)
         assert max(map(len, narrow.splitlines())) <= 80

@@ -108,7 +108,7 @@ def test_a_choice_costs_what_the_best_other_brings_more_on_the_mean_of_the_world
 
 
 def test_the_cost_in_an_ending_is_exact_where_all_worlds_are_solved() -> None:
-    """The coin has two sides. The review does not ask the house bot Middle, which would not name 2."""
+    """The coin has two sides. The review must not ask the house bot Middle, which would not name 2."""
     [found] = of_coin(coin_course(1, 2), 0)
     assert (found.action, found.better, found.cost, found.error) == (1, 2, 0.5, 0.0)
 

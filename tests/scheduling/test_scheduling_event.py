@@ -128,7 +128,7 @@ def play_on(race: Race) -> Race:
 
 def test_a_score_is_free_of_seat_and_deal_and_a_vanished_bot_is_last() -> None:
     frozen = FrozenAdjustment((1.0, 2.0, 3.0), (4.0, 6.0, 5.0), 0.5, 0.25)
-    # baselines 7, 6, 8 have the mean 7; the long-run means are 5
+    # baselines 7, 6, 8 have the mean 7; the means of earlier matches are 5
     assert adjusted_scores((10, 10, 10), (7, 6, 8), (False,) * 3, frozen) == (
         10 - 1 - 0.5 * (0 - -1) - 0.25 * 2,
         10 - 2 - 0.5 * (-1 - 1) - 0.25 * 2,

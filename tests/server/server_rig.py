@@ -189,9 +189,9 @@ class MemoryStore:
         engine = in_memory(schema.metadata)
         self._connection = engine.connect()
         weakref.finalize(self, engine.dispose)
-        weakref.finalize(self, self._connection.close)  # the last job is the first to leave
+        weakref.finalize(self, self._connection.close)  # the job that came last leaves first
         self._directory = Path(tempfile.mkdtemp())
-        key_file(self._directory).write_bytes(Signer(bytes(32)).pem())  # the same welcome in every world
+        key_file(self._directory).write_bytes(Signer(bytes(32)).pem())  # every world has the same welcome
         with self._connection.begin():
             self.signer = open_log(self._connection, self._directory, 0)
         weakref.finalize(self, shutil.rmtree, self._directory)
@@ -281,7 +281,7 @@ class Hall:
 
     @asynccontextmanager
     async def open(self, *players: Bot, house_bots: Sequence[HouseBot] = (), **changes: Any) -> AsyncIterator[Arena]:
-        """Run the server for the block with these bots connected from the beginning."""
+        """Run the server during the `with` block with these bots connected from the beginning."""
         async with running(self._store, house_bots, **changes) as self._arena:
             self.join(*players)
             yield self._arena

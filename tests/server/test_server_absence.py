@@ -127,7 +127,7 @@ async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_befor
         bob.line.vanish()
         await ann.until(lambda: ann.notices)
         await trio.sleep(GRACE - 0.1)
-        ann.answers = False  # so that the round does not end
+        ann.answers = False  # this seat stays silent, so the round does not end
         await ann.until(lambda: NoticeKind.SUBSTITUTED in ann.kinds())
         (substituted,) = [notice for notice in ann.notices if notice.kind is NoticeKind.SUBSTITUTED]
         assert substituted.seat == seat

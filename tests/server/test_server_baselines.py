@@ -248,7 +248,7 @@ async def test_a_store_in_trouble_and_a_damaged_replay_cost_no_more_than_they_mu
 
 @asynccontextmanager
 async def playing(store: Store, arena: Arena) -> AsyncIterator[None]:
-    """Let three bots play for the block."""
+    """Let three bots play during the `with` block."""
     async with trio.open_nursery() as nursery:
         for name in ("ann", "bob", "cleo"):
             with suppress(NameTaken):

@@ -39,7 +39,7 @@ NAMES = ("ann", "bob", "cleo", "dora", "emil")
 
 
 class Guest(Bot):
-    """A bot that may decline matches of the ladder, so that time passes."""
+    """A bot that can decline the ladder's matches, so that time passes."""
 
     only_events = True
 
@@ -190,7 +190,7 @@ async def test_a_table_without_a_result_is_played_again_with_the_same_seats(hall
 
 
 class SlowStore(MemoryStore):
-    """A store whose answers are some time old when they arrive, and which takes a different time for each write."""
+    """A store whose answers arrive late, and which takes a different time for each write."""
 
     writes = 0
 

@@ -1,4 +1,4 @@
-"""Three ladders of one game on a server with its database and processes: nothing of one changes by play on another.
+"""Three ladders of one game on a server with its database and processes: play on one ladder changes nothing of another.
 
 The test compares every row and every value in memory that has a ladder as its key, before and after bots play.
 """
@@ -93,7 +93,7 @@ def rows(connection: Connection, ladder: str) -> dict[str, Any]:
 
 
 def content(value: object) -> object:
-    """A value for comparison: an object of another module counts as its type."""
+    """A value for comparison. Objects of other modules are represented by their type."""
     if isinstance(value, Mapping):
         return [(content(key), content(each)) for key, each in value.items()]
     if isinstance(value, list | tuple | deque | set | frozenset):

@@ -28,7 +28,7 @@ class Recording(Bot):
         self.seen: list[RoundReport]
         self.seen = [*getattr(self, "seen", ()), *(each.report for each in message.rounds)]
         super().hear(message)
-        self.accepts = not self.starts  # only one match, because otherwise virtual time would never pass
+        self.accepts = not self.starts  # a single match, because with more of them virtual time would never pass
 
 
 class Spectator:

@@ -93,7 +93,7 @@ async def test_one_too_many_is_closed_and_who_comes_later_is_answered(monkeypatc
             await each.aclose()
         with trio.fail_after(60):
             while not await ask(port, b"GET /hello HTTP/1.1\r\nhost: a\r\n\r\n"):
-                await trio.lowlevel.checkpoint()  # it is informed of the ends with a delay
+                await trio.lowlevel.checkpoint()  # the metrics count ended matches with a delay
 
 
 def test_durations_are_counted_in_the_bucket_that_holds_them() -> None:

@@ -1,4 +1,4 @@
-"""A server as one of several nodes: its lease, its numbers, its jobs, and what it learns. On a real store."""
+"""A server as one of several nodes: its lease, its numbers, its jobs, and changes by other nodes. On a real store."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ REJECTED = {"match_id": 7, "decision": 3, "rejected_action": 5}
 
 
 def stated(notice: Any) -> dict[str, Any]:
-    """Return the fields of a notice besides its kind and text."""
+    """Return the fields of a notice other than its kind and text."""
     return {key: value for key, value in asdict(notice).items() if value not in (None, ())} | {"kind": 0, "text": 0}
 
 

@@ -298,7 +298,7 @@ async def test_a_stopped_process_is_replaced_and_both_ladders_go_on_and_say_how_
 
             await until(silent)
         events = {line["event"] for line in logs}
-        events.discard("matchmaking uses an older ladder")  # if it had got that request when it was stopped
+        events.discard("matchmaking uses an older ladder")  # if the process got that request while it was stopped
         assert events == {"the process that fits ladders ended", "ladder not fitted", "ladder fitted"}
         assert worker not in workers(tmp_path)
 

@@ -36,7 +36,7 @@ HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
 async def ending(
     store: MemoryStore, *players: Bot, house: Sequence[HouseBot] = (), **changes: Any
 ) -> AsyncIterator[Arena]:
-    """A server with these bots. It accepts no more input after the block, so that the next server may start."""
+    """A server with these bots. It accepts no more input after the `with` block, so that the next server may start."""
     async with running(store, house, house=bool(house), **changes) as arena, trio.open_nursery() as nursery:
         for bot in players:
             nursery.start_soon(bot.attend, arena)
@@ -100,7 +100,8 @@ async def test_a_match_goes_on_at_the_decision_where_it_stood_and_nobody_is_char
         assert again.bank == stood.bank
         assert 750_000 <= again.soft <= 1_000_000, "only what had passed by the last input is gone"
         bob.line.say((), [answer(bob.questions[0], 97)])
-        await bob.until(lambda: NoticeKind.FORCED_BY_ILLEGALITY in bob.kinds())  # the third strike; two are stored
+        # the third late answer; the first two are stored
+        await bob.until(lambda: NoticeKind.FORCED_BY_ILLEGALITY in bob.kinds())
         bob.answers = True
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].match_id == 1
@@ -140,7 +141,7 @@ async def test_a_server_that_fails_charges_nobody_while_it_ends(
             calls.start_soon(bob.attend, arena)
             await bob.until(partial(asked, bob, 1))
             calls.cancel_scope.cancel()
-        # until its connections are closed, which takes longer than bob's clock and grace together
+        # until the server's connections are closed, which takes longer than Bob's clock and grace together
         await trio.sleep(100)
     store.reopen()
     ann, bob = ann.again(), bob.again()
@@ -287,7 +288,7 @@ async def test_a_match_that_an_older_server_began_goes_on(
     hall: Hall, store: MemoryStore, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann.answers = False
-    monkeypatch.setattr("arena.server.matches.ready_check.ReadyCheck.offers", ())  # none was stored
+    monkeypatch.setattr("arena.server.matches.ready_check.ReadyCheck.offers", ())  # no choice was stored
     monkeypatch.setattr("arena.server.matches.driver.MatchDriver.begin", lambda self: self._feed(Begun(Instant(0))))
     async with ending(store, ann, bob):
         await ann.until(lambda: ann.questions)

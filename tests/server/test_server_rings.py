@@ -105,7 +105,7 @@ def evening(honest: int, ring: int, seats: int, choosy: bool, seconds: float = 3
 
 
 def gathering(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Form tables only at intervals, from all bots that are below their capacity by then."""
+    """Form tables only at intervals, from all bots that are then below their capacity."""
     formed = -1
 
     def now_and_then(self: Matchmaker, now: float, seat: Announce) -> float:
@@ -125,8 +125,8 @@ def gathering(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 def test_to_gather_bots_before_they_are_seated_costs_honest_bots_more_than_it_takes_from_a_ring(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The threat model contains these figures. If there is a way that costs at most 5 %, implement it and change that
-    page.
+    """The threat model contains these figures. If a delay ever costs honest bots at most 5 %, implement it and change
+    that page.
     """
     before = evening(8, 4, 2, choosy=True, seconds=150.0)
     gathering(monkeypatch, 0.05)

@@ -48,7 +48,7 @@ def byte_by_byte(handler: BaseHTTPRequestHandler) -> None:
 
 @asynccontextmanager
 async def posting(address: str, directory: Path) -> AsyncIterator[Webhook]:
-    """Run a webhook for the block."""
+    """Run a webhook during the `with` block."""
     made = Webhook(address, directory / FILE, SIGNER, SOON)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.run)

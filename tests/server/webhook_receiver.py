@@ -44,7 +44,7 @@ class Receiver:
 
 @contextmanager
 def receiving(receiver: Receiver, port: int = 0, context: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Run a receiver for the block. Yield its address."""
+    """Run a receiver during the `with` block. Yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

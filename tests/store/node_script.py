@@ -1,4 +1,4 @@
-"""A node of a store without a server. It obeys the lines that it reads, and prints what it was told."""
+"""A node of a store without a server. It obeys the lines that it reads, and prints the results."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def undone(connection: Connection, players: list[Any]) -> None:
 
 
 def uncommitted(connection: Connection, players: list[Any]) -> None:
-    """Play a match and let the commit of the whole transaction fail: a deferred constraint is checked there."""
+    """Play a match and let the commit of the whole transaction fail: the commit checks a deferred constraint."""
     played(connection, players, 0)
     connection.execute(text("PRAGMA defer_foreign_keys = ON"))
     connection.execute(text("INSERT INTO replays (match_id, content, sha256) VALUES (999999999, x'', x'')"))
 
 
 def begun(connection: Connection, players: list[Any], number: int) -> MatchId:
-    """Begin a match of this node under the next free number."""
+    """Start a match of this node under the next free number."""
     (match_id,) = nodes.reserve_numbers(connection, number, 1)
     return jobs.begin(connection, players, match_id=match_id, node=number)
 
@@ -77,7 +77,7 @@ def _with_head(connection: Connection, value: int) -> tuple[int, int, str, str]:
 
 
 def stuck(connection: Connection) -> None:
-    """Keep the write lock until somebody kills or continues the process."""
+    """Hold the write lock until the process is killed or continued."""
     connection.execute(text("UPDATE nodes SET address = address"))
     os.write(1, b'{"stuck": true}\n')
     time.sleep(600)
@@ -150,7 +150,7 @@ async def obey(directory: Path, number: int, node: NodeStart, lock: int, chance:
                         say(renewed=lease.until)
                     case "interrupt":
                         interrupt = partial(nodes.interrupt_lost, at=jobs.NOW, grace=0)
-                        await store.write(interrupt)  # Only suspects it.
+                        await store.write(interrupt)  # This call only raises a suspicion of damage.
                         found = await store.write(interrupt)
                         say(interrupted=found)
                     case "numbers":

@@ -46,7 +46,7 @@ async def data(directory: Path) -> Path:
 
 
 def play(connection: Connection, event: str, players: list[int], *, interrupted: bool = False) -> int:
-    """Play the match of a table; the second bot vanishes."""
+    """Play the match of a table, in which the second bot vanishes."""
     match_id = matches.begin(connection, GAME, {}, [bots.BotId(bot) for bot in players], NOW, event=event)
     if interrupted:
         matches.interrupt(connection, [match_id], "gone", NOW + 1)

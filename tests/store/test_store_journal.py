@@ -350,8 +350,8 @@ def test_a_new_file_that_cannot_be_made_leaves_the_old_one_in_use(
 
 
 def play_beside(journal: Journal, data: Path, long: int, short: range, turns: int) -> tuple[int, int]:
-    """Play short matches one after another beside a long one, which gets an input in each; return the largest size
-    in bytes that the files reach, and the largest number of files.
+    """Play short matches one after another beside a long match, which gets an input during each. Return the largest
+    size of the files in bytes, and their largest number.
     """
     most, count = 0, 0
     for number in short:

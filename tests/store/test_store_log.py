@@ -189,8 +189,8 @@ async def test_hashes_that_a_connection_keeps_are_not_those_of_leaves_that_were_
 
 
 def test_two_committers_write_one_log_whatever_is_undone(data: Path) -> None:
-    """Jobs, ends of transactions and commits fail in either process. Numbers that become free again get other
-    leaves.
+    """Jobs, ends of transactions and commits fail in either process. Other leaves get the numbers that become free
+    again.
     """
     database, chance, failing, stored = database_of(data), Random(5), False, 0
 
@@ -210,7 +210,7 @@ def test_two_committers_write_one_log_whatever_is_undone(data: Path) -> None:
 
     def failing_commit(connection: Connection, owner: str) -> None:
         ban(connection, owner)
-        connection.execute(text("PRAGMA defer_foreign_keys = ON"))  # so that the commit itself checks it
+        connection.execute(text("PRAGMA defer_foreign_keys = ON"))  # so that only the commit checks the constraint
         connection.execute(text("INSERT INTO replays (match_id, content, sha256) VALUES (99, x'', x'')"))
 
     with open_to_amend(data) as connection:

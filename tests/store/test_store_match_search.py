@@ -158,7 +158,7 @@ def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
     wanted = [each for each in FILTERS if each != MatchFilter(game="nullern", bot="Ada")]
     with open_to_amend(data) as connection:
         ada, bob, *_ = add_bots(connection, "Ada", "Bob", "Eve", "Ida")
-        matches.begin(connection, GAME, {}, [ada, bob], 0)  # it has their versions
+        matches.begin(connection, GAME, {}, [ada, bob], 0)  # the list of versions remains
         for size in (6_000, 60_000):
             _lengthen(connection, size)
             costs[size] = [_steps(connection, partial(search, wanted=each)) for each in wanted]

@@ -56,7 +56,7 @@ from tests.store.node_script import PROGRAM
 
 
 class NodeProcess:
-    """A node in a process of its own."""
+    """A node in a separate process."""
 
     def __init__(self, launcher: socket.socket, directory: Path, number: int, beside: list[int], lock: int) -> None:
         self._started = launcher, directory, number, beside, lock
@@ -118,7 +118,7 @@ class NodeProcess:
 
 @pytest.fixture(scope="module")
 def launcher() -> Iterator[socket.socket]:
-    """The line to a process that forks nodes."""
+    """The channel to a process that forks nodes."""
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", "tests.store.node_script", str(theirs.fileno())]
     with ours, subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=Path(__file__).parents[2]) as process:
@@ -130,7 +130,7 @@ def launcher() -> Iterator[socket.socket]:
 
 @contextmanager
 def started(launcher: socket.socket, directory: Path, *numbers: int) -> Iterator[list[NodeProcess]]:
-    """Start nodes on one directory, whose lock this process holds as their parent does."""
+    """Start nodes on one directory, whose lock this process holds, like their parent process on a server."""
     with database_of(directory).locked() as lock:
         found = [NodeProcess(launcher, directory, number, [*numbers], lock) for number in numbers]
         try:
@@ -145,7 +145,7 @@ def registered(connection: Connection, number: int, identity: str = "here", **mo
 
 
 def over(connection: Connection, number: int) -> None:
-    """Let the lease of a node and those of its jobs be over."""
+    """Let the leases of a node and of its jobs expire."""
     connection.execute(update(schema.nodes).where(schema.nodes.c.number == number).values(lease_until=1))
     connection.execute(update(schema.leases).where(schema.leases.c.node == number).values(until=1))
 
@@ -315,7 +315,7 @@ def test_an_hourly_allowance_is_one_for_all_nodes_and_fills_over_time(data: Path
 
 
 def told(node: NodeProcess) -> list[list[Any]]:
-    """Return what a node was told of its matches: number, and the head with size, root and signature."""
+    """Return the results that a node got about its matches: number, and the head with size, root and signature."""
     found = []
     for answer in node.answers():
         assert answer.keys() <= {"told", "undone", "failed"}, answer
@@ -406,7 +406,7 @@ def test_a_stopped_node_is_refused_and_asks_nothing_of_the_store_that_counts(
         assert two.ask("acquire event:1") == {"acquired": False}
         one.signal_all(signal.SIGSTOP)
         with database_of(data).writing().begin() as connection:
-            over(connection, 1)  # The time passes.
+            over(connection, 1)  # Time passes.
         assert two.ask("interrupt") == {"interrupted": {"1": [match]}}
         assert two.ask("acquire event:1") == {"acquired": True}
         one.signal_all(signal.SIGCONT)
@@ -463,7 +463,7 @@ async def test_a_node_registers_when_it_opens_the_store_and_only_once_at_a_time(
 
 
 def test_a_read_of_what_changed_costs_little(data: Path) -> None:
-    """Nodes read once a second, so 200 µs are the most that anybody would accept; it takes some 10."""
+    """Nodes read once a second, so 200 µs would still be acceptable; a read takes about 10 µs."""
     with open_to_amend(data) as connection:
         for ladder in range(300):
             seasons.begin(connection, f"ladder-{ladder}", NOW)

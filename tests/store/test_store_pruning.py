@@ -90,7 +90,7 @@ def test_a_few_are_pruned_at_a_time_the_oldest_first(played: Path) -> None:
 
 
 def test_those_of_matches_that_ended_before_an_instant_are_pruned(data: Path) -> None:
-    """Match 2 is still running, and match 3 was long."""
+    """Match 2 is still running, and match 3 ran for a long time."""
     ended = {1: 10, 3: 40, 4: 20, 5: 50}
     with open_to_amend(data) as connection:
         players = add_bots(connection, "Ada", "Bob")

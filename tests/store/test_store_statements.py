@@ -1,4 +1,4 @@
-"""Statements that the driver runs directly behave as those that SQLAlchemy runs."""
+"""Statements that the driver runs directly behave like statements that SQLAlchemy runs."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_waiting_jobs_run_in_order_even_if_their_callers_are_cancelled(directory
 def test_closing_stores_what_was_asked_for_before_and_takes_no_more(directory: Path) -> None:
     assert run("last", directory) == (["Ada", "Bob"], "", 0)
     with locked(directory):
-        pass  # no process has it open any more
+        pass  # no process has the database open any more
 
 
 def test_the_end_of_a_writer_process_fails_all_waiting_jobs_and_ends_the_program(directory: Path) -> None:

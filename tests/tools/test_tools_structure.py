@@ -1,4 +1,4 @@
-"""The structure check finds the faults that it is meant to find."""
+"""The structure check finds every kind of fault that it checks."""
 
 from __future__ import annotations
 

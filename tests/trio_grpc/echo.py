@@ -61,8 +61,8 @@ def _register(servicer: object, server: Any) -> None:
 
 
 def service(servicer: object) -> Service:
-    """Return the echo service with those of the methods `Get` (unary), `List` (server stream) and `Say` (both) that the
-    servicer implements.
+    """Return the echo service with the servicer's methods: some of `Get` (unary), `List` (server stream) and `Say`
+    (both stream).
     """
     return Service(_register, servicer)
 

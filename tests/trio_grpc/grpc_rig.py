@@ -43,7 +43,7 @@ async def echo(stream: EchoStream) -> None:
 
 @asynccontextmanager
 async def serving(*services: Service, **keywords: Any) -> AsyncIterator[str]:
-    """Run a server for the block and yield its address."""
+    """Run a server during the `with` block and yield its address."""
     async with trio.open_nursery() as nursery:
         port: int = await nursery.start(partial(serve, services, "127.0.0.1:0", **keywords))
         yield f"127.0.0.1:{port}"
@@ -59,7 +59,7 @@ def stub_at(address: str) -> Iterator[Stub]:
 
 
 class RequestSource:
-    """A queue of requests for a streaming call. The end of the block closes it."""
+    """A queue of requests for a streaming call. The end of the `with` block closes it."""
 
     def __init__(self, *sent: int) -> None:
         self._queue: queue.SimpleQueue[int | None] = queue.SimpleQueue()
@@ -130,7 +130,7 @@ in_thread = trio.to_thread.run_sync
 
 @asynccontextmanager
 async def program(name: str, *arguments: str) -> AsyncIterator[Program]:
-    """Run a program from this folder for the block. Kill it if it still runs at the end."""
+    """Run a program from this folder during the `with` block. Kill it if it still runs at the end."""
     process = await trio.lowlevel.open_process([sys.executable, str(HERE / name), *arguments], stdout=PIPE, cwd=ROOT)
     try:
         yield Program(process)

@@ -1,4 +1,6 @@
-"""An echo server that stops at SIGINT; prints its address when it listens and "stopped" when all is closed."""
+"""An echo server that stops at SIGINT; it prints its address when it listens, and "stopped" when everything is
+closed.
+"""
 
 import gc
 import signal

@@ -20,7 +20,7 @@ S = TypeVar("S", bound=Http2Stream)
 
 
 def raise_again() -> None:
-    """Re-raise the current exception: the `on_failure` of a connection without a server."""
+    """Re-raise the current exception; used as `on_failure` of a connection without a server."""
     raise  # noqa: PLE0704
 
 

@@ -57,7 +57,7 @@ class Server:
 
 @contextmanager
 def server(folder: Path, *credentials: Path) -> Iterator[Server]:
-    """Run an echo server for the block. It logs to a file in this folder."""
+    """Run an echo server during the `with` block. It logs to a file in this folder."""
     log = folder / "server.log"
     words = [sys.executable, str(PROGRAM), *map(str, credentials)]
     with log.open("w") as errors:
@@ -117,7 +117,7 @@ class LoadedServer:
     @classmethod
     @contextmanager
     def started(cls, folder: Path) -> Iterator[LoadedServer]:
-        """Run a server for the block, with two conversations in progress."""
+        """Run a server during the `with` block, with two conversations in progress."""
         with server(folder) as running, ExitStack() as stack:
             talkers = tuple(stack.enter_context(Talker(running.address)) for _ in range(2))
             loaded_server = cls(running, talkers)
@@ -135,8 +135,8 @@ class LoadedServer:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Fail if the block costs the server more memory than `MAX_GROWTH`, causes an error in it, or ends a client's
-        conversation.
+        """Fail if the `with` block costs the server more memory than `MAX_GROWTH`, causes an error in it, or ends a
+        client's conversation.
         """
         before, peak = self.server.memory(), self.server.memory("VmHWM")
         self.talk_on(1)

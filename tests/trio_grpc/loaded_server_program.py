@@ -1,4 +1,4 @@
-"""An echo server for tests that attack it; prints its address, and logs to standard error.
+"""An echo server for tests that attack it; it prints its address, and logs to standard error.
 
     loaded_server_program.py [CERTIFICATE KEY]
 

@@ -175,7 +175,7 @@ class RawConnection:
             self.socket.sendall(b"".join(pieces))
 
     def send_until_blocked(self, pieces: Iterable[bytes], patience: float = 2.0) -> int:
-        """Send without reading until the server accepts nothing for `patience` seconds. Return the number of pieces
+        """Send without reading until the server accepts no data for `patience` seconds. Return the number of pieces
         sent.
         """
         self.socket.settimeout(patience)

@@ -85,7 +85,7 @@ async def listening(
     settings: TransportSettings = TransportSettings(),  # noqa: B008 - frozen
     credentials: ssl.SSLContext | None = None,
 ) -> AsyncIterator[tuple[Listener, str]]:
-    """Run a listener for the block and yield it with its address. It must neither fail nor run too long."""
+    """Run a listener during the `with` block and yield it with its address. It must neither fail nor run too long."""
     listener = Listener("127.0.0.1:0", settings, credentials)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.run, accept_request)

@@ -59,7 +59,7 @@ Action = Callable[["Lifetime", "Stranger"], None]
 
 
 class Watched(socket.socket):
-    """The server's end of a connection, which calls `before` before each of its system calls."""
+    """The server's end of a connection, which calls the function `before` ahead of each system call."""
 
     before: Callable[[], None]
 
@@ -205,8 +205,8 @@ class Handlers:
 
 @asynccontextmanager
 async def listening(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
-    """Run a server for the block. At its end no connection may have failed, no handler may still run, and new calls
-    must succeed.
+    """Run a server during the `with` block. At its end no connection may have failed, no handler may still run, and new
+    calls must succeed.
     """
     made: list[Listener] = []
 

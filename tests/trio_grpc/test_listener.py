@@ -36,7 +36,7 @@ class LongTurns:
 async def running(
     listener: Listener, accept_request: Callable[..., Http2Stream | None] = lambda *_: None
 ) -> AsyncIterator[None]:
-    """Run a listener for the block; by default it accepts no calls. Fail if the block never ends."""
+    """Run a listener during the `with` block; by default it accepts no calls. Fail if the `with` block never ends."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.run, accept_request)
         await trio.testing.wait_all_tasks_blocked()

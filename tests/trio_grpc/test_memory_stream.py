@@ -1,4 +1,4 @@
-"""The in-memory stream behaves as the real one does, under a virtual clock."""
+"""The in-memory stream behaves like a real stream, under a virtual clock."""
 
 from __future__ import annotations
 

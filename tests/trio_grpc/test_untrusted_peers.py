@@ -377,7 +377,9 @@ def connections(connection: RawConnection) -> None:
 
 @contextmanager
 def garbage() -> Iterator[list[object]]:
-    """Return the objects that the block leaves in reference cycles, which only the garbage collector would free."""
+    """Return the objects that the `with` block leaves in reference cycles, which only the garbage collector would
+    free.
+    """
     gc.collect()
     gc.disable()
     found: list[object] = []

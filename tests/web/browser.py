@@ -119,7 +119,7 @@ def started() -> Iterator[Browser]:
 
 @contextmanager
 def looking(browser: Browser, site: str, look: Look = DESKTOP) -> Iterator[Seen]:
-    """Open a page in a new window without stored data. The block fails at its end if the page had errors."""
+    """Open a page in a new window without stored data. The `with` block fails at its end if the page had errors."""
     context = browser.new_context(
         viewport={"width": look.width, "height": look.height},
         color_scheme=look.colours,

@@ -91,7 +91,7 @@ def test_rules_are_read_aloud_in_their_own_language(browser: Browser, site: str)
 
 
 def test_every_drawing_has_its_words(browser: Browser, site: str) -> None:
-    """A picture has a name, or screen readers skip it because a text beside it says the same."""
+    """A picture has a name, or screen readers skip it because a text beside it has the same content."""
     with looking(browser, site) as seen:
         drawn = 0
         for path in pages(site):

@@ -37,7 +37,7 @@ def check(browser: Browser, site: str, path: str, look: Look) -> None:
 
 
 def test_no_page_has_a_violation(browser: Browser, site: str) -> None:
-    """Each page uses one of four settings: light or dark, desktop or phone."""
+    """Each page is shown with one of four settings: light or dark, desktop or phone."""
     for path, look in zip(pages(site), cycle(LOOKS), strict=False):
         check(browser, site, path, look)
 

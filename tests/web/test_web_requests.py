@@ -116,6 +116,6 @@ def test_a_ladder_that_lacks_old_results_is_stale() -> None:
     assert not health.stale(ladder(NOW), (match(young), match(old)))
     assert health.stale(ladder(old - STALE), (match(young), match(old)))
     assert not health.stale(ladder(old), (match(young),))
-    now = NOW + STALE  # many matches have been played since, so all newest matches are new to the page
+    now = NOW + STALE  # many matches have been played since, so the page has none of the newest matches yet
     assert health.stale(ladder(old), (match(now),))
     assert not health.stale(ladder(NOW + timedelta(seconds=1)), (match(now),))

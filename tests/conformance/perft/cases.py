@@ -6,7 +6,7 @@ A file has a head of comments and one paragraph per case. The first word of each
     long            only tried with --long
     seats 3
     options target=2 late_trump=true
-    round 4         the round, from 0, that is dealt; before it decks are unshuffled, and every choice is the one
+    round 4         the round, from 0, that is dealt; before it decks are unshuffled, and every choice is the action
                     whose name comes first in the alphabet; after it decks are unshuffled again
     hand red 5, …   one line a seat, the seat 0 first
     turned blue 4   the next card of the deck

@@ -18,7 +18,9 @@ def above_others(worth: Sequence[int]) -> list[float]:
 
 
 def best_line(plain: Any, order: Callable[[str], int], worth: PlainWorth, number: int) -> list[float]:
-    """Return each seat's value if every seat in turn maximises its own value. Of equal choices it takes the first."""
+    """Return each seat's value if every seat in turn maximises its own value. Among equal choices a seat takes the
+    first.
+    """
     if plain.over or plain.round != number:
         return above_others(list(worth(plain.last_round)))
     seat = plain.waiting()[0]

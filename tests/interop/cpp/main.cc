@@ -1,6 +1,7 @@
-// A bot and an onlooker on grpc++: plays one match, looks it up, and provokes every status it can.
+// A bot and a spectator on grpc++: plays one match, looks it up, and provokes as many statuses as
+// possible.
 //
-// client ADDRESS NAME PROTOS [ROOTS]; prints what it saw as one object of JSON.
+// client ADDRESS NAME PROTOS [ROOTS]; prints its observations as one JSON object.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <zlib.h>
@@ -62,7 +63,7 @@ void must(const grpc::Status& status) {
   if (!status.ok()) throw std::runtime_error(std::to_string(status.error_code()) + ": " + status.error_message());
 }
 
-// Plays until the report of one match comes.
+// Plays until it has the report of one match.
 v1::MatchReport play(v1::PlayService::Stub& stub, const std::string& token, int& answered) {
   Call call(token);
   auto stream = stub.Play(&call);

@@ -1,6 +1,7 @@
-// A bot and an onlooker on google.golang.org/grpc: plays one match, looks it up, and provokes every status it can.
+// A bot and a spectator on google.golang.org/grpc: plays one match, looks it up, and provokes as many statuses as
+// possible.
 //
-// client ADDRESS NAME PROTOS [ROOTS]; prints what it saw as one object of JSON.
+// client ADDRESS NAME PROTOS [ROOTS]; prints its observations as one JSON object.
 package main
 
 import (
@@ -68,7 +69,7 @@ func refusal(err error) []string {
 	return []string{name, status.Convert(err).Message()}
 }
 
-// Plays until the report of one match comes.
+// Plays until it has the report of one match.
 func play(token string) (report *arena.MatchReport, answered int) {
 	stream := must(arena.NewPlayServiceClient(line).Play(waiting(patience, token)))
 	hello := &arena.Hello{Games: []string{"nullern"}, Capacity: 1, Client: "grpc-go"}

@@ -12,7 +12,7 @@ const require = createRequire(`${packages}/`);
 const grpc = require("@grpc/grpc-js");
 const loader = require("@grpc/proto-loader");
 
-// Numbers of 64 bits stay texts: a double does not hold them.
+// 64-bit numbers stay texts, because a double cannot represent them.
 const how = { includeDirs: [protos], longs: String, defaults: true, oneofs: true };
 const arena = grpc.loadPackageDefinition(loader.loadSync(["bots", "play"].map((file) => `arena/v1/${file}.proto`), how)).arena.v1;
 const LONGEST_WAIT = 1000;
@@ -49,7 +49,7 @@ function hear(message, say) {
   if (said.ready.length || said.answers.length || said.resumed.length || message._heartbeat) say(said);
 }
 
-/** Plays until the stream ends; its status. */
+/** Plays until the stream ends; returns its status. */
 async function play() {
   const options = { ...KEEPALIVE, "grpc.use_local_subchannel_pool": 1, "grpc.enable_retries": 0 };
   const trust = grpc.credentials.createInsecure();

@@ -1,6 +1,7 @@
-// A bot and an onlooker on @grpc/grpc-js: plays one match, looks it up, and provokes every status it can.
+// A bot and a spectator on @grpc/grpc-js: plays one match, looks it up, and provokes as many statuses as
+// possible.
 //
-// node client.mjs PACKAGES ADDRESS NAME PROTOS [ROOTS]; prints what it saw as one object of JSON.
+// node client.mjs PACKAGES ADDRESS NAME PROTOS [ROOTS]; prints its observations as one JSON object.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -52,7 +53,7 @@ const whole = (call) =>
     call.on("data", (message) => heard.push(message)).on("end", () => resolve(heard)).on("error", reject);
   });
 
-/** Plays until the report of one match comes. */
+/** Plays until it has the report of one match. */
 function play(token) {
   return new Promise((resolve, reject) => {
     let answered = 0;

@@ -1,6 +1,7 @@
-//! A bot and an onlooker on tonic: plays one match, looks it up, and provokes every status it can.
+//! A bot and a spectator on tonic: plays one match, looks it up, and provokes as many statuses as
+//! possible.
 //!
-//! client ADDRESS NAME PROTOS [ROOTS]; prints what it saw as one object of JSON.
+//! client ADDRESS NAME PROTOS [ROOTS]; prints its observations as one JSON object.
 
 use std::{collections::HashMap, env, error::Error, fs, io::Read, time::Duration};
 
@@ -49,7 +50,7 @@ fn refusal(status: Option<Status>) -> Value {
     status.map_or(Value::Null, |status| json!([names.get(&status.code()).unwrap_or(&"OTHER"), status.message()]))
 }
 
-/// Plays until the report of one match comes.
+/// Plays until it has the report of one match.
 async fn play(channel: Channel, token: &str) -> Result<(MatchReport, usize), Box<dyn Error>> {
     let (say, said) = mpsc::unbounded();
     let hello = Hello { games: vec!["nullern".into()], capacity: 1, client: "tonic".into(), ..Default::default() };

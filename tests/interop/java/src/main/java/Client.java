@@ -1,6 +1,7 @@
-// A bot and an onlooker on grpc-java with Netty: plays one match, looks it up, and provokes every status it can.
+// A bot and a spectator on grpc-java with Netty: plays one match, looks it up, and provokes as many statuses as
+// possible.
 //
-// java -cp CLASSES Client ADDRESS NAME PROTOS [ROOTS]; prints what it saw as one object of JSON.
+// java -cp CLASSES Client ADDRESS NAME PROTOS [ROOTS]; prints its observations as one JSON object.
 
 import arena.v1.Answer;
 import arena.v1.BotServiceGrpc;

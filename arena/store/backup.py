@@ -1,8 +1,8 @@
 """Backups of a data directory, made while a server may be running, and their restoration.
 
 A backup is a directory with the files of a data directory, all as of one moment, and `backup.json`, which lists each
-file with its size and SHA-256. A backup is written under another name, and renamed when it is complete and synced. A
-restored data directory is created in the same way. So an unfinished directory never has the requested name.
+file with its size and SHA-256. A backup is written under a temporary name, and renamed once it is complete and synced.
+A restored data directory is created in the same way. So an unfinished directory never has the requested name.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from arena.version import __version__
 
 MANIFEST: Final = "backup.json"
 UNFINISHED: Final = ".unfinished-"
-"""Part of the name of an unfinished directory. An interruption may leave such a directory behind."""
+"""Part of the temporary name of an unfinished directory. An interruption may leave such a directory behind."""
 _FORMAT: Final = 1
 _PIECE: Final = 1 << 20
 """Number of bytes copied in one step."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""A function that is called now and then with the number of bytes or pages copied so far, and their total number."""
+"""Progress callback, called with the number of bytes or pages copied so far, and the total number."""
 
 
 class BackupFile(NamedTuple):
@@ -57,17 +57,17 @@ class Backup:
     """A finished backup, as described by `backup.json`."""
 
     arena_backup: int
-    """Version of the format."""
+    """Version of the file format."""
     at: int
-    """Time at which the backup was begun, in microseconds since 1970."""
+    """Time at which the backup was started, in microseconds since 1970."""
     server: str
     """Version of the program that made the backup."""
     schema: str
-    """Schema of the database."""
+    """Revision of the database schema."""
     matches: int
     """Number of finished matches in the backup."""
     running: int
-    """Number of matches that were being played; a server that starts on the restored data continues them."""
+    """Number of matches that were running. A server that starts on the restored data continues them."""
     replays: int
     files: tuple[BackupFile, ...]
 
@@ -78,10 +78,10 @@ class Backup:
 
 
 def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
-    """Make a backup of a data directory, which a server may be using; `at`: now, in microseconds since 1970.
+    """Make a backup of a data directory, which a server may be using.
 
-    After an error, nothing is left at `to`. Raises: PathTaken, DiskFull, StoreUnusable and the errors of
-    `open_readonly`.
+    `at`: now, in microseconds since 1970. After an error, nothing is left at `to`. Raises: PathTaken, DiskFull,
+    StoreUnusable and the errors of `open_readonly`.
     """
     with _made(to) as directory:
         made = _copied(data, directory, at, progress)
@@ -111,7 +111,7 @@ def thin_out(newest: Path, keep: int) -> list[Path]:
 
 
 def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
-    """Make a data directory from a backup, checking every byte; add a leaf to the log that records the restoration.
+    """Make a data directory from a backup, checking every byte, and add a log leaf that records the restoration.
 
     `at`: now, in microseconds since 1970. After an error, nothing is left at `data`. Raises: PathTaken, BackupUnusable,
     StoreNewer, StoreTooOld, DiskFull, StoreUnusable.
@@ -181,7 +181,8 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
         files = journal_files(data)
         with open_readonly(data) as connection:  # From here on, this transaction sees an unchanged database.
             found = frozenset(each.path for each in attach(connection, data).segments(connection) if not each.whole)
-            if not found <= lost:  # A replay was pruned just now, or lost. If it was lost, the second try fails, too.
+            # A replay was pruned just now, or lost. If it was lost, the second attempt fails, too.
+            if not found <= lost:
                 lost = found
                 continue
             playing = matches.playing(connection)
@@ -192,11 +193,12 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
                     raise
                 continue
             if not files <= journal_files(data):
-                continue  # A file that is gone may have had lines of a match that runs in this transaction's view.
+                # A file that is gone may have contained lines of a match that is running as this transaction sees it.
+                continue
             write_journal(directory, lines)
             try:
                 _copy_replays(connection, data, directory, lost)
-            except FileNotFoundError:  # The replay has been pruned since.
+            except FileNotFoundError:  # The replay has been pruned meanwhile.
                 shutil.rmtree(journal_of(directory))
                 shutil.rmtree(segments_of(directory))
                 continue
@@ -213,7 +215,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
 
 
 def _copy_replays(connection: Connection, data: Path, directory: Path, lost: Collection[Path]) -> None:
-    """Copy the parts of replay files that rows refer to, the oldest first, because these are pruned first.
+    """Copy the parts of replay files that rows refer to, the oldest files first, because these are pruned first.
 
     Only the readable part of the files in `lost` is copied. Raises: FileNotFoundError.
     """
@@ -235,7 +237,7 @@ def _copy_replays(connection: Connection, data: Path, directory: Path, lost: Col
 
 
 def _described(directory: Path, path: Path) -> BackupFile:
-    """Describe a file, and sync it."""
+    """Sync a file and describe it."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         digest = file_digest(file, "sha256").hexdigest()
@@ -244,7 +246,7 @@ def _described(directory: Path, path: Path) -> BackupFile:
 
 @contextmanager
 def _made(path: Path) -> Iterator[Path]:
-    """Yield a new directory. It gets its final name if the block succeeds, and is removed if the block fails."""
+    """Yield a new directory. It gets its final name if the `with` block succeeds, and is removed if the block fails."""
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise PathTaken(path)
@@ -257,7 +259,7 @@ def _made(path: Path) -> Iterator[Path]:
         for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):
             sync_directory(each)
         with suppress(FileNotFoundError):
-            path.rmdir()  # Remove a directory if it is empty. If it is not, renaming fails.
+            path.rmdir()  # Remove the directory if it is empty. Otherwise renaming fails.
         if path.exists():
             raise PathTaken(path)
         directory.rename(path)

@@ -1,4 +1,4 @@
-"""Changes that the nodes of one store learn from each other, and that a server without further nodes ignores."""
+"""Changes that the nodes of one store learn from each other. A server without other nodes ignores them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWNER: Final = "owner"
 LADDER: Final = "ladder"
 """A ladder was published; the subject is its id."""
 SEASON: Final = "season"
-"""A season began; the subject is the ladder's name."""
+"""A season started; the subject is the ladder's name."""
 PACES: Final = "paces"
 """Paces were stored; the subject is the ladder's name, empty for the default ladders."""
 EVENT: Final = "event"
@@ -36,14 +36,14 @@ _FIRST: Final = Statement(insert(schema.changes), "kind", "subject", "number")
 
 
 class Change(NamedTuple):
-    """Something that changed, to be read anew."""
+    """A change to a subject, which nodes then read again."""
 
     kind: str
     subject: str
 
 
 def note(connection: Connection, kind: str, subject: str | int) -> None:
-    """Store that a subject changed. Nodes learn of it after the transaction. The caller has the write lock."""
+    """Store that a subject changed. Other nodes see this after the transaction. The caller must hold the write lock."""
     if not _AGAIN.run(connection, {"of_kind": kind, "of_subject": str(subject)}).rowcount:
         (newest,) = NEWEST_CHANGE.run(connection, {}).fetchone() or (0,)
         _FIRST.run(connection, {"kind": kind, "subject": str(subject), "number": int(newest) + 1})

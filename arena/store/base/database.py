@@ -25,31 +25,31 @@ class LockHolder(NamedTuple):
 class Database(Protocol):
     """The database of a data directory. It can be pickled: the writer process opens its own connection.
 
-    Its engines accept parameters by name (paramstyle "named" or "pyformat"). They omit parameter values from error
+    The engines accept parameters by name (paramstyle "named" or "pyformat"). They omit parameter values from error
     messages, because errors are logged and the values include seeds and hashes. They refuse to change or delete rows of
     append-only tables (`schema.AppendOnly`).
     """
 
     @property
     def path(self) -> Path:
-        """Location, for error messages."""
+        """Location of the database, for error messages."""
 
     @property
     def migrations(self) -> Path:
-        """The directory of its Alembic migrations, from `schema.OLDEST` to `schema.REVISION`."""
+        """The directory of the Alembic migrations from `schema.OLDEST` to `schema.REVISION`."""
 
     def create_tables(self, connection: Connection) -> None:
         """Create the tables of `schema.metadata` in an empty database."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files of the database while a connection writes it. The file at `path` comes first."""
+        """The files of the database while a connection is writing. The file at `path` comes first."""
 
     def exists(self) -> bool:
         """Return true if a server has created the database."""
 
     def empty(self) -> bool:
-        """Return true if the database is missing or empty, without opening or creating a file."""
+        """Return true if the database is missing or empty. No file is created or opened."""
 
     def writing(self) -> Engine:
         """Return an engine that creates the database. Its transactions acquire the write lock when they begin."""
@@ -61,40 +61,41 @@ class Database(Protocol):
         """
 
     def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> Database:
-        """Copy the state that a transaction of `reading` sees to a directory, and return the database there.
+        """Copy the database, as a transaction of `reading` sees it, to a directory; return the copy.
 
-        `progress` is called now and then with the number of copied parts and their total number. Raises: DiskFull,
+        `progress` is called now and then with the number of copied parts and the total number. Raises: DiskFull,
         StoreError.
         """
 
     def compact(self) -> None:
-        """Return free space to the file system if most of the database is free; do nothing if that is currently
+        """Return free space to the file system if most of the database is free. Do nothing if that is currently
         impossible.
 
         No connection of this process may be open.
         """
 
     def locked(self, node: int | None = None) -> AbstractContextManager[int]:
-        """Lock the data directory for one server, or for the node with this number among those of one server.
+        """Lock the data directory for one server, or for the node with this number on a server with several nodes.
 
-        If it does not exist, create it, accessible only to its owner.
+        If the directory does not exist, create it, accessible only to its owner.
 
-        Yields a file descriptor: the lock is held until every process that has it open has closed it or ended.
+        Yields a file descriptor. The lock is held until every process that has the descriptor open has closed it or
+        ended.
 
         Raises:
             StoreLocked: Another server has the lock.
-            StoreUnusable: It is not a directory or cannot be written.
+            StoreUnusable: The path is not a directory or cannot be written.
         """
 
     def announce(self, lock: int, socket: Path) -> None:
-        """Record for `holder` the Unix socket of the server that has locked the directory. Raises: StoreError."""
+        """Record the Unix socket of the server that has locked the directory, for `holder`. Raises: StoreError."""
 
     def holder(self) -> LockHolder | None:
-        """Return the holder of the lock; None if it is free. Raises: StoreUnusable."""
+        """Return the holder of the lock, or None if the lock is free. Raises: StoreUnusable."""
 
     def named(self, error: Exception) -> Exception:
-        """Translate an error of the database (full, damaged, not writable …) to a StoreError, with the error as its
+        """Translate an error of the database (full, damaged, not writable …) to a StoreError with the original as its
         cause.
 
-        Any other error, including violated constraints, is returned unchanged.
+        Any other error, including a violated constraint, is returned unchanged.
         """

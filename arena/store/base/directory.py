@@ -54,7 +54,7 @@ def identity(directory: Path) -> str:
 
 
 def _created(path: Path, make: Callable[[], str]) -> str:
-    """Return the content of a file; if there is none, create it."""
+    """Return the content of a file. If the file is missing, create it."""
     try:
         path.touch(mode=0o600)
         if not (content := path.read_text()):
@@ -66,14 +66,14 @@ def _created(path: Path, make: Callable[[], str]) -> str:
 
 
 class OpenFiles:
-    """Identities (device and inode) of open files, used to detect that their paths lead to other files."""
+    """Device and inode numbers of open files, to detect that their paths now lead to other files."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """Store the identities of the files at these paths, which have just been opened."""
+        """Remember the files at these paths, which have just been opened."""
         self._files = [(path, _identity(path)) for path in paths]
 
     def check(self) -> None:
-        """Raise StoreReplaced if a path leads to another file, or if no file exists there."""
+        """Check that each path still leads to the same file. Raises: StoreReplaced."""
         for path, identity in self._files:
             if identity is None or _identity(path) != identity:
                 raise StoreReplaced(path)
@@ -89,7 +89,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def sync_directory(path: Path) -> None:
-    """Sync the names in a directory to the disk. Raises: OSError."""
+    """Sync a directory's entries to the disk. Raises: OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -181,7 +181,7 @@ class StoreBusy(StoreError):
 
 
 class NodeError(StoreError):
-    """This server cannot be a node, or is one no longer."""
+    """This server cannot be a node, or no longer is one."""
 
 
 class BadNodeNumber(NodeError):
@@ -205,7 +205,7 @@ class NodeNumberTaken(NodeError):
 
 
 class OtherProgram(NodeError):
-    """The nodes run another program."""
+    """The other nodes run another version of the program."""
 
     def __init__(self, program: str, others: str, number: int) -> None:
         super().__init__(
@@ -217,7 +217,7 @@ class OtherProgram(NodeError):
 
 
 class OtherSettings(NodeError):
-    """The nodes have other settings."""
+    """The other nodes have different settings."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
@@ -228,7 +228,7 @@ class OtherSettings(NodeError):
 
 
 class LeaseLost(NodeError):
-    """Another node has interrupted this node's matches, or another start of it has replaced this one."""
+    """Another node has interrupted this node's matches, or a newer start of this node has replaced it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
@@ -249,7 +249,7 @@ class Refused(_PicklableError):
     """The store refuses a request. The message gives the remedy."""
 
     wait: float | None = None
-    """Seconds after which the same request may succeed, if known."""
+    """Seconds after which the same request may succeed, or None if unknown."""
 
 
 class NameNotAllowed(Refused):
@@ -265,7 +265,7 @@ class TokenNotAllowed(Refused):
 
 
 class NameTaken(Refused):
-    """Another bot has or had the name, ignoring case."""
+    """Another bot has or once had the name, ignoring case."""
 
     def __init__(self, name: str, holder: str) -> None:
         by = "" if holder == name else f" by {holder!r}"
@@ -333,11 +333,11 @@ class NothingToChange(Refused):
 
 
 class InvitationRefused(Refused):
-    """The invitation is missing, unknown, already used, expired or revoked, or for something else."""
+    """The invitation is missing, unknown, used, expired or revoked, or is for something else."""
 
 
 class InvitationNotAllowed(Refused):
-    """No invitations like these can be made."""
+    """Such invitations cannot be created."""
 
 
 class NoSuchInvitation(Refused):
@@ -375,7 +375,7 @@ class NoSuchLadder(Refused):
 
 
 class LadderOfOtherGame(Refused):
-    """The ladder is of another game than the one that stands beside it."""
+    """The requested ladder belongs to another game than the requested one."""
 
     def __init__(self, ladder: str, of_game: str, game: str) -> None:
         super().__init__(f"the ladder {ladder} is of {of_game}, not of {game}; leave the game out, or name its ladder")
@@ -391,7 +391,7 @@ class NoLadderNamed(Refused):
 
 
 class NoSuchEvent(Refused):
-    """There is no event of this name."""
+    """No event has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no event {name!r}; `arena event list` shows all events")
@@ -399,7 +399,7 @@ class NoSuchEvent(Refused):
 
 
 class EventNameTaken(Refused):
-    """There is an event of this name, perhaps a past one."""
+    """An event, perhaps a past one, already has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is an event {name!r} already; choose another name")
@@ -407,11 +407,11 @@ class EventNameTaken(Refused):
 
 
 class BadEvent(Refused):
-    """The server cannot hold such an event. The message gives the value and the remedy."""
+    """The server cannot run such an event. The message gives the value and the remedy."""
 
 
 class EventRefused(Refused):
-    """The state of the event does not allow this. The message gives the reason and the remedy."""
+    """The event's state does not allow the request. The message gives the reason and the remedy."""
 
 
 class UnknownToken(Refused):
@@ -430,7 +430,7 @@ class UnknownMatch(Refused):
 
 
 class NoResult(Refused):
-    """The match has no result that could be voided."""
+    """The match has no result that could be annulled."""
 
     def __init__(self, match_id: int, state: str) -> None:
         super().__init__(f"match {match_id} is {state} and has no result; only that of a finished match can be void")
@@ -439,7 +439,7 @@ class NoResult(Refused):
 
 
 class ResultVoid(Refused):
-    """The result of the match is already void."""
+    """The result of the match is already annulled."""
 
     def __init__(self, match_id: int, reason: str) -> None:
         super().__init__(f"the result of match {match_id} is void already: {reason}")
@@ -456,7 +456,7 @@ class ReasonNotAllowed(Refused):
 
 
 class MatchNotPlaying(Refused):
-    """The match is over and cannot be finished again."""
+    """The match has ended and cannot be finished again."""
 
     def __init__(self, match_id: int, state: str) -> None:
         super().__init__(f"match {match_id} is {state}, it cannot be finished again")

@@ -1,4 +1,4 @@
-"""The causes of interruptions, which leave a match without a result, and the stored reasons in words."""
+"""The causes of interruptions, which leave a match without a result, and their description in words."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ class Interruption(Enum):
 
     @classmethod
     def of(cls, reason: str) -> Interruption | None:
-        """Return the cause that a stored reason names; None if it is empty or from another version of the server."""
+        """Return the cause that a stored reason names, or None if the reason is empty or from another version of the
+        server.
+        """
         return next((each for each in cls if each.value in reason), None)
 
     def in_words(self, whose: str = "the server") -> str:
-        """Return the reason in words. `whose`: its subject, the server or `A_PROCESS`."""
+        """Return the cause in words. `whose`: the subject of the sentence, "the server" or `A_PROCESS`."""
         return f"{whose} {self.value}"

@@ -1,6 +1,7 @@
-"""The log in the database: its leaves, signed heads and proofs.
+"""The log in the database: leaves, signed heads and proofs.
 
-A leaf is added in the transaction of the event that it records. A head is signed at the end of that transaction.
+A leaf is an entry of the log, and the leaves of a Merkle tree whose signed root is a head. A leaf is added in the
+transaction of the event that it records. A head is signed at the end of that transaction.
 
 A row contains a leaf and the hashes of the subtrees that this leaf completes. All other nodes of the tree follow from
 these hashes. So adding a leaf, computing a root and creating a proof each read some twenty rows, regardless of the
@@ -32,7 +33,7 @@ HASH: Final = 32
 _KEPT: Final = 1024
 """Maximum number of rows whose hashes a connection caches."""
 _AT_ONCE: Final = 500
-"""Number of matches in one query."""
+"""Number of matches read by one query."""
 _NONE: Final[dict[int, bytes]] = {}
 _LOG: Final = schema.log.c
 _HEAD: Final = schema.log_head.c
@@ -54,7 +55,10 @@ _SEATED: Final = Statement(
 
 
 def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> int:
-    """Add a leaf to the log and return its number. `fields`: those of its kind. `at`: in microseconds since 1970."""
+    """Add a leaf to the log and return its number.
+
+    `fields`: the fields of this kind of leaf. `at`: in microseconds since 1970.
+    """
     number = size(connection) + 1
     leaf = encode_leaf(number, kind, at, **fields)
     store_leaf(connection, number, kind, leaf, fields.get("match"))
@@ -71,7 +75,7 @@ def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes,
 
 
 class LeafBatch:
-    """A batch of leaves to be added to a short log, without reading them back. `flush` writes the waiting leaves."""
+    """A batch of leaves to be added to a short log, without reading them back. `flush` writes the queued leaves."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection
@@ -82,14 +86,14 @@ class LeafBatch:
         self._rows: Final[list[dict[str, Any]]] = []
 
     def append(self, kind: LeafKind, at: int, **fields: Any) -> None:
-        """Add a leaf, like the function `append`."""
+        """Queue a leaf. The arguments are as for the function `append`."""
         self._number += 1
         content = encode_leaf(self._number, kind, at, **fields)
         row = {"number": self._number, "match_id": fields.get("match"), "kind": kind.value, "leaf": content.decode()}
         self._rows.append(row | {"nodes": self._edge.add(self._number - 1, content)})
 
     def flush(self) -> None:
-        """Write the waiting leaves."""
+        """Write the queued leaves."""
         _ADD.run_all(self._connection, self._rows)
         self._rows.clear()
 
@@ -107,7 +111,7 @@ def append_result(
 ) -> int:
     """Add the result of a match, given by seat, and return the leaf's number.
 
-    `ladder`: as from `ladder_fields`. `replay`: the digest of the replay's text.
+    `ladder`: a value of `ladder_fields`. `replay`: the digest of the replay's text.
     """
     result = {"places": [*places], "counts": [*map(bool, counts)], "points": [*points]}
     digest = None if replay is None else replay.hex()
@@ -121,7 +125,7 @@ def ladder_fields(game: str, ladder_id: str) -> dict[str, str]:
 
 
 def seated(connection: Connection, match_id: int) -> dict[str, list[Any]]:
-    """Return the bots, current names and versions of a match, by seat, under the field names of a leaf."""
+    """Return a match's bots, current names and versions by seat, under the field names of a leaf."""
     rows = _SEATED.run(connection, {"of_match": match_id}).fetchall()
     return {field: [row[place] for row in rows] for place, field in enumerate(("bots", "names", "versions"))}
 
@@ -148,13 +152,13 @@ def node(connection: Connection, level: int, index: int) -> bytes:
 def _keep(connection: Connection, number: int, nodes: bytes) -> None:
     kept: dict[int, bytes] = connection.info.setdefault(_NODES, {})
     if len(kept) >= _KEPT:
-        kept.clear()  # Later calls read some twenty of them again.
+        kept.clear()  # Later calls read some twenty of these hashes again.
     kept[number] = nodes
 
 
 def forget(connection: Connection) -> None:
-    """Drop a connection's cached hashes after a rollback, because new leaves may get the numbers of leaves that were
-    undone.
+    """Drop a connection's cached hashes. Needed after a rollback, because new leaves may get the numbers of undone
+    leaves.
     """
     connection.info.pop(_NODES, None)
 
@@ -178,15 +182,15 @@ def seal(connection: Connection, sign: Sign) -> None:
 
 
 def head(connection: Connection) -> LogHead | None:
-    """Return the newest signed head; None before the first head."""
+    """Return the newest signed head, or None before the first head."""
     row = _NEWEST_HEAD.run(connection, {}).fetchone()
     return None if row is None else LogHead(*row)
 
 
 def entry(connection: Connection, number: int, under: LogHead) -> LogEntry:
-    """Return a leaf with the proof that the head `under` includes it.
+    """Return a leaf with the proof that the head `under` includes the leaf.
 
-    Raises: ValueError: The head does not include it.
+    Raises: ValueError: The head does not include the leaf.
     """
     proof = inclusion_proof(number - 1, under.size, partial(node, connection))
     return LogEntry(number, leaf(connection, number), under, tuple(proof))
@@ -199,20 +203,22 @@ def leaf(connection: Connection, number: int) -> bytes:
 
 
 def outcome(connection: Connection, match_id: int) -> LogEntry | None:
-    """Return the leaf with which a match ended, with its proof under the newest head; None if no head includes it."""
+    """Return the leaf with which a match ended, with its proof under the newest head. None if the head does not include
+    the leaf.
+    """
     (number,) = _OF_MATCH.run(connection, {"of_match": match_id}).fetchone() or (None,)
     under = head(connection)
     return None if number is None or under is None or number > under.size else entry(connection, number, under)
 
 
 def entries(connection: Connection, match_id: int) -> tuple[LogEntry, ...]:
-    """Return the log's entries about a match, under the newest head: the result, then a void if there is one."""
+    """Return the log's entries about a match under the newest head: the result, then an annulment if there is one."""
     found = connection.scalars(select(_LOG.number).where(_LOG.match_id == match_id).order_by(_LOG.number))
     return _under_newest(connection, found)
 
 
 def state(connection: Connection) -> LogState | None:
-    """Return the current state of the log; None before its first head."""
+    """Return the current state of the log, or None before its first head."""
     under = head(connection)
     if under is None:
         return None
@@ -226,7 +232,7 @@ def restores(connection: Connection) -> tuple[LogEntry, ...]:
 
 
 def key_leaves(connection: Connection) -> tuple[bytes, ...]:
-    """Return the leaves that name the log's keys, in order; empty if the log has not begun."""
+    """Return the leaves that name the log's keys, in order; empty before the first leaf."""
     return tuple(leaf for _, leaf in about_no_match(connection, LeafKind.KEY))
 
 
@@ -255,8 +261,9 @@ def _under_newest(connection: Connection, numbers: Iterable[int]) -> tuple[LogEn
 
 
 def about_no_match(connection: Connection, kind: LeafKind) -> list[tuple[int, bytes]]:
-    """Return the leaves of a kind that are about no match, with their numbers, in order."""
-    # Use the index: this runs for every welcome, and many other leaves, such as prunings, may have no match.
+    """Return the leaves of a kind that concern no match, with their numbers, in order."""
+    # The condition lets the query use an index. It runs for every welcome, and many other leaves, such as those of
+    # prunings, have no match either.
     these = (_LOG.match_id.is_(None)) & (_LOG.kind == kind.value)
     rows = connection.execute(select(_LOG.number, _LOG.leaf).where(these).order_by(_LOG.number))
     return [(row.number, row.leaf.encode()) for row in rows]

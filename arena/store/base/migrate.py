@@ -1,6 +1,6 @@
 """Creation of the tables and their migration to this program's schema.
 
-Only a migration imports Alembic, which is slow.
+Only a migration imports Alembic, which is slow to load.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from arena.store.base.errors import StoreCorrupt, StoreNewer, StoreOlder, StoreT
 from arena.store.schema import OLDEST, REVISION, metadata
 
 REVISIONS: Final = re.compile(r"[0-9]{4}")
-"""The names of the arena's migrations."""
+"""The table names of the arena's migrations."""
 _VERSION: Final = Table(
     "alembic_version",
     MetaData(),
     Column("version_num", String(32), nullable=False),
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
-"""Alembic's table with the revision of the database, in the form in which Alembic creates it."""
+"""Alembic's table with the revision of the database, exactly as Alembic creates it."""
 
 
 def check(connection: Connection, database: Database) -> bool:

@@ -2,7 +2,7 @@
 
 The store creates them, `api` packs them into protobuf messages with the same field names, `queries` unpacks them, `cli`
 draws them, and `--json` prints them field by field. A new column needs a value in the store, a field here, a field of
-the same name in `proto/` and the code that draws it; no other file changes.
+the same name in `proto/` and the code that draws it. No other file changes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from arena.replay.header import MatchKind
 from arena.store.base.interruption import Interruption
 
 JSON_KEY: Final = "json_key"
-"""Key of a field's metadata for the name under which `--json` prints it."""
+"""Metadata key of a field: the name under which `--json` prints the field."""
 ONLY_IF_SET: Final = "only_if_set"
-"""Key of a field's metadata: `--json` leaves the field out if it is empty or 0."""
+"""Metadata key of a field: `--json` leaves the field out if it is empty or 0."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -38,13 +38,13 @@ class SeasonRow:
 
     number: int
     begun: datetime | None
-    """Time at which it began; None for the first."""
+    """Time at which the season started; None for the first season."""
     published: datetime | None
-    """Time at which its standings were last published; None before the first fit."""
+    """Time at which the season's standings were last published; None before the first fit."""
     events: int
-    """Number of its events: each result is one, and each void another."""
+    """Number of the season's events. Each result and each annulment is an event."""
     bots: int
-    """Number of bots that have a rated result in it."""
+    """Number of bots with a rated result in the season."""
 
 
 class LadderAccess(Enum):
@@ -53,12 +53,12 @@ class LadderAccess(Enum):
     OPEN = "open"
     INVITED = "invited"
     LISTED = "listed"
-    """Bots of the owners that the server's settings list may."""
+    """Only bots of the owners listed in the server's settings may play."""
 
 
 @dataclass(frozen=True, slots=True)
 class LadderEntryRow:
-    """One ladder. Its settings are None if no server answers, because a data directory does not have them."""
+    """One ladder. Its settings are None if no server answers, because they are not stored in a data directory."""
 
     name: str
     """The name of the ladder. The default ladder of a game has the game's name."""
@@ -66,16 +66,16 @@ class LadderEntryRow:
     seasons: tuple[SeasonRow, ...]
     """The seasons in order; the last is the current one."""
     seats: tuple[int, ...] | None = None
-    """The numbers of seats of its matches."""
+    """The allowed numbers of seats of a match."""
     soft_limit_ms: int | None = None
     """Time for one decision before the bank is used, in milliseconds."""
     bank_ms: int | None = None
-    """Time beyond the soft limit for a whole match, in milliseconds."""
+    """Time beyond the soft limits for a whole match, in milliseconds."""
     access: LadderAccess | None = None
     house: bool | None = None
     """True if house bots fill its tables."""
     matches_per_hour: int | None = None
-    """Number of rated matches that one bot can begin in an hour; 0 for no limit."""
+    """Maximum number of rated matches that one bot starts in an hour; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,8 @@ class LadderRow:
     rating: float
     """The rating that is published and ranked, in Elo: the posterior mean of the bot's strength.
 
-    It is the fitted rating, shrunk towards the average. Between fits it moves with the live rating by the same factor.
+    It is the fitted rating, shrunk towards the average. Between fits it changes with the live rating, scaled by the
+    same factor.
     """
     deviation: float
     """Posterior standard deviation in Elo, without the scale's error. The 95 % interval is `rating`
@@ -111,9 +112,9 @@ class LadderRow:
     rank_high: int
     """The worst rank within the 95 % interval of ranks."""
     best: float | None
-    """Probability that the bot is the best of all; None if the last fit does not include it yet."""
+    """Probability that the bot is the best of all; None if the last fit does not include the bot yet."""
     opponents: int
-    """Number of the bot's different opponents, as of the last fit."""
+    """Number of different opponents of the bot, as of the last fit."""
     provisional: bool
     """True if the rating is still too uncertain to count as established."""
     live: float
@@ -133,16 +134,16 @@ class LadderRow:
     last_match: datetime | None
     """End of the bot's last rated match; None from a server that does not report it."""
     luck: LuckRow | None
-    """Luck figures; None if the last fit has no replayed match of the bot, and on ladders of one table size."""
+    """Luck figures. None if the last fit has no replayed match of the bot, and on ladders of one table size."""
     hidden: bool = False
-    """True if the operator has hidden the bot from the list of bots. Then the owner is empty."""
+    """True if the operator has hidden the bot from the list of bots. The owner is then empty."""
     deleted: bool = False
-    """True if the operator has deleted the bot. Then the owner is empty."""
+    """True if the operator has deleted the bot. The owner is then empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class LuckRow:
-    """The mean score of a bot, in points, over the matches whose deals house bots have replayed."""
+    """The mean score of a bot, in points, over the matches whose deals were replayed by house bots."""
 
     matches: int
     plain: float
@@ -155,23 +156,23 @@ class LuckRow:
 
 @dataclass(frozen=True, slots=True)
 class FlagRow:
-    """Results that differ from the predictions of the last fit. No rating depends on them."""
+    """Results that differ conspicuously from the predictions of the last fit. No rating depends on them."""
 
     kind: FlagKind
     bot: str
-    """The bot that gains or has changed; for "owners", the owner's bot that gains most."""
+    """The bot that gains or has changed. For "owners", the owner's bot that gains most."""
     version: str
     """For "change", the version that the bot reports; otherwise empty."""
     owner: str
     """The bot's owner; empty if it is not shown."""
     other: str
-    """The bot from which `bot` gains; for "owners" and "lift", the other owner's bot from which it gains most.
+    """The bot from which `bot` gains. For "owners" and "lift", the other owner's bot from which `bot` gains most.
 
     Empty for "opponents" and "change".
     """
     other_owner: str
     matches: int
-    """Number of results compared."""
+    """Number of compared results."""
     size: float
     """For "pair" and "owners": the mean score above the expected one.
 
@@ -204,21 +205,23 @@ class LadderRows:
     1500. None before the first fit.
     """
     not_fitted_since: datetime | None = None
-    """Time since which fits of newer results have failed; None if they work, or without a server."""
+    """Time since which fits of newer results have failed. None if they succeed, or without a server."""
     not_fitted_reason: str = field(default="", metadata={JSON_KEY: "not_fitted_why"})
-    """The reason why fits of newer results fail; empty if they work."""
+    """The reason why fits of newer results fail; empty if they succeed."""
     flags: tuple[FlagRow, ...] = ()
     """The flags of the last fit, the most certain first; empty on ladders of one table size."""
     pair_quota: int = 0
-    """Quota of the last fit: maximum number of matches per day that count between two bots of different players; 0 for
-    no limit.
+    """Daily quota of the last fit: maximum number of matches per day that count between two bots of different players.
+    0 for no limit.
     """
     pair_week_quota: int = 0
-    """Maximum number of matches per week that count between two bots of different players; 0 for no limit."""
+    """Weekly quota of the last fit: maximum number of matches per week that count between two bots of different
+    players. 0 for no limit.
+    """
     pair_young_days: int = 0
     """Number of days after its first result for which a bot counts as young; 0 if no bot does.
 
-    For an older bot that mostly meets older ones, all young bots together count as one under the quotas.
+    Under the quotas of an older bot that mostly meets older ones, all young bots together count as one.
     """
     ladder: str = field(default="", metadata={ONLY_IF_SET: True})
     """Name of the ladder; empty in the first season of the game's default ladder."""
@@ -228,7 +231,7 @@ class LadderRows:
 
 @dataclass(frozen=True, slots=True)
 class PastLadderRow:
-    """One bot on a past ladder, represented by its version of that time, under its present name."""
+    """One bot on a past ladder, with its version of that time and its present name."""
 
     rank: int
     bot: str
@@ -299,7 +302,7 @@ class OpponentRow:
     matches: int
     """Number of matches in which both bots had a place."""
     score: float
-    """Mean score: 1 for a better place, ½ for the same and 0 for a worse one."""
+    """Mean score: 1 for a better place, ½ for the same place and 0 for a worse one."""
     error: float
     """Standard error of the score, computed as if two more matches had been won and two lost."""
 
@@ -326,8 +329,8 @@ class VersionRow:
     fitted_deviation: float | None
     """Standard error of `fitted` in Elo, without the scale's error."""
     difference: float | None
-    """Fitted rating minus that of the bot's preceding version, in Elo; None for the first version, or if the fit lacks
-    one of the two.
+    """Fitted rating minus the fitted rating of the bot's preceding version, in Elo. None for the first version, or if
+    the fit lacks one of the two.
     """
     difference_deviation: float | None
     """Standard error of `difference`, assuming that the errors of the two ratings are independent. The true error is
@@ -338,9 +341,7 @@ class VersionRow:
     versions on this ladder.
     """
     changed: float | None = None
-    """Elo by which the newer half of the version's results exceeds the older half, if flagged as a change; otherwise
-    None.
-    """
+    """Elo by which the newer half of the version's results exceeds the older half. None unless flagged as a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +351,7 @@ class SeatRow:
     bot: str
     score: int | None
     place: int | None
-    """Place in the match, 1 being the best."""
+    """Place in the match, from 1 for the best."""
     rating_before: float | None
     rating_after: float | None
     forced: int
@@ -362,7 +363,7 @@ class SeatRow:
     deleted: bool = False
     """True if the operator has deleted the bot."""
     spoilt: bool = False
-    """True if house bots made too many of the seat's decisions: its result then changes no opponent's rating."""
+    """True if house bots made too many of the seat's decisions. The result then changes no opponent's rating."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +379,7 @@ class MatchRow:
     """The reason why the match was interrupted; empty if it was not."""
     seats: tuple[SeatRow, ...]
     voided: str
-    """The reason why the match's result is void; empty if it is not."""
+    """The reason why the match's result is annulled; empty if it counts."""
     pruned: bool
     """True if the match's replay was removed to save space."""
     kind: MatchKind = MatchKind.RATED
@@ -390,16 +391,16 @@ class MatchRow:
 
     @property
     def interruption(self) -> Interruption | None:
-        """The cause of the interruption; None without an interruption, or if the cause is unknown."""
+        """The cause of the interruption. None without an interruption, or if the cause is unknown."""
         return Interruption.of(self.reason)
 
     @property
     def is_void(self) -> bool:
-        """True if the match's result is void."""
+        """True if the match's result is annulled."""
         return bool(self.voided)
 
     def seats_of(self, bot: str) -> Sequence[int]:
-        """Return the numbers of the seats that a bot has in the match."""
+        """Return the numbers of a bot's seats in the match."""
         return [number for number, seat in enumerate(self.seats) if seat.bot == bot]
 
 
@@ -407,12 +408,12 @@ class ParkCause(Enum):
     """The causes for which a bot is parked."""
 
     TROUBLES = "troubles"
-    """In too many matches in a row, the bot was suspended or a house bot took over its seat."""
+    """In too many consecutive matches, the bot was suspended or a house bot took over its seat."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotRow:
-    """One registered bot. Fields that only a running server knows are None if no server runs."""
+    """One registered bot. Fields that only a running server knows are None without a server."""
 
     name: str = field(metadata={JSON_KEY: "bot"})
     owner: str
@@ -421,10 +422,12 @@ class BotRow:
     playing: int | None
     """Number of matches that the bot is playing now."""
     matches: int
-    """Number of rated matches that the bot has finished, over all games."""
+    """Number of finished rated matches of the bot, over all games."""
     registered: datetime
     round_trip_ms: float | None
-    """The shortest of the bot's latest round trips, in milliseconds; None before the first heartbeat is answered."""
+    """The shortest of the bot's latest round-trip times, in milliseconds; None before the first heartbeat is
+    answered.
+    """
     parked: str
     """The reason why the bot is parked; empty if it is not."""
     version: str
@@ -432,15 +435,17 @@ class BotRow:
     declined: int | None
     """Number of invitations that the bot has declined since the server started; None if it is not connected."""
     silent: int | None
-    """Number of invitations that the bot has not answered in time since the server started; None if not connected."""
+    """Number of invitations that the bot has not answered in time since the server started; None if it is not
+    connected.
+    """
     pace_ms: float | None
-    """Mean number of milliseconds for which the bot owes a decision; None while the server does not know it."""
+    """Mean number of milliseconds for which the bot owes a decision; None if the server does not know it yet."""
     banned: str = ""
     """The reason for the ban if the bot's owner is banned; otherwise empty."""
 
     @property
     def park_cause(self) -> ParkCause | None:
-        """The cause for which the bot is parked; None if it is not."""
+        """The cause for which the bot is parked, or None if it is not parked."""
         return ParkCause.TROUBLES if self.parked else None
 
     @property
@@ -473,7 +478,7 @@ class BotEventRow:
     new_name: str | None
     """The new name of a renamed bot; None for any other event."""
     reason: str
-    """The reason; may be empty."""
+    """The reason, which may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,16 +488,16 @@ class InvitationRow:
     number: int
     """Number of the invitation: 1, 2, … in order."""
     owner: str
-    """The owner of the bot that it registers; empty once that bot is deleted."""
+    """The owner of the bot that the invitation registers; empty once the bot is deleted."""
     ladder: str
-    """The name of the ladder that it opens; empty if it is only for registration."""
+    """The name of the ladder that the invitation opens; empty if it is only for registration."""
     created: datetime
     expires: datetime | None
-    """Time from which it is refused; None if it does not expire."""
+    """Time from which the invitation is refused; None if it does not expire."""
     revoked: datetime | None
-    """Time at which the operator revoked it; None if it is not revoked."""
+    """Time at which the operator revoked the invitation; None if it is not revoked."""
     used_by: str
-    """The name of the bot that used it; empty if none has."""
+    """The name of the bot that used the invitation; empty if it is unused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,7 +505,7 @@ class DrainRow:
     """The progress of a drain of the server."""
 
     playing: int
-    """Number of matches being played. Once `done` is true, these matches continue after the next start."""
+    """Number of running matches. Once `done` is true, they continue after the next start."""
     done: bool
 
 
@@ -528,12 +533,12 @@ class EventRow:
     """An event."""
 
     number: int
-    """A later one has a greater number."""
+    """Number of the event. Later events have greater numbers."""
     name: str
     ladder: str
     seats: int
     format: str
-    """`race`, or `all`: everybody plays the same number of matches."""
+    """`race`, or `all` if every bot plays the same number of matches."""
     matches: int | None
     """The budget in matches."""
     seconds: int | None
@@ -541,13 +546,13 @@ class EventRow:
     entry: str
     """`open` or `invited`."""
     start: datetime
-    """The planned start, and once it has begun the actual one."""
+    """The planned start or, once the event has started, the actual start."""
     state: str
     """`announced`, `playing`, `finished` or `cancelled`."""
     entrants: int
     commitment: str
     """SHA-256 of the seed, in hex."""
     changed: datetime
-    """Time at which it came into its state."""
+    """Time at which the event reached its current state."""
     winner: str
-    """The winner of a decided event; empty for any other."""
+    """The winner of a finished event with a decision, otherwise empty."""

@@ -1,7 +1,7 @@
 """Precompiled statements for operations of every match. SQLAlchemy's own execution takes ten times as long.
 
 They run on the driver's cursor, in the transaction of the SQLAlchemy connection, and raise SQLAlchemy's errors. They
-use only what Python's database API (PEP 249) requires of every driver.
+use only features that Python's database API (PEP 249) requires of every driver.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from sqlalchemy.sql.functions import FunctionElement
 
 
 class DatabaseClock(FunctionElement[int]):
-    """The present time of the database's machine, in microseconds since 1970. It advances within a transaction."""
+    """The present time by the clock of the database's machine, in microseconds since 1970. It advances within a
+    transaction.
+    """
 
     name = "database_clock"
     type = BigInteger()
@@ -30,18 +32,18 @@ def _clock(element: DatabaseClock, compiler: Any, **_: Any) -> str:
 
 
 class Statement:
-    """An SQL statement, compiled once for each dialect. Parameters are passed by name; rows are plain tuples."""
+    """An SQL statement, compiled once for each dialect. Parameters are passed by name, and rows are plain tuples."""
 
     __slots__ = ("_columns", "_compiled", "_statement")
 
     def __init__(self, statement: Select[Any] | Insert | Update | Delete, *columns: str) -> None:
-        """Compile a statement. `columns`: the columns that an insert or update sets from its parameters."""
+        """Prepare a statement. `columns`: the columns that an insert or update sets from its parameters."""
         self._statement: Final = statement
         self._columns: Final = columns or None
         self._compiled: Final[dict[type[Dialect], str]] = {}
 
     def run(self, connection: Connection, values: Mapping[str, object]) -> DBAPICursor:
-        """Run the statement; return the cursor with its rows."""
+        """Run the statement. Return the cursor with its rows."""
         return run(connection, self.sql(connection.dialect), values)
 
     def run_all(self, connection: Connection, rows: Sequence[Mapping[str, object]]) -> None:
@@ -72,7 +74,7 @@ def database_now(connection: Connection) -> int:
 
 
 def run(connection: Connection, sql: str, values: Mapping[str, object]) -> DBAPICursor:
-    """Run SQL with the driver's cursor in the connection's transaction. If there is none, begin one."""
+    """Run SQL with the driver's cursor in the connection's transaction. If there is no transaction, begin one."""
     cursor = _cursor(connection)
     try:
         cursor.execute(sql, values)
@@ -90,5 +92,5 @@ def _cursor(connection: Connection) -> DBAPICursor:
 
 
 def _wrapped(connection: Connection, error: Exception, sql: str) -> BaseException:
-    """Return SQLAlchemy's error for an error of the driver, without the values of its parameters."""
+    """Return SQLAlchemy's error for a driver's error, without parameter values."""
     return DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error)

@@ -54,11 +54,13 @@ class Bot:
     registered: int
     """Time of the bot's registration, in microseconds since 1970."""
     troubles: tuple[int, ...] = ()
-    """Numbers of the bot's latest consecutive matches in which it was suspended or replaced by a house bot."""
+    """Numbers of the bot's latest consecutive matches with trouble: it was suspended or replaced by a house bot."""
     parked: int | None = None
-    """Time since which the bot is parked because of these matches, in microseconds since 1970; None if not parked."""
+    """Time since which the bot is parked because of these matches, in microseconds since 1970; None if it is not
+    parked.
+    """
     forgiven: int = 0
-    """Number of a match. Neither this match nor an earlier one counts as troubled."""
+    """A match number. Matches up to this number do not count for parking."""
     hidden: bool = False
     """True if the operator has hidden the bot from the list of bots."""
     deleted: bool = False
@@ -95,8 +97,9 @@ def register(
 
     With `by_invitation` an invitation is required. An invitation can be used only once, and its owner overrides
     `owner`. `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself. Registering the same
-    name again with the same token has no effect, so a client can repeat a call that got no answer. Raises:
-    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
+    name again with the same token has no effect, so a client can repeat a call that got no answer.
+
+    Raises: NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
     """
     check_name(name)
     check_name(owner or name)
@@ -123,7 +126,7 @@ def register(
 
 
 def invite(connection: Connection, owner: str, at: int, ladder: str = "", expires: int | None = None) -> str:
-    """Return the code of a new invitation for one bot of this owner, like `invite_each`."""
+    """Return the code of a new invitation for one bot of this owner. See `invite_each`."""
     ((_, code),) = invite_each(connection, (owner,), at, ladder, expires)
     return code
 
@@ -131,7 +134,8 @@ def invite(connection: Connection, owner: str, at: int, ladder: str = "", expire
 def invite_each(
     connection: Connection, owners: Sequence[str], at: int, ladder: str = "", expires: int | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Return each owner with the code of a new invitation for one bot; only hashes of codes are stored.
+    """Create an invitation for one bot of each owner. Return the owners with their codes; only hashes of codes are
+    stored.
 
     With `ladder`, a name, the bot may also enter that ladder. The codes are refused from the time `expires` on.
 
@@ -170,7 +174,7 @@ def invited(connection: Connection, code: str, at: int) -> Row[Any]:
 
 
 def use(connection: Connection, code: str, bot_id: BotId, at: int) -> None:
-    """Store that a bot has used an invitation, and its entry to the invitation's ladder. Raises: InvitationRefused."""
+    """Store that a bot has used an invitation, and enter it on the invitation's ladder. Raises: InvitationRefused."""
     ladder = invited(connection, code, at).ladder
     own = schema.invitations.c.code_hash == secret_hash(code)
     connection.execute(update(schema.invitations).where(own).values(used_by=bot_id))
@@ -179,7 +183,7 @@ def use(connection: Connection, code: str, bot_id: BotId, at: int) -> None:
 
 
 def by_ladder(connection: Connection, bot_id: int, ladder: str, **columns: object) -> None:
-    """Set columns of a bot's row for a ladder in `bot_ladders`; add the row if there is none."""
+    """Set columns of a bot's row for a ladder in `bot_ladders`. Add the row if there is none."""
     own = schema.bot_ladders.c
     change = update(schema.bot_ladders).where(own.bot_id == bot_id, own.ladder == ladder).values(columns)
     if not connection.execute(change).rowcount:
@@ -201,14 +205,14 @@ def authenticate(connection: Connection, token: str) -> Bot:
 
 
 def holder(connection: Connection, name: str) -> Bot | None:
-    """Return the bot that has or had this name, including house bots, ignoring case; None if no bot ever had it."""
+    """Return the bot that has or once had this name, ignoring case, or None. House bots are included."""
     query = select(schema.bots).join(schema.names).where(schema.names.c.key == name.lower())
     row = connection.execute(query).one_or_none()
     return None if row is None else bot_of(row)
 
 
 def known(connection: Connection, name: str) -> Bot:
-    """Return the bot that has or had this name, including house bots, ignoring case. Raises: UnknownBot."""
+    """Return the bot that has or once had this name, ignoring case. House bots are included. Raises: UnknownBot."""
     bot = holder(connection, name)
     if bot is None:
         raise UnknownBot(name)
@@ -216,7 +220,7 @@ def known(connection: Connection, name: str) -> Bot:
 
 
 def find(connection: Connection, name: str) -> Bot:
-    """Return the bot that has or had this name, ignoring case, unless it is a house bot.
+    """Return the bot that has or once had this name, ignoring case. House bots are excluded.
 
     Raises: UnknownBot, OfTheHouse, BotDeleted.
     """
@@ -234,7 +238,7 @@ def by_id(connection: Connection, bot_id: int) -> Bot:
 
 
 def rotate(connection: Connection, name: str) -> Registered:
-    """Replace a bot's token; the old one becomes invalid. Raises: UnknownBot, OfTheHouse, BotDeleted."""
+    """Replace a bot's token. The old token becomes invalid. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot, token = find(connection, name), _new_token()
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=secret_hash(token)))
     changes.note(connection, changes.BOT, bot.id)
@@ -250,12 +254,12 @@ def revoke(connection: Connection, name: str) -> Bot:
 
 
 def why_banned(connection: Connection, owner: str) -> str:
-    """Return the reason for an owner's ban; empty if the owner is not banned. The name's case does not matter."""
+    """Return the reason for an owner's ban; empty without a ban. The case of `owner` does not matter."""
     return _banned(owner, connection.scalar(select(schema.bans.c.reason).where(schema.bans.c.key == owner.lower())))
 
 
 def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
-    """Return the house bots with these names ("house-…"), in order, after adding those that do not exist.
+    """Return the house bots with these names ("house-…") in the same order. Add those that do not exist.
 
     Raises: NameNotAllowed.
     """
@@ -269,7 +273,7 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
 
 
 def list_bots(connection: Connection, limit: int | None = None, after: str = "") -> tuple[BotRow, ...]:
-    """Return the bots that are not hidden or deleted, in order of their names.
+    """Return the bots that are not hidden or deleted, ordered by name.
 
     `limit`: the maximum number of bots. `after`: a name; only bots with later names are returned. Fields that only a
     running server knows are None.
@@ -297,7 +301,7 @@ def list_bots(connection: Connection, limit: int | None = None, after: str = "")
 
 
 def _parked_on_further_ladders(connection: Connection) -> dict[int, list[str]]:
-    """Return the reasons why bots are parked on ladders that are no default ones, by bot."""
+    """Return the reasons why bots are parked on ladders that are not default ladders, by bot."""
     own, found = schema.bot_ladders.c, dict[int, list[str]]()
     query = select(schema.bots, own.ladder, own.parked.label("since"), own.troubles.label("lately"))
     query = query.select_from(schema.bot_ladders.join(schema.bots)).where(own.parked.is_not(None))
@@ -327,7 +331,7 @@ def _listed(bot: Bot, matches: int, version: str, banned: str, further: Iterable
 
 
 def _banned(owner: str, reason: str | None) -> str:
-    """Return the ban of an owner as a sentence with its reason, if one is stored; empty if there is no ban."""
+    """Return a sentence about an owner's ban with its reason, if one is stored; empty without a ban."""
     if reason is None:
         return ""
     return f"{owner} is banned: {reason}" if reason else f"{owner} is banned"
@@ -353,7 +357,10 @@ def _new_token() -> str:
 
 
 def _bot_of_chosen_token(connection: Connection, name: str, token: str) -> Bot | None:
-    """Return the bot that has this token and name; None if no bot has the token. Raises: TokenNotAllowed."""
+    """Return the bot that has this token and name, or None if no bot has the token.
+
+    Raises: TokenNotAllowed: Another bot has the token, or it is malformed.
+    """
     if not _TOKEN.fullmatch(token):
         raise TokenNotAllowed("the token is not allowed: 'arena_' and 32 random bytes in base64url, 43 characters")
     try:
@@ -366,7 +373,7 @@ def _bot_of_chosen_token(connection: Connection, name: str, token: str) -> Bot |
 
 
 def _bot_count(connection: Connection, owner: str) -> int:
-    """Return the number of bots of an owner, ignoring case."""
+    """Return the number of an owner's bots. Case does not matter."""
     same = func.lower(schema.bots.c.owner) == owner.lower()
     return connection.scalar(select(func.count()).where(same)) or 0
 

@@ -1,4 +1,4 @@
-"""Entry to ladders, and the invitations that an operator issues many at a time, lists and revokes."""
+"""Entry to ladders, and the operator's calls to create, list and revoke invitations."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from arena.store.bots import bots
 from arena.store.bots.bots import Bot
 
 OPEN: Final = "open"
-"""The entry of a ladder on which every bot may play."""
+"""Entry rule of a ladder on which every bot may play."""
 INVITED: Final = "invited"
-"""The entry of a ladder on which only bots with an invitation may play."""
+"""Entry rule of a ladder on which only bots with an invitation may play."""
 MOST_AT_ONCE: Final = 1000
 """Maximum number of invitations that are created in one transaction."""
 _REMEDY: Final = (
@@ -43,17 +43,17 @@ class NewInvitations:
     owner: str = ""
     prefix: str = ""
     count: int = 0
-    """Their number; only with `prefix`."""
+    """Number of invitations; only with `prefix`."""
     ladder: str = ""
-    """The name of the ladder that they open; empty if they are only for registration."""
+    """The name of the ladder that the invitations open; empty if they are only for registration."""
     expires: int | None = None
-    """Time from which they are refused, in microseconds since 1970; None if they do not expire."""
+    """Time from which the invitations are refused, in microseconds since 1970; None if they do not expire."""
 
 
 def create(connection: Connection, new: NewInvitations, at: int) -> tuple[tuple[str, str], ...]:
     """Create invitations; return each owner with the code.
 
-    With `prefix`, numbers of owners that have a bot or an invitation are left out.
+    Numbers after `prefix` are skipped if such an owner has a bot or an invitation.
 
     Raises: InvitationNotAllowed, NameNotAllowed, OwnerBanned.
     """
@@ -108,7 +108,9 @@ def revoke(connection: Connection, number: int, at: int) -> None:
 def join(
     connection: Connection, name: str, ladder: str, code: str, at: int, entry: str | Collection[str] = INVITED
 ) -> Bot:
-    """Let a registered bot enter a ladder with an invitation, whoever it was made for. `entry`: as in `may_enter`.
+    """Let a registered bot enter a ladder with an invitation. The invitation's owner does not matter.
+
+    `entry`: as in `may_enter`.
 
     Raises: UnknownBot, OfTheHouse, BotDeleted, EntryRefused, InvitationRefused, NothingToChange.
     """
@@ -127,7 +129,7 @@ def join(
 
 
 def may_enter(connection: Connection, bot: Bot, ladder: str, entry: str | Collection[str] = OPEN) -> None:
-    """Check that a bot may play on a ladder. `entry`: `OPEN`, `INVITED`, or the owners whose bots may.
+    """Check that a bot may play on a ladder. `entry`: `OPEN`, `INVITED`, or the owners whose bots may play.
 
     Raises: EntryRefused.
     """

@@ -2,8 +2,8 @@
 """The blocks of a journal file: writing the block of a commit, and reading blocks from a damaged file.
 
 A commit is a block: the line `crc32 bytes`, then a line `match object` for each input. If only one byte of a block was
-changed, the checksum shows which one, and the reader repairs it. A block with more damage is lost, and nothing shows
-which matches it concerned. Reading continues with the next whole block.
+changed, the checksum shows which one, and the reader repairs it. A block with more damage is lost, and nothing shows to
+which matches it belonged. Reading continues with the next whole block.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 _BEGINNING: Final = re.compile(rb"([0-9a-f]{8}) (?:([0-9]{1,12})\n|[0-9]+ \{)")
-"""The beginning of a block, or of a line with its own checksum. Old servers wrote such lines."""
+"""The first bytes of a block, or of a line with its own checksum as old servers wrote."""
 _LINE: Final = re.compile(rb"[0-9]+ ")
 _STATED: Final = re.compile(rb"([0-9a-f]{8}) ([0-9]{1,12})\n")
 _ONES: Final = 0xFFFFFFFF
 
 
 class Damage(NamedTuple):
-    """An unreadable part of a file. It may have held lines of any match that had begun."""
+    """An unreadable part of a file. It may have contained lines of any match that had started."""
 
 
 Found: TypeAlias = tuple[int, str] | Damage
@@ -46,13 +46,15 @@ def frame(body: bytes) -> bytes:
 
 
 def block_length(content: bytes) -> int:
-    """Return the length of the block with which `content` begins, which may be cut off; 0 if none begins there."""
+    """Return the length of the first block in `content`, which may be cut off; 0 if `content` does not start with a
+    block.
+    """
     stated = _STATED.match(content)
     return 0 if stated is None else stated.end() + int(stated[2]) + 1
 
 
 def select_lines(content: bytes, wanted: Collection[bytes]) -> tuple[list[bytes], int]:
-    """Return the lines of the `wanted` matches in the whole blocks with which `content` begins.
+    """Return the lines of the `wanted` matches in the complete blocks at the start of `content`.
 
     The number is the total length of these blocks.
     """
@@ -72,8 +74,8 @@ def select_lines(content: bytes, wanted: Collection[bytes]) -> tuple[list[bytes]
 def read_blocks(content: bytes, newest: bool) -> Iterator[Found]:
     """Yield the lines of a file and its damaged parts, in order.
 
-    The newest file may end with an incomplete commit if the server or the machine crashed. It does not count as damage,
-    because no message that depends on it was sent.
+    The newest file may end with an incomplete commit if the server or the machine crashed. This does not count as
+    damage, because no message that depends on that commit was sent.
     """
     known = 0
     block: _Block | None
@@ -97,7 +99,7 @@ def _lines(body: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _mended(unread: bytes) -> bytes | None:
-    """Return a block's body after repairing its single changed byte; None if there is more damage."""
+    """Return a block's body after repairing its single changed byte, or None if there is more damage."""
     for digits in range(1, 13):
         head = 10 + digits
         body = unread[head : max(head, len(unread) - 1)]
@@ -140,7 +142,7 @@ def _single_changes(body: bytes, wanted: int) -> Iterator[tuple[int, int]]:
 
 
 def _whole_blocks(content: bytes) -> Iterator[_Block]:
-    """Yield every block with a correct checksum, wherever it begins."""
+    """Yield every block with a correct checksum, at any position."""
     at = 0
     while (found := _BEGINNING.search(content, at)) is not None:
         start = found.start()

@@ -45,24 +45,24 @@ from arena.store.journal.blocks import Damage, block_length, encode_block, frame
 _DIRECTORY: Final = "journal"
 """The journal's folder in the data directory."""
 _COPY: Final = "copy"
-"""Name of a file that is not yet complete."""
+"""Name of a file that is not complete yet."""
 FULL: Final = 32 << 20
-"""Number of bytes after which a new file is started."""
+"""Size in bytes at which a new file is started."""
 _COPYING_TURNS: Final = 512
-"""Number of turns in which the lines of a full file are copied: 64 KiB of it in each."""
+"""Number of turns over which a full file is copied: 64 KiB per turn."""
 _LEAST_COPIED: Final = 1024
-"""Minimum number of bytes of a file from which a turn copies lines."""
+"""Minimum number of bytes of a file that one turn copies."""
 _READS: Final = 10
-"""Maximum number of attempts to read a journal whose files are being removed."""
+"""Maximum number of attempts to read a journal while its files are being removed."""
 _LARGEST_BLOCK: Final = 1 << 16
-"""Number of characters after which a copied match goes on in another block."""
+"""Number of characters after which a copied match continues in another block."""
 
 
 class JournalContent(NamedTuple):
     """The content of a journal's files."""
 
     lines: Mapping[int, Sequence[str]]
-    """By match, the header followed by the inputs, for every match whose lines can be read without a gap."""
+    """For every match whose lines can be read without a gap, the header followed by the inputs."""
     damaged: frozenset[int]
     """The matches with lines that cannot be read."""
 
@@ -86,7 +86,7 @@ class Journal:
         self._copy: _Copy | None = None
         self._copied = self._size
         """Number of bytes in the newest copy of long matches' lines."""
-        self._first_file = dict.fromkeys(running, number)  # by match, the number of the file with its header
+        self._first_file = dict.fromkeys(running, number)  # By match, the number of the file with the match's header.
 
     def begin(self, header: Header) -> None:
         """Write the header of a new match at once. Raises: DiskFull, StoreUnusable: Nothing of the match is stored."""
@@ -100,7 +100,7 @@ class Journal:
             raise
 
     def add(self, header: Header, event: Input) -> str:
-        """Add an input of a running match to the next commit; return its line in the format of a replay."""
+        """Add an input of a running match to the next commit. Return the input's line in the format of a replay."""
         text = input_line(event, header.game)
         self._unwritten.append(f"{header.match_id} {text}")
         return text
@@ -122,7 +122,7 @@ class Journal:
         self._size += written
         self._unwritten.clear()
         if self._copy is not None:
-            # If turns write much, they copy more, so that a copy is complete before the next file is full.
+            # Turns that write much copy more, so that a copy is complete before the next file is full.
             self._copy_on(self._copy, max(self._full // _COPYING_TURNS, _LEAST_COPIED) + 2 * written)
         if self._size >= self._full:
             self._start_next_file()
@@ -132,7 +132,7 @@ class Journal:
         del self._first_file[match_id]
 
     def check(self) -> None:
-        """Raise StoreReplaced if the file was deleted or replaced since it was opened."""
+        """Check that the file was not deleted or replaced since it was opened. Raises: StoreReplaced."""
         path = _path(self._directory, self._number)
         with suppress(OSError):
             if os.path.samestat(path.stat(), os.fstat(self._file)):
@@ -164,14 +164,14 @@ class Journal:
         _remove(self._directory, below=min(self._first_file.values(), default=self._number))
 
     def _start_copy(self, through: int) -> None:
-        """Start to copy the lines of the matches in the files up to the number `through`, if that makes room."""
+        """Start to copy the lines of matches in the files up to the number `through`, if that saves space."""
         long = [match_id for match_id, first in self._first_file.items() if first <= through]
         if not long:
             self._copied = 0
             return
         numbers = [number for number in _numbers(self._directory) if number <= through]
         with suppress(OSError):  # The files stay until the next one is full.
-            # Copied lines are copied again and again, so other lines must outweigh them.
+            # The same lines are copied again and again, so other lines must outweigh them.
             if sum(_path(self._directory, number).stat().st_size for number in numbers) > 2 * self._copied:
                 self._copy = _Copy(self._directory, numbers, long)
 
@@ -190,19 +190,20 @@ class Journal:
 class _Copy:
     """A copy of the lines of long matches from a journal's oldest files, which then replaces these files.
 
-    It takes many turns, each with a bounded part of the files. A thread then syncs it, because its originals may be on
-    the disk for long, and moves it over the newest of them. A header begins a match anew, so at each moment the files
-    contain every line once. If the disk is full or an original is damaged, the originals stay.
+    Copying takes many turns, each of which reads a limited part of the files. A thread then syncs the copy, because the
+    originals may have been on the disk for long, and renames it to the newest original. A header starts a match anew,
+    so at each moment the files contain every line once. If the disk is full or an original is damaged, the originals
+    stay.
     """
 
     def __init__(self, directory: Path, numbers: Sequence[int], matches: Sequence[int]) -> None:
         """Start a copy of these matches' lines from the files with these numbers. Raises: OSError."""
         self.number: Final = numbers[-1]
-        """Number of the newest file that it replaces; it replaces all older ones, too."""
+        """Number of the newest file that the copy replaces. It replaces all older files, too."""
         self.size = 0
-        """Number of bytes until now."""
+        """Number of bytes copied so far."""
         self.replaced = False
-        """True if it has replaced its originals."""
+        """True once the copy has replaced its originals."""
         self._directory: Final = directory
         self._originals: Final = [*numbers]
         self._wanted: Final = frozenset(str(match_id).encode() for match_id in matches)
@@ -213,20 +214,22 @@ class _Copy:
         self._file: Final = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
     def proceed(self, amount: int) -> bool:
-        """Copy the lines in the next bytes, `amount` or a whole block; return whether it has ended, well or not."""
+        """Copy the lines in the next `amount` bytes, or in one block if that is longer. Return whether the copy has
+        ended, successfully or not.
+        """
         if self._syncing is not None:
             return not self._syncing.is_alive()
         try:
             if self._copy_some(amount):
                 self._syncing = Thread(target=self._replace, name="journal", daemon=True)
                 self._syncing.start()
-        except (OSError, RuntimeError):  # RuntimeError: The system has no thread left.
+        except (OSError, RuntimeError):  # RuntimeError: The system cannot start another thread.
             self._syncing = None
             return True
         return False
 
     def close(self) -> None:
-        """Release the files, and remove the copy if it has not replaced its originals."""
+        """Release the files. Remove the copy unless it has replaced its originals."""
         if self._syncing is not None:
             self._syncing.join()
         if self._original >= 0:
@@ -276,12 +279,13 @@ def open_journal(
     full: int = FULL,
     node: int | None = None,
 ) -> tuple[Journal, JournalContent]:
-    """Open the journal of a data directory; return it with its content for the matches `playing`.
+    """Open the journal of a data directory. Return it with its content for the matches `playing`.
 
     `check` is called with that content before any change, and may raise any error. When a file has reached `full`
-    bytes, a new file is started. `node`: the number of the node whose journal it is; its matches may also be in
-    journals of other nodes, which stay as they are. Without it, the journals of all nodes are removed. Raises:
-    StoreUnusable, DiskFull.
+    bytes, a new file is started. `node`: the number of the node whose journal it is. Lines of its matches in journals
+    of other nodes stay as they are. Without `node`, the journals of all nodes are removed.
+
+    Raises: StoreUnusable, DiskFull.
     """
     directory = _journal_of_node(data, node)
     try:
@@ -309,7 +313,7 @@ def journal_numbers(data: Path) -> frozenset[int]:
 def remove_further_journal(data: Path, node: int) -> None:
     """Remove the journal of a node other than the first.
 
-    All its matches must be over or in another journal. Raises: StoreUnusable.
+    Each of its matches must have ended or be in another journal. Raises: StoreUnusable.
     """
     directory = data / _DIRECTORY / str(node)
     try:
@@ -320,7 +324,7 @@ def remove_further_journal(data: Path, node: int) -> None:
 
 
 def read_journal(data: Path, match_id: int) -> Sequence[str]:
-    """Return the journal's lines of a match, even while a server writes it. Raises: StoreUnusable.
+    """Return the journal's lines of a match, even while a server writes the journal. Raises: StoreUnusable.
 
     The result is empty if the match is not running, if its lines are damaged, or if a server is just starting a new
     file.
@@ -359,7 +363,9 @@ def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
 
 
 def journal_files(data: Path) -> frozenset[tuple[int, int]]:
-    """Return the numbers of a journal's files with their inodes, which show that a copy has replaced a file."""
+    """Return the numbers of a journal's files with their inodes. A changed inode shows that a copy has replaced the
+    file.
+    """
     found: set[tuple[int, int]] = set()
     for number in _numbers(data / _DIRECTORY):
         with suppress(FileNotFoundError):
@@ -368,22 +374,22 @@ def journal_files(data: Path) -> frozenset[tuple[int, int]]:
 
 
 def journal_of(data: Path) -> Path:
-    """Return the directory of a data directory's journal."""
+    """Return the journal's folder in a data directory."""
     return data / _DIRECTORY
 
 
 def _journal_of_node(data: Path, node: int | None) -> Path:
-    """Return the folder of a node's journal. That of the first node is the journal of a server alone."""
+    """Return the folder of a node's journal. The first node uses the same folder as a server without other nodes."""
     return data / _DIRECTORY if node in (None, 1) else data / _DIRECTORY / str(node)
 
 
 def _further(directory: Path) -> list[Path]:
-    """Return the folders of the journals of further nodes."""
+    """Return the journal folders of nodes other than the first."""
     return [path for path in directory.glob("*") if path.name.isdecimal() and path.is_dir()]
 
 
 def _all_content(directory: Path) -> JournalContent:
-    """Combine the journals of all processes. For each match, return the lines of the journal that has most of them."""
+    """Combine the journals of all nodes. For each match, return the lines of the journal that contains most of them."""
     first = _present_content(directory)
     lines, damaged = dict(first.lines), set(first.damaged)
     for each in _further(directory):
@@ -396,7 +402,7 @@ def _all_content(directory: Path) -> JournalContent:
 
 
 def _present_content(directory: Path) -> JournalContent:
-    """Return the content of a journal that another process may be writing and whose oldest files it may remove."""
+    """Return the content of a journal while another process may write it and remove its oldest files."""
     for _ in range(_READS):
         with suppress(FileNotFoundError):
             return _content(directory, _numbers(directory))
@@ -434,7 +440,7 @@ def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> 
         for part in _parts([f"{match_id} {text}" for text in each])
     ]
     try:
-        copy.touch(mode=0o600)  # It contains the seeds of running matches.
+        copy.touch(mode=0o600)  # The file contains the seeds of running matches.
         copy.write_bytes(b"".join(blocks))
         with copy.open("rb") as file:
             os.fsync(file.fileno())

@@ -1,5 +1,6 @@
 """Baselines: the scores of house bots that replayed the deals of rated matches. Append-only, numbered within each
-ladder."""
+ladder.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +43,10 @@ def add(connection: Connection, ladder_id: str, match_id: int, house: str, score
 
 
 def read(connection: Connection, ladder_id: str, after: int = 0, through: int | None = None) -> Iterator[ReplayedMatch]:
-    """Yield a ladder's matches with baselines, in order of the baselines' numbers: above `after`, up to `through` if
-    given.
+    """Yield a ladder's matches with baselines, ordered by the baselines' numbers.
 
-    The baselines of a match are sums over the bots that replayed it.
+    Numbers are above `after` and, if given, not above `through`. The baselines of a match are sums over the bots that
+    replayed it.
     """
     query = _READ if through is None else _READ.where(_BASELINES.number <= literal(through))
     rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_ladder": ladder_id, "after": after})
@@ -69,7 +70,7 @@ def newest(connection: Connection, ladder_id: str) -> int:
 
 
 def missing(connection: Connection, ladder_id: str, most: int) -> tuple[int, ...]:
-    """Return up to `most` matches of a ladder that have a result but no baseline: the newest ones, oldest first.
+    """Return the newest matches of a ladder that have a result but no baseline, at most `most` of them, oldest first.
 
     Only results after the last match with a baseline count, because an earlier match that was skipped never gets one.
     """

@@ -1,4 +1,4 @@
-"""The append-only list of events from which ladders are computed: results, and voids that cancel a result."""
+"""The append-only list of events from which ladders are computed: results, and annulments that cancel a result."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ def add_result(
     spoilt: Sequence[bool],
     at: int,
 ) -> None:
-    """Store the result of a rated match, by seat. `counts` and `spoilt` are those of `MatchResult`."""
+    """Store the result of a rated match, by seat. `counts` and `spoilt`: as in `MatchResult`."""
     _add(connection, ladder_id, match_id, "result", at, "", nodes, places, counts, spoilt)
 
 
 def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
-    """Store that the result of a match is void, for a reason of 1 to 200 printable characters; return its ladder's id.
+    """Store that the result of a match is annulled, for a reason of 1 to 200 printable characters. Return the ladder's
+    id.
 
     Raises: UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
@@ -71,7 +72,10 @@ def check_reason(reason: str) -> None:
 
 
 def read(connection: Connection, ladder_id: str, after: int = 0, through: int | None = None) -> Iterator[Event]:
-    """Yield the events of a ladder in order of their numbers: above `after`, up to `through` if given."""
+    """Yield the events of a ladder, ordered by number.
+
+    Numbers are above `after` and, if given, not above `through`.
+    """
     query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
     rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_ladder": ladder_id, "after": after})
     for number, match_id, kind, reason, nodes, places, counts, spoilt, at in rows:
@@ -83,7 +87,7 @@ def read(connection: Connection, ladder_id: str, after: int = 0, through: int | 
 
 
 def voided(connection: Connection, ladder_id: str, after: int, through: int) -> frozenset[int]:
-    """Return the matches whose results were voided by events with numbers above `after`, up to `through`."""
+    """Return the matches whose results were annulled by events with numbers above `after`, up to `through`."""
     found = select(_COLUMNS.match_id).where(_COLUMNS.ladder == ladder_id, _COLUMNS.kind == "void")
     return frozenset(connection.scalars(found.where(_COLUMNS.number > after, _COLUMNS.number <= through)))
 
@@ -98,7 +102,9 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
 
 
 def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
-    """Return a bot's matches above `after` whose results were stored at the time `since` or later and are not void."""
+    """Return a bot's matches with numbers above `after` whose results were stored at the time `since` or later and
+    still count.
+    """
     seats, void = schema.match_seats.c, schema.rated_results.alias("void")
     gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
     query = select(seats.match_id).distinct().join(schema.rated_results, _COLUMNS.match_id == seats.match_id)
@@ -118,7 +124,7 @@ def newest(connection: Connection, ladder_id: str) -> int:
 
 
 def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
-    """Return the reasons for voids, by match, for those of the given matches that are void."""
+    """Return the reasons for annulments by match, for the given matches that are annulled."""
     found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(match_ids))
     return {row.match_id: row.reason for row in connection.execute(found)}
 

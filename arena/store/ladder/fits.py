@@ -1,4 +1,4 @@
-"""Fitting the ladders of a database. It imports numpy, so a server runs it in a separate process."""
+"""Computation of the ladders of a database. It imports numpy, so a server runs it in a separate process."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.store.ladder import baselines, events, versions
 
 MANY: Final = 10_000
-"""Number of new events above which the whole list is read again, because adding them one by one would be slower."""
+"""Number of new events above which the whole list is read again, because adding so many one by one would be slower."""
 
 
 class Fits:
-    """Fitted ladders and luck figures of one database, cached between fits so that only new events are read."""
+    """Fitted ladders and luck columns of one database, cached between fits so that only new events are read."""
 
     def __init__(self, rule: Quota = NO_QUOTA) -> None:
         self._rule = rule
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
-        """By ladder id: the number of the last event read, the matches that were void by then, and the luck columns
-        without these matches.
+        """By ladder id: the number of the last event read, the matches annulled by then, and the luck columns without
+        these matches.
         """
 
     def read(self, connection: Connection) -> None:
-        """Read the events of all ladders, so that the next call of `ladder` has little left to read.
+        """Read the events of all ladders, so that the next call of `ladder` is fast.
 
         Raises: LadderError.
         """
@@ -42,12 +42,12 @@ class Fits:
             self._replayed(connection, ladder_id, fitted.through)
 
     def ladder(self, connection: Connection, ladder_id: str, seats: int = 0) -> Ladder:
-        """Return the ladder after its last event. With `seats`, use only results at tables of that size.
+        """Return the ladder computed from all events. With `seats`, use only results at tables of that size.
 
-        The ladder of all tables includes flags, and the luck figures up to the last baseline.
+        The ladder of all tables includes flags, and the luck figures from all baselines.
 
         Raises:
-            LadderError: The list of events is invalid; the next call then reads it from its beginning.
+            LadderError: The list of events is invalid. The next call then reads the list from its beginning.
         """
         fitted = self._read(connection, ladder_id)
         columns = fitted.columns()
@@ -72,11 +72,13 @@ class Fits:
         return fitted
 
     def _replayed(self, connection: Connection, ladder_id: str, through: int) -> LuckColumns:
-        """Return the luck columns of a ladder up to its last baseline, without matches that are void by the event
-        `through`."""
+        """Return the luck columns of a ladder up to its last baseline, without matches that are annulled up to the
+        event `through`.
+        """
         seen, voids, luck = self._luck.pop(ladder_id, (0, frozenset[int](), LuckColumns()))
         if more := events.voided(connection, ladder_id, seen, through):
-            voids, luck = voids | more, LuckColumns()  # start again, because a match cannot be subtracted from the sums
+            # Start again, because a match cannot be subtracted from the sums.
+            voids, luck = voids | more, LuckColumns()
         for match in baselines.read(connection, ladder_id, after=luck.through):
             luck.take(match, void=match.match_id in voids)
         self._luck[ladder_id] = through, voids, luck
@@ -88,7 +90,7 @@ def recomputed(
 ) -> Ladder:
     """Compute the ladder from its events up to a given event, with luck figures up to a given baseline.
 
-    `through` and `replayed` are the numbers of that event and that baseline; `rule` is the quota of the ladder.
+    `through` and `replayed`: the numbers of that event and that baseline. `rule`: the ladder's quota.
 
     Raises:
         LadderError: The list is invalid.
@@ -108,7 +110,7 @@ def _quota(connection: Connection, rule: Quota) -> PairQuota | None:
 
 
 def _entrants(connection: Connection, columns: Columns) -> tuple[Entrant, ...]:
-    """Return the versions that have a result that is not void."""
+    """Return the versions with a result that counts."""
     latest = np.zeros(columns.nodes.max(initial=0) + 1, np.int64)
     for nodes in columns.nodes.T:
         there = nodes != NO_NODE

@@ -1,4 +1,6 @@
-"""A bot's results against each opponent, from its newest matches. The cost of a page does not grow with the history."""
+"""A bot's results against each opponent, from its newest matches. The cost does not grow with the number of older
+matches.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,16 @@ from arena.store.bots import bots
 LAST: Final = 1000
 """Maximum number of results of a ladder that are summed up."""
 LOOKED_AT: Final = 20_000
-"""Number of a bot's newest matches, over all ladders, in which matches of one ladder are searched."""
+"""Number of a bot's newest matches, over all ladders, that are searched for matches of one ladder."""
 
 
 def opponents(
     connection: Connection, bot: str, ladder_id: str, limit: int = 50, after: int = 0, last: int = LAST
 ) -> tuple[OpponentRow, ...]:
-    """Return a bot's results by opponent, the most frequent first: at most `limit` opponents, after the first `after`.
+    """Return a bot's results by opponent, the most frequent opponents first.
 
-    The results are from the bot's `last` newest matches of the ladder that count. Raises: UnknownBot.
+    Skip the first `after` opponents and return at most `limit`. Only the bot's `last` newest matches on the ladder are
+    used. Raises: UnknownBot.
     """
     number = bots.known(connection, bot).id
     own, other = schema.match_seats.alias("own"), schema.match_seats.alias("other")

@@ -1,9 +1,9 @@
-"""Meetings of pairs of bots of different players.
+"""Numbers of meetings of pairs of bots of different players.
 
-Once a pair has spent its quota, results between the two no longer change their live ratings. All versions of a bot
+Once a pair has used up its quota, results between the two no longer change their live ratings. All versions of a bot
 count together, and house bots have no quota. Days and weeks are in UTC, and a match belongs to the day on which its
-result was stored. These counts are only for live ratings. The fit spreads the quota evenly over the matches of a day,
-from the list of results. The matchmaker avoids pairs that have spent their quota.
+result was stored. These numbers are only for live ratings: the fit spreads the quota evenly over the matches of a day,
+from the list of results. The matchmaker avoids pairs that have used up their quota.
 """
 
 from __future__ import annotations
@@ -45,14 +45,12 @@ _MEET_AGAIN: Final = Statement(update(schema.pair_days).where(*_OF_ONE), "matche
 
 
 class Counted(NamedTuple):
-    """The pairs of seats of a match that are affected by a quota."""
+    """The pairs of seats in a match for which a quota is used up."""
 
     beyond: frozenset[SeatPair] = frozenset()
-    """The pairs that had spent their quota before the match."""
+    """The pairs that had used up their quota before the match."""
     again: Mapping[SeatPair, int] = MappingProxyType({})
-    """The pairs that have spent their quota with this match, each with the first day on which its
-    results count again.
-    """
+    """The pairs whose quota this match used up, each with the first day on which its results count again."""
 
 
 def count(connection: Connection, ladder_id: str, match_id: int, at: int, quota: Quota) -> Counted:
@@ -71,7 +69,7 @@ def count(connection: Connection, ladder_id: str, match_id: int, at: int, quota:
 
 
 def spent(connection: Connection, ladder_id: str, day: int, quota: Quota) -> list[tuple[int, int, int]]:
-    """Return the pairs of bots that have spent their quota on a day, with the first day on which their results count
+    """Return the pairs of bots whose quota is used up on a day, with the first day on which their results count
     again.
     """
     weeks: dict[BotPair, dict[int, int]] = {}
@@ -83,14 +81,14 @@ def spent(connection: Connection, ladder_id: str, day: int, quota: Quota) -> lis
 
 
 def take_back(connection: Connection, ladder_id: str, result: MatchResult) -> None:
-    """Subtract a match whose result is void. Matches that were beyond the quota stay so until the next fit."""
+    """Subtract a match whose result is annulled. Matches beyond the quota stay beyond it until the next fit."""
     for pair in _pairs(_GUESTS.run(connection, {"of_match": result.match_id}).fetchall()):
         met = _met(connection, ladder_id, result.day, pair)
         _set(connection, ladder_id, result.day, pair, met, max(0, met.get(result.day, 0) - 1))
 
 
 def forget(connection: Connection, ladder_id: str, before: int) -> None:
-    """Delete the weeks before the one that contains the day `before`."""
+    """Delete the weeks before the week that contains the day `before`."""
     connection.execute(delete(schema.pair_days).where(_DAYS.ladder == ladder_id, _DAYS.day < week_of(before).start))
 
 
@@ -142,8 +140,8 @@ def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
 
 
 def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
-    """Return the day on which results of a pair with these meetings in a week count again; None if
-    they count on `day`.
+    """Return the day on which results of a pair with these meetings in a week count again, or None if they count on
+    `day`.
     """
     counting = met.values() if not quota.day else [min(matches, quota.day) for matches in met.values()]
     if 0 < quota.week <= sum(counting):
@@ -152,7 +150,7 @@ def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
 
 
 def _met(connection: Connection, ladder_id: str, day: int, pair: BotPair) -> dict[int, int]:
-    """Return the number of matches of a pair in the week of a day, by day."""
+    """Return how many matches a pair has played in the week of a day, by day."""
     days = dict(zip(_OF_A_WEEK, week_of(day), strict=True))
     return dict(_MET.run(connection, {**_key(ladder_id, pair), **days}).fetchall())
 
@@ -160,7 +158,7 @@ def _met(connection: Connection, ladder_id: str, day: int, pair: BotPair) -> dic
 def _set(
     connection: Connection, ladder_id: str, day: int, pair: BotPair, before: Mapping[int, int], matches: int
 ) -> None:
-    """Store the number of matches of a pair on a day. `before`: the numbers already stored for that week."""
+    """Store how many matches a pair has played on a day. `before`: the numbers already stored for that week."""
     if day in before:
         _MEET_AGAIN.run(connection, {**_key(ladder_id, pair), "of_day": day, "matches": matches})
     elif matches:

@@ -1,7 +1,7 @@
 """The published ladders: the result of the last fit for each ladder, stored bit for bit, and past ladders.
 
-Past ladders are thinned out. All ladders of the last day stay, then one per hour for a month, and then one per day:
-always the last of its hour or day, in UTC.
+Past ladders are thinned out. All ladders of the last day stay, then one per hour for a month, and then one per day. The
+last ladder of each hour or day in UTC stays.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def replayed(connection: Connection, ladder_id: str) -> int:
 
 
 def as_published(connection: Connection, ladder_id: str) -> Ladder | None:
-    """Return the published ladder; None before the first fit."""
+    """Return the published ladder, or None before the first fit."""
     row = connection.execute(select(schema.ladders).where(schema.ladders.c.ladder == ladder_id)).one_or_none()
     if row is None:
         return None

@@ -21,7 +21,7 @@ NOTHING_COUNTED: Final = Counted()
 
 
 class _Row(NamedTuple):
-    """Live rating and totals of a version on a ladder; fields are named like the columns."""
+    """Live rating and totals of a version on a ladder. The fields have the names of the columns."""
 
     rating: float
     deviation: float
@@ -35,8 +35,8 @@ class _Row(NamedTuple):
     """Histogram of think times, as JSON."""
     first_at: int | None
     last_at: int | None
-    """Times at which the version's first and last results were stored, in microseconds since 1970.
-    Void results count.
+    """Times at which the version's first and last results were stored, in microseconds since 1970. Annulled results are
+    included.
     """
     score_sum: float
 
@@ -65,9 +65,9 @@ def rate(
 
     Return the changes, by seat.
 
-    A version in several seats has played one match: it won if one of its seats did, and its relative rank and its score
-    are the means over its seats. Its decisions and think times are added from `thinking`, if given. `counted`: the
-    pairs of seats that a quota affects.
+    A version in several seats has played one match. It won if one of its seats won; its relative rank and its score are
+    means over its seats. Its decisions and think times are added from `thinking`, if given. `counted`: the pairs of
+    seats that a quota affects.
     """
     rows = _rows(connection, ladder_id, nodes)
     before = tuple(_rating(rows[node]) if node in rows else initial(connection, ladder_id, node) for node in nodes)
@@ -102,7 +102,7 @@ def rate(
 
 
 def take_back(connection: Connection, ladder_id: str, result: MatchResult, scores: Sequence[int]) -> None:
-    """Subtract a void match from the totals. The next fit corrects the ratings themselves."""
+    """Subtract an annulled match from the totals. The next fit corrects the ratings."""
     nodes, places, counts = result.nodes, result.places, result.counts
     rows = _rows(connection, ladder_id, nodes)
     for node in {node for node, does in zip(nodes, counts, strict=True) if does}:
@@ -133,7 +133,9 @@ def _rows(connection: Connection, ladder_id: str, nodes: Sequence[Node]) -> Mapp
 
 
 def _points(node: Node, nodes: Sequence[Node], scores: Sequence[int]) -> float:
-    """Average the scores over the seats of the version `node`. Raises ValueError unless there is one score per seat."""
+    """Return the mean score of the seats of the version `node`. Raises ValueError unless there is one score per
+    seat.
+    """
     return fmean(score for sitter, score in zip(nodes, scores, strict=True) if sitter == node)
 
 
@@ -147,7 +149,7 @@ def _rank(own: Sequence[int], places: Sequence[int]) -> float:
 
 
 def _added(row: _Row | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
-    """Return the columns of decisions and think times after adding those of a match."""
+    """Return the columns of decisions and think times with a match added."""
     decisions, missed, times = (row.decisions, row.missed, row.think) if row else (0, 0, "{}")
     added = think_times.histogram(time for each in thinking for time in each.times)
     for bucket, count in json.loads(times).items():

@@ -1,6 +1,6 @@
 """Recomputation of a published ladder from its events, to compare the two bit for bit or to publish it again.
 
-Its luck figures are recomputed from the stored baselines; no deal is replayed.
+Luck figures are recomputed from the stored baselines; no deal is replayed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class LadderDifference(NamedTuple):
     """A published figure that differs from the one recomputed from the events."""
 
     node: Node | None
-    """The version that the figure belongs to; None for a figure of the whole ladder."""
+    """The version to which the figure belongs; None for a figure of the whole ladder."""
     bot: str | None
-    """The bot of that version."""
+    """The bot to which the version belongs."""
     version: str | None
     figure: str
     """The figure's name: a field of `Figure`, `LadderLine`, `LuckFigures` or `FieldFigures`, or
     "through" or "digest".
     """
     published: Value | None
-    """The published value; None if only the recomputed ladder has the figure, as for the ranks of an older version."""
+    """The published value; None if only the recomputed ladder has the figure, as with ranks of older versions."""
     recomputed: Value | None
 
 
@@ -51,7 +51,7 @@ class LadderVerdict:
     recomputed: str
     """The digest of the recomputed ladder."""
     differences: tuple[LadderDifference, ...]
-    """The differences, ordered by node, followed by those of the whole ladder; empty if no ladder is published yet."""
+    """The differences, ordered by node; those of the whole ladder come last. Empty if no ladder is published yet."""
 
     @property
     def identical(self) -> bool:
@@ -76,7 +76,7 @@ def verify(connection: Connection, ladder_id: str) -> LadderVerdict:
 
 
 def rebuild(connection: Connection, ladder_id: str, at: int) -> LadderVerdict:
-    """Recompute and publish the ladder. Return how the previously published ladder compares with its events.
+    """Recompute and publish the ladder. Return how the previously published ladder differs from its events.
 
     The quota is that of the published ladder, because only the server's settings can change it.
 

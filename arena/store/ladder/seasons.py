@@ -1,6 +1,6 @@
-"""The seasons of ladders. A season is a new ladder id under the ladder's name; nothing of earlier seasons changes.
+"""The seasons of ladders. Each season has a new ladder id under the ladder's name, and earlier seasons never change.
 
-The first season has the ladder's name as its id. It has no row, because a ladder needs none to begin.
+The first season has the ladder's name as its id. It has no row, because a ladder needs none to start.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def current(connection: Connection, ladder: str) -> Season:
 
 
 def current_ids(connection: Connection, ladders: Iterable[str]) -> dict[str, str]:
-    """Return the ids of the current seasons of ladders, by the ladders' names."""
+    """Return the ids of the current seasons, by ladder name."""
     return {ladder: current(connection, ladder).id for ladder in ladders}
 
 
@@ -68,9 +68,9 @@ def find(connection: Connection, ladder: str, number: int) -> Season:
 
 
 def begin(connection: Connection, ladder: str, at: int) -> Season:
-    """Begin the next season of the ladder with this name, and record it in the log.
+    """Start the next season of the ladder with this name, and record it in the log.
 
-    Running matches still count for the season they began in.
+    Running matches still count for the season in which they started.
     """
     number = current(connection, ladder).number + 1
     season = Season(ladder, number, id_of(ladder, number), at)
@@ -81,7 +81,7 @@ def begin(connection: Connection, ladder: str, at: int) -> Season:
 
 
 def summaries(connection: Connection, ladder: str) -> tuple[SeasonRow, ...]:
-    """Return the seasons of the ladder with this name and the state of their standings, in order."""
+    """Return the seasons of the ladder with this name, in order, with the state of their standings."""
     return tuple(_summary(connection, season) for season in list_seasons(connection, ladder))
 
 
@@ -102,10 +102,10 @@ def _summary(connection: Connection, season: Season) -> SeasonRow:
 def resolve(
     connection: Connection, known: Mapping[str, str], game: str = "", ladder: str = "", number: int = 0
 ) -> Season:
-    """Return the season that a game, a ladder and a season's number name. Each may be empty or 0.
+    """Return the season for a game, a ladder's name and a season's number. Each may be empty or 0.
 
-    A game alone names its default ladder, and 0 the current season. `known`: the game of each ladder, by its name; a
-    default ladder is named as its game.
+    A game alone stands for its default ladder, and 0 for the current season. `known`: the game of each ladder, by
+    ladder name; a default ladder has the name of its game.
 
     Raises: NoLadderNamed, NoSuchLadder, LadderOfOtherGame, NoSuchSeason.
     """
@@ -116,7 +116,7 @@ def resolve(
 
 
 def chosen(known: Mapping[str, str], game: str, ladder: str) -> str:
-    """Return the name of the ladder that a game and a ladder, of which one may be empty, name.
+    """Return the name of the ladder for a game and a ladder's name, one of which may be empty.
 
     Raises: NoSuchLadder, LadderOfOtherGame.
     """
@@ -129,17 +129,18 @@ def chosen(known: Mapping[str, str], game: str, ladder: str) -> str:
 
 
 def named(ladder_id: str, game: str) -> tuple[str, int]:
-    """Return the name and the season's number of a ladder id; an empty name and 0 if nothing names the ladder: the
-    first season of its game's default ladder.
+    """Return the ladder name and the season number of a ladder id.
+
+    Both are empty or 0 for the first season of a game's default ladder.
     """
     name, _, number = ladder_id.partition("/")
     return ("", 0) if ladder_id == game else (name, int(number or 1))
 
 
 def games_of(connection: Connection) -> dict[str, str]:
-    """Return the game of each ladder with a match, by the ladder's name, in order of names.
+    """Return the game of each ladder with a match, by ladder name, sorted.
 
-    The cost grows with the number of ladders and seasons, not with that of matches.
+    The cost grows with the number of ladders and seasons, not with the number of matches.
     """
     games: dict[str, str] = {}
     ladder_id = connection.scalar(select(func.min(_MATCHES.ladder)))

@@ -26,7 +26,7 @@ MIN_ERROR: Final = 1e-6
 
 
 def current(connection: Connection, ladder_id: str, game: str) -> LadderRows:
-    """Return a ladder of a game as it is now."""
+    """Return the current rows of a game's ladder."""
     ladder, season = named(ladder_id, game)
     row = connection.execute(select(schema.ladders).where(schema.ladders.c.ladder == ladder_id)).one_or_none()
     return LadderRows(
@@ -49,9 +49,8 @@ def current(connection: Connection, ladder_id: str, game: str) -> LadderRows:
 def standings(connection: Connection, ladder_id: str) -> tuple[LadderRow, ...]:
     """Return a row for every bot with a match that counts on a ladder, best first.
 
-    Between fits, the published rating moves with the live rating, by a change reduced by the fit's shrinkage. If the
-    fit lacks a bot, its live rating is shrunk towards the same average. Before the first fit, live ratings are shown
-    unchanged.
+    Between fits, the published rating changes with the live rating, reduced by the fit's shrinkage. If the fit lacks a
+    bot, its live rating is shrunk towards the same average. Before the first fit, live ratings are shown unchanged.
     """
     ladder, rows = as_published(connection, ladder_id), _rows(connection, ladder_id)
     luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
@@ -64,9 +63,9 @@ def standings(connection: Connection, ladder_id: str) -> tuple[LadderRow, ...]:
 
 
 def of_tables(connection: Connection, ladder_id: str, game: str, seats: int, ladder: Ladder) -> LadderRows:
-    """Return the rows of a game's ladder fitted to tables of one size.
+    """Return the rows of a ladder that was computed from tables of one size.
 
-    `ladder` gives ranks, ratings and match counts.
+    `ladder` supplies ranks, ratings and match counts.
     """
     name, season = named(ladder_id, game)
     rows = _rows(connection, ladder_id)
@@ -93,11 +92,11 @@ def history(
 ) -> tuple[RatedRow, ...]:
     """Return the last `limit` rated matches of a bot on a ladder, in the order in which they were rated.
 
-    The last matches are those with the highest numbers; with `before`, only smaller numbers. Raises: UnknownBot.
+    With `before`, only matches with smaller numbers. Raises: UnknownBot.
     """
     seats, result, void = schema.match_seats, schema.rated_results.alias("result"), schema.rated_results.alias("void")
-    # This query follows the index of the bot's own seats, so its cost depends on the page and not on the length of the
-    # history. All seats of a bot in a match have the same ratings, so its first seat is enough.
+    # This query uses the index of the bot's own seats, so its cost depends on the page and not on the length of the
+    # history. All seats of a bot in a match have the same ratings, so the first seat is enough.
     own = select(seats.c.match_id, func.min(seats.c.seat).label("seat"), result.c.at, result.c.number)
     own = own.join(result, and_(result.c.match_id == seats.c.match_id, result.c.kind == "result"))
     own = own.where(seats.c.bot_id == bots.known(connection, bot).id, result.c.ladder == ladder_id)
@@ -136,9 +135,9 @@ def _fitted(rows: Mapping[Node, Row[Any]], lines: Sequence[LadderLine]) -> dict[
 
 
 def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> LadderRow:
-    """Return a row.
+    """Return the published row of a version.
 
-    `owners`: the number of established bots of each owner that could sit at a table; None stands for house bots.
+    `owners`: how many established bots each owner could have at a table; None stands for house bots.
     """
     return LadderRow(
         rank=line.rank,
@@ -156,7 +155,7 @@ def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> Ladde
 
 
 def _others(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> int:
-    """Count the established bots that a bot could meet; bots of one owner never meet, except house bots."""
+    """Count the established bots that a bot could meet. Bots of one owner never meet, except house bots."""
     if row.house:
         return owners.total() - established(line.error)
     return owners.total() - owners[row.owner.lower()]

@@ -21,19 +21,19 @@ from arena.store.base.rows import VersionRow, instant
 from arena.store.bots import bots
 
 MOST_OF_A_BOT: Final = 10
-"""Maximum number of differences per bot, the newest, used to estimate the spread of gains, so that a bot with many
+"""Maximum number of differences per bot, newest first, for estimating the spread of gains, so that a bot with many
 versions does not dominate.
 """
 MOST: Final = 200
-"""Maximum number of differences of all bots, the newest, used for that estimate. More would not improve it."""
+"""Maximum number of differences over all bots, newest first, for that estimate. More would not improve it."""
 
 
 def version_standings(
     connection: Connection, bot: str, ladder_id: str, limit: int = 1000, before: int | None = None
 ) -> tuple[VersionRow, ...]:
-    """Return the last `limit` versions of a bot with a result that counts on a ladder, the newest first.
+    """Return the last `limit` versions of a bot with a result that counts on a ladder, newest first.
 
-    With `before`, only those with smaller numbers. Raises: UnknownBot.
+    With `before`, only versions with smaller numbers. Raises: UnknownBot.
     """
     rating, version, fitted, flag = schema.ratings, schema.versions.c, schema.standings, schema.flags
     query = select(version.id, version.version, rating.c.matches, rating.c.rating.label("live"))
@@ -78,7 +78,7 @@ def _learned(differences: tuple[tuple[float, float], ...]) -> VersionGains:
 
 
 def _compared(gains: VersionGains, row: Row[Any], earlier: Row[Any] | None) -> VersionRow:
-    """Return the row of a version from its figures and those of the preceding one, if any."""
+    """Return the row of a version. `earlier`: the figures of the preceding version, if any."""
     difference = error = better = None
     if earlier is not None and row.fitted is not None and earlier.fitted is not None:
         difference, error = row.fitted - earlier.fitted, hypot(row.error, earlier.error)

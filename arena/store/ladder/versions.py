@@ -24,7 +24,7 @@ _NEWEST: Final = select(func.max(_COLUMNS.id)).where(_COLUMNS.bot_id == bindpara
 
 
 def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) -> tuple[Node, ...]:
-    """Return the nodes of bots with the versions that they report.
+    """Return the nodes for bots with the versions that they report.
 
     New versions are stored as created at the time `at`.
     """
@@ -70,7 +70,7 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
 
 
 def guests(connection: Connection) -> dict[Node, Guest]:
-    """Return, for each version that belongs to no house bot, its bot and that bot's owner."""
+    """Return the bot and owner of each version, without the versions of house bots."""
     bot = schema.bots.c
     query = select(_COLUMNS.id, _COLUMNS.bot_id, bot.owner).join(schema.bots).where(bot.house == 0)
     return {Node(row.id): Guest(row.bot_id, row.owner.lower() or str(row.bot_id)) for row in connection.execute(query)}

@@ -1,1 +1,1 @@
-"""The log's key, and the audit of a data directory."""
+"""The log's signing key, and the audit of a data directory."""

@@ -21,7 +21,7 @@ from arena.store.log.audit_tables import LogAudit, TablesAudit
 AT_ONCE: Final = 1000
 """Number of leaves compared in one step."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""A function that is called now and then with the number of leaves compared so far, and their total number."""
+"""Progress callback, called with the number of leaves compared so far, and the total number."""
 _LOG: Final = schema.log.c
 _ALL: Final = Statement(
     select(_LOG.number, _LOG.match_id, _LOG.kind, _LOG.leaf, _LOG.nodes).order_by(_LOG.number)
@@ -29,7 +29,7 @@ _ALL: Final = Statement(
 
 
 def audit(connection: Connection, replays: bool = False, progress: Progress = lambda done, whole: None) -> LogAudit:
-    """Audit the log; with `replays`, also compare the text of every stored replay, which takes minutes."""
+    """Audit the log. With `replays`, also compare the text of every stored replay, which takes minutes."""
     made = LogAudit(replays=0 if replays else None)
     head, whole = log.head(connection), log.size(connection)
     tables, tree, keys = TablesAudit(connection, made), TreeEdge(), list[bytes]()

@@ -31,7 +31,7 @@ _COUNTS: Final = re.compile(r"\[(?:true|false)(?:,(?:true|false))*\]")
 _REPLAY: Final = re.compile(r'(?:null|"([0-9a-f]{64})")}')
 """The end of the text of a result's leaf: the digest of the replay, which no table contains."""
 MOST_FAULTS: Final = 20
-"""Maximum number of faults that are listed; further ones are only counted."""
+"""Maximum number of faults that are listed. Others are only counted."""
 
 
 class TablesAudit:
@@ -41,11 +41,11 @@ class TablesAudit:
         self._connection = connection
         self._made = made
         self._told: set[int] = set()
-        """Matches whose end a leaf has recorded."""
+        """Matches for which a leaf has recorded the end."""
         self._voided: set[int] = set()
         self._pruned = 0
         self._events = contests.expected_leaves(connection)
-        """The leaves about events that have not been found yet, as the tables have them."""
+        """The leaves about events that the tables imply and that the audit has not found yet."""
         self._bot_events = iter(
             connection.execute(select(schema.bot_events).order_by(schema.bot_events.c.number)).all()
         )
@@ -75,7 +75,7 @@ class TablesAudit:
                 self._replays[replay.match_id] = replay
 
     def say(self, number: int, match_id: int, kind: str, text: str) -> bool:
-        """Return whether the leaf about a match's end equals, byte for byte, the leaf that follows from the tables.
+        """Return whether a leaf about a match's end equals, byte for byte, the leaf that follows from the tables.
 
         If not, `compare` finds the difference. So most leaves need not be parsed.
         """
@@ -92,7 +92,7 @@ class TablesAudit:
                 f'"names":[{",".join([names[bot] for bot in bots])}],'
                 f'"versions":[{",".join([said[version] for version in versions])}],'
             )
-        except KeyError:  # The tables refer to a row that is missing.
+        except KeyError:  # The tables refer to a missing row.
             return False
         counts = ended.counts.get(match_id)
         if match[2] == MatchState.INTERRUPTED.value:
@@ -246,7 +246,7 @@ class TablesAudit:
 
 
 def _ladder(game: str, ladder_id: str) -> dict[str, str | None]:
-    """Return the fields of a leaf that name game and ladder; None for a ladder that a leaf does not name."""
+    """Return the fields of a leaf that name game and ladder. A ladder that a leaf does not name is None."""
     return {"ladder": None} | leaves.ladder_fields(game, ladder_id)
 
 

@@ -1,4 +1,4 @@
-"""The key of a data directory's log, in a file that is created once. Without it no server starts."""
+"""The log's signing key of a data directory, in a file that is created once. Without the key no server starts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def next_key_file(directory: Path) -> Path:
 
 
 def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
-    """Return the signer of a log's heads. If the log has no leaf yet, begin it. `at`: now, in microseconds since 1970.
+    """Return the signer of a log's heads. Start the log if it has no leaf yet. `at`: now, in microseconds since 1970.
 
     Raises: LogKeyMissing, LogKeyUnusable, DiskFull.
     """
@@ -45,7 +45,7 @@ def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
 
 
 def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
-    """Have the log's current key designate its successor, which signs from `replace_key` on.
+    """Let the log's current key designate its successor, which signs from `replace_key` on.
 
     Raises the same errors as `open_log`.
     """

@@ -1,1 +1,1 @@
-"""Matches as rows: their beginning and end, and the search for them."""
+"""Matches as rows: their start and end, and the search for them."""

@@ -28,7 +28,7 @@ _EVENTS: Final = Statement(
     .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
 )  # fmt: skip
 _GAP: Final = 100
-"""If at most this many unneeded matches lie between two needed ones, they are read as well, to save a query."""
+"""Maximum number of unneeded matches between two needed ones that are read along with them, to save a query."""
 
 
 class VoidEvent(NamedTuple):

@@ -1,6 +1,7 @@
-"""Events in the store: terms, entrants, rolls, matches and results, with their leaves in the log.
+"""Events in the store: terms, entrants, rounds, matches and results, with their leaves in the log.
 
-A result of an event follows from its rows alone, so a server that was killed continues from them.
+A roll is the list of bots that are present when a round starts. The result of an event follows from its rows alone, so
+the next server can continue after a crash.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from engine.deal import NONCE_BYTES
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 PREFIX: Final = "event/"
-"""Start of the name under which the baselines of an event are stored, which no ladder has."""
+"""Prefix of the name under which the baselines of an event are stored. No ladder's name starts with it."""
 MEANS_OF: Final = 10_000
-"""Number of a ladder's newest matches whose points by seat an event uses."""
+"""Number of a ladder's newest matches from which an event takes points by seat."""
 BASELINES_OF: Final = 2_000
-"""Number of a ladder's newest baselines that an event uses."""
+"""Number of a ladder's newest baselines from which an event takes points."""
 BASELINES_FROM: Final = 200
-"""Number of comparable baselines from which an event uses them."""
+"""Minimum number of comparable baselines; with fewer, an event uses none."""
 _EVENTS: Final = schema.events.c
 _ENTRANTS: Final = schema.event_entrants.c
 _ROLLS: Final = schema.event_rolls.c
@@ -65,15 +66,15 @@ class EventPlan(NamedTuple):
     """The name of the ladder."""
     seats: int
     format: str
-    """`race`, or `all`: everybody plays the same number of matches."""
+    """`race`, or `all` if every bot plays the same number of matches."""
     matches: int | None
-    """The budget in matches; None if it is a time."""
+    """The budget in matches; None for a budget in seconds."""
     seconds: int | None
-    """The budget in seconds; None if it is a number of matches."""
+    """The budget in seconds; None for a budget in matches."""
     entry: str
-    """`open`: bots enter themselves; `invited`: the operator enters them."""
+    """`open` if bots enter themselves, `invited` if the operator enters them."""
     start: int
-    """In microseconds since 1970; the actual start once the event has begun."""
+    """The planned start or, once the event has started, the actual start, in microseconds since 1970."""
 
 
 class StoredEvent(NamedTuple):
@@ -83,10 +84,10 @@ class StoredEvent(NamedTuple):
     plan: EventPlan
     state: str
     seed: bytes
-    """Secret until the event is over."""
+    """Secret until the event ends."""
     earlier: EarlierMatches
     result: str
-    """JSON; the reason if it was cancelled; empty before its end."""
+    """The result as JSON, or the reason for a cancellation; empty before the end."""
 
     @property
     def commitment(self) -> bytes:
@@ -95,7 +96,7 @@ class StoredEvent(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """True if it is finished or cancelled."""
+        """True if the event is finished or cancelled."""
         return self.state in {FINISHED, CANCELLED}
 
 
@@ -107,30 +108,30 @@ class StoredEntrant(NamedTuple):
     """The name of the bot at check-in, or before that its current name."""
     owner: str
     nonce: bytes | None
-    """None if it has not checked in."""
+    """The bot's nonce; None before check-in."""
 
 
 class EventRoll(NamedTuple):
-    """The beginning of a round."""
+    """The start of a round."""
 
     number: int
     present: tuple[int, ...]
     """The bots that were present."""
     used: int
-    """Thousandths of a budget of time; 0 for a budget of matches."""
+    """The used part of a time budget, in thousandths; 0 for a budget of matches."""
 
 
 class TableMatch(NamedTuple):
-    """The match of a table: the first one with a result, or without any the last one."""
+    """The match of a table: the first match with a result, or the last match if none has a result."""
 
     number: int
     """The number of the table."""
     match_id: int
     state: MatchState
     played: PlayedTable | None
-    """None before its end, and for an interrupted match."""
+    """None until the match has ended with a result."""
     replayed: bool
-    """True if its baselines are stored, or it is stored that it has none."""
+    """True once the baselines are stored, or the absence of baselines is stored."""
 
     def counts(self, earlier: EarlierMatches) -> bool:
         """Return whether the table's result can be recorded."""
@@ -157,7 +158,7 @@ def create(connection: Connection, plan: EventPlan, seed: bytes, entrants: Seque
 
 
 def enter(connection: Connection, name: str, bot: str, at: int, invited: bool = False) -> Bot:
-    """Enter a bot; return its row. `invited`: the operator enters it.
+    """Enter a bot into an event; return the bot's row. `invited`: true if the operator enters the bot.
 
     Raises: NoSuchEvent, UnknownBot, EventRefused.
     """
@@ -169,7 +170,7 @@ def enter(connection: Connection, name: str, bot: str, at: int, invited: bool = 
 
 
 def to_enter(connection: Connection, bot: str, names: Iterable[str], ladders: Collection[str]) -> tuple[str, ...]:
-    """Return those of the named events that a bot on these ladders has not entered yet, if it can enter all of these.
+    """Return the named events that a bot on these ladders has not entered yet, after checking that it can enter each.
 
     Raises: NoSuchEvent, UnknownBot, EventRefused.
     """
@@ -220,13 +221,13 @@ def find(connection: Connection, name: str) -> StoredEvent:
 
 
 def list_events(connection: Connection, before: int | None = None, limit: int | None = None) -> tuple[StoredEvent, ...]:
-    """Return the events, or those with a number below `before`, the newest first."""
+    """Return the events, newest first. With `before`, only events with smaller numbers."""
     query = select(schema.events).order_by(_EVENTS.id.desc()).limit(limit)
     return tuple(_read(connection, query if before is None else query.where(_EVENTS.id < before)))
 
 
 def entrants(connection: Connection, event_id: int) -> tuple[StoredEntrant, ...]:
-    """Return the bots that entered an event, in the order of their entries."""
+    """Return the bots that entered an event, in the order of entry."""
     bots = schema.bots.c
     query = (
         select(bots.id, func.coalesce(func.nullif(_ENTRANTS.name, ""), bots.name), bots.owner, _ENTRANTS.nonce)
@@ -240,9 +241,9 @@ def entrants(connection: Connection, event_id: int) -> tuple[StoredEntrant, ...]
 def start(
     connection: Connection, name: str, nonces: Mapping[int, bytes], earlier: EarlierMatches, at: int
 ) -> StoredEvent:
-    """Close the check-in and begin an event. `nonces`: by number, those of the bots that checked in.
+    """Close the check-in and start an event. `nonces`: the nonces of the bots that checked in, by bot number.
 
-    Raises: NoSuchEvent, EventRefused: It has begun, or fewer than two bots checked in.
+    Raises: NoSuchEvent, EventRefused: It has started, or fewer than two bots checked in.
     """
     event = find(connection, name)
     if event.state != ANNOUNCED:
@@ -266,19 +267,19 @@ def start(
 
 
 def call_roll(connection: Connection, event: StoredEvent, roll: EventRoll, at: int) -> None:
-    """Store the beginning of a round."""
+    """Store the start of a round."""
     values = {"event_id": event.id, "at": at, "present": json.dumps([*roll.present])}
     connection.execute(insert(schema.event_rolls).values(**values, number=roll.number, used=roll.used))
     log.append(connection, LeafKind.ROLL, at, **_roll(event, roll))
 
 
 def finish(connection: Connection, event: StoredEvent, result: Mapping[str, Any], at: int) -> None:
-    """Store the result of an event, which opens its seed."""
+    """Store the result of an event, which reveals its seed."""
     _end(connection, event, FINISHED, json.dumps(result, sort_keys=True), at)
 
 
 def cancel(connection: Connection, name: str, reason: str, at: int) -> StoredEvent:
-    """Cancel an event that has not begun. Raises: NoSuchEvent, EventRefused."""
+    """Cancel an event that has not started. Raises: NoSuchEvent, EventRefused."""
     event = find(connection, name)
     if event.state == PLAYING:
         number = len(rolls(connection, event.id))
@@ -297,7 +298,7 @@ def rolls(connection: Connection, event_id: int) -> tuple[EventRoll, ...]:
 
 
 def terms(connection: Connection, event: StoredEvent) -> EventTerms:
-    """Return the terms of an event that has begun."""
+    """Return the terms of an event that has started."""
     field = [each for each in entrants(connection, event.id) if each.nonce is not None]
     contestants = tuple(Contestant(each.bot_id, each.name, each.nonce or b"") for each in field)
     everyone = event.plan.format == "all"
@@ -305,14 +306,14 @@ def terms(connection: Connection, event: StoredEvent) -> EventTerms:
 
 
 def course(connection: Connection, event: StoredEvent) -> EventCourse:
-    """Compute an event that has begun from its rows."""
+    """Compute the course of a started event from its rows."""
     found = EventCourse(terms(connection, event))
     advance(connection, event, found)
     return found
 
 
 def advance(connection: Connection, event: StoredEvent, found: EventCourse) -> None:
-    """Let a course go on to what was stored since."""
+    """Advance a course by the rows that were stored since."""
     first = min((table.number for table in found.open_tables), default=len(found.race.tables))
     played = {each.number: each.played for each in tables(connection, event.id, first) if each.counts(event.earlier)}
 
@@ -331,8 +332,9 @@ def advance(connection: Connection, event: StoredEvent, found: EventCourse) -> N
 
 
 def tables(connection: Connection, event_id: int, first: int = 0, until: int | None = None) -> tuple[TableMatch, ...]:
-    """Return the match of each table from number `first` on, and below `until`, for which a match has begun: the first
-    one with a result, or without any the last one.
+    """Return the match of each table with a started match: the first match with a result, or the last one.
+
+    Table numbers are from `first` on and, if given, below `until`.
     """
     query = (
         select(_OF_EVENT.number, _MATCHES.id, _MATCHES.state, _BASELINES.scores, schema.log.c.leaf)
@@ -354,23 +356,23 @@ def tables(connection: Connection, event_id: int, first: int = 0, until: int | N
 
 
 def seat(connection: Connection, event: str, match_id: int) -> None:
-    """Store that a match plays a table, given as in the header."""
+    """Store that a match plays a table. `event`: as in the header."""
     name, _, number = event.partition("/")
     row = {"match_id": match_id, "event_id": find(connection, name).id, "number": int(number)}
     connection.execute(insert(schema.event_matches).values(row))
 
 
 def replayed(connection: Connection, name: str, match_id: int, house: str, scores: Sequence[int]) -> None:
-    """Store the baselines of an event's match; no scores if its replay failed."""
+    """Store the baselines of an event's match. `scores` is empty if the replay failed."""
     baselines.add(connection, f"{PREFIX}{name}", match_id, house, scores)
 
 
 def earlier_matches(
     connection: Connection, ladder_id: str, seats: int, options: Mapping[str, Any], house: str = ""
 ) -> EarlierMatches:
-    """Return the sums over a ladder's newest rated matches with these options, and over their baselines.
+    """Return sums over a ladder's newest rated matches with these options, and over their baselines.
 
-    `house`: the bots whose baselines count. With too few of them there are none.
+    `house`: the bots whose baselines count. With too few of these baselines, none are used.
     """
     found = _earlier_points(connection, ladder_id, seats, options)
     if not house:
@@ -414,7 +416,7 @@ def leaf_numbers(connection: Connection, name: str) -> tuple[int, ...]:
 
 
 def leaves_by_event(connection: Connection, kind: LeafKind) -> dict[str, dict[str, Any]]:
-    """Return the leaves of a kind of which each event has at most one, by the event's name."""
+    """Return the leaves of a kind that each event has at most once, by event name."""
     found = (json.loads(leaf) for _, leaf in log.about_no_match(connection, kind))
     return {leaf["event"]: leaf for leaf in found}
 
@@ -425,14 +427,14 @@ def newest_leaf(connection: Connection, name: str) -> str:
 
 
 def expected_leaves(connection: Connection) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return the fields of all leaves about events: by kind, event, and for rolls the number."""
+    """Return the fields of all leaves about events. The key is kind, event and, for rolls, the round's number."""
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     for event in list_events(connection):
         name = event.plan.name
         found[LeafKind.EVENT.value, name, 0] = _announcement(event)
         if event.state in {PLAYING, FINISHED}:
             found[LeafKind.ENTRANTS.value, name, 0] = _field(connection, event)
-            del found[LeafKind.EVENT.value, name, 0]["start"]  # the plan's, which the actual start has replaced
+            del found[LeafKind.EVENT.value, name, 0]["start"]  # The planned start, which the actual start has replaced.
         for roll in rolls(connection, event.id):
             found[LeafKind.ROLL.value, name, roll.number] = _roll(event, roll)
         if event.over:

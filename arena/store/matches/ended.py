@@ -44,7 +44,9 @@ class EndedMatch(NamedTuple):
 
 
 def after(connection: Connection, bot_id: int, leaf: int) -> list[EndedMatch]:
-    """Return a bot's ended matches with leaves after `leaf`, in the order of the leaves: at most the newest `MOST`."""
+    """Return a bot's ended matches with leaves after `leaf`, in the order of the leaves. At most the newest `MOST` are
+    returned.
+    """
     under = log.head(connection)
     if under is None or leaf >= under.size:
         return []
@@ -58,14 +60,14 @@ def after(connection: Connection, bot_id: int, leaf: int) -> list[EndedMatch]:
 
 
 def newest_first(bot_id: int, leaf: int) -> Select[Any]:
-    """Return the query for a bot's ended matches with leaves after `leaf`, the newest first."""
+    """Return the query for a bot's ended matches with leaves after `leaf`, newest first."""
     of_seat = _SEATS.leaf, _SEATS.match_id, _SEATS.seat, _SEATS.rating_before, _SEATS.rating_after
     query = select(*of_seat, _MATCHES.kind, _MATCHES.reason).select_from(schema.match_seats.join(schema.matches))
     return query.where(_SEATS.bot_id == bot_id, _SEATS.leaf > leaf).order_by(_SEATS.leaf.desc()).limit(MOST)
 
 
 def any_over(connection: Connection, match_ids: Collection[int]) -> bool:
-    """Return whether any of the given matches is over."""
+    """Return whether any of the given matches has ended."""
     leaf = select(_SEATS.leaf).where(_SEATS.match_id.in_(match_ids), _SEATS.leaf.is_not(None)).limit(1)
     return bool(match_ids) and connection.scalar(leaf) is not None
 

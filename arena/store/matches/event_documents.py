@@ -1,4 +1,4 @@
-"""Events as everybody may read them: rows, documents with standings and tables, and bundles."""
+"""Public views of events: rows, documents with standings and tables, and bundles."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from arena.store.matches.contests import StoredEvent, TableMatch
 
     Lines: TypeAlias = Callable[[Connection], str]
-    """Reads some lines of a bundle."""
+    """Function that reads some lines of a bundle."""
 
 FORMAT: Final = 1
-"""Version of the form of bundles."""
+"""Version of the bundle format."""
 AT_ONCE: Final = 64
-"""Number of leaves of a bundle that are read in one step."""
+"""Number of a bundle's leaves that are read in one step."""
 LARGEST_ID: Final = (1 << 63) - 1
 
 
 class _Courses:
-    """The courses of running events. Each continues from where it was computed last, since all looks take a second."""
+    """The courses of running events. Each continues from its last computed state, since computing it from the start
+    takes a second.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -45,7 +47,8 @@ class _Courses:
         """Return the standings of a running event as JSON."""
         with self._lock:
             course = self._courses.pop(event.commitment, None)
-            if course is None or course.rounds > len(contests.rolls(connection, event.id)):  # or of a restored backup
+            # Also true after a restored backup.
+            if course is None or course.rounds > len(contests.rolls(connection, event.id)):
                 course = contests.course(connection, event)
             else:
                 contests.advance(connection, event, course)
@@ -54,7 +57,7 @@ class _Courses:
             return found
 
     def forget(self, event: StoredEvent) -> None:
-        """Forget the course of an event that is over."""
+        """Forget the course of an event that has ended."""
         self._courses.pop(event.commitment, None)
 
 
@@ -62,7 +65,7 @@ _COURSES: Final = _Courses()
 
 
 def event_rows(connection: Connection, limit: int | None = None, before: int | None = None) -> tuple[EventRow, ...]:
-    """Return events, the newest first. `before`: only those with lower numbers."""
+    """Return events, newest first. `before`: only events with lower numbers."""
     found = contests.list_events(connection, LARGEST_ID if before is None else before, limit)
     return _rows(connection, *found)
 
@@ -96,7 +99,7 @@ def event_head(connection: Connection, name: str) -> dict[str, Any]:
 def event_tables(connection: Connection, name: str, first: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
     """Return the match of each table from number `first` on. The names of house bots are empty.
 
-    The bots of a match that ended without a result are left out. Raises: NoSuchEvent.
+    A match that ended without a result is listed without its bots. Raises: NoSuchEvent.
     """
     event = contests.find(connection, name)
     until = None if limit is None else first + limit
@@ -114,7 +117,7 @@ def bundle(connection: Connection, name: str) -> Iterator[str]:
 
 
 def bundle_parts(connection: Connection, name: str) -> tuple[Lines, ...]:
-    """Return the parts of a finished event's bundle, in order. Each can be read by a connection of its own.
+    """Return the parts of a finished event's bundle, in order. Each part can be read on its own connection.
 
     Raises: NoSuchEvent, EventRefused: It has no result.
     """

@@ -68,8 +68,8 @@ def begin(
     """Store the start of a match, with its bots by seat, and return its number. A bot may have several seats.
 
     `match_id` is by default the next free number. `said`: the versions that the bots report, by seat. A version is
-    stored with its first match. `ladder_id` is by default the game's default ladder. `event`: as in `Header`.
-    `node`: the number of the node that plays it; None for a server without further nodes.
+    stored with its first match. `ladder_id` is by default the game's default ladder. `event`: as in `Header`. `node`:
+    the number of the node that plays the match; None without other nodes.
     """
     match_id = MatchId(newest(connection) + 1 if match_id is None else match_id)
     row = {"id": match_id, "game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots)}
@@ -156,7 +156,7 @@ def finish(
 
 
 def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
-    """Void the result of a match, keeping the match and its replay; return the id of its ladder.
+    """Annul the result of a match, keeping the match and its replay; return the ladder's id.
 
     Raises: UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
@@ -173,10 +173,10 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
 def void_results(
     connection: Connection, bot: str, since: int, reason: str, at: int, after: int = 0, limit: int | None = None
 ) -> dict[int, str]:
-    """Void the results of a bot that were stored at the time `since` or later and still count.
+    """Annul the results of a bot that were stored at the time `since` or later and still count.
 
-    Return the ladder id of each match whose result is now void, by match number. `limit`: the maximum number of
-    matches. `after`: a match number; only later matches are voided. Raises: UnknownBot, ReasonNotAllowed.
+    Return the ladder id of each match whose result is now annulled, by match number. `limit`: the maximum number of
+    matches. `after`: a match number; only later matches are affected. Raises: UnknownBot, ReasonNotAllowed.
     """
     events.check_reason(reason)
     counting = events.counting(connection, known(connection, bot).id, since, after, limit)
@@ -184,7 +184,7 @@ def void_results(
 
 
 def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str, at: int) -> None:
-    """Mark matches as interrupted, without a result. Matches that are already over do not change."""
+    """Mark matches as interrupted, without a result. Matches that have already ended do not change."""
     for match_id in match_ids:
         game, ladder_id, state = _keys_and_state(connection, match_id)
         if state is not MatchState.PLAYING:
@@ -206,7 +206,7 @@ def seated(connection: Connection, match_id: int) -> tuple[Bot, ...]:
 def playing(connection: Connection, node: int | None = None) -> tuple[MatchId, ...]:
     """Return the matches that are neither finished nor interrupted: all, or those of one node.
 
-    Node 1 also has those that a server without further nodes has begun.
+    Node 1 also has those that a server without other nodes has started.
     """
     query = select(_COLUMNS.id).where(_COLUMNS.state == MatchState.PLAYING.value)
     if node is not None:
@@ -215,7 +215,7 @@ def playing(connection: Connection, node: int | None = None) -> tuple[MatchId, .
 
 
 def hand_over(connection: Connection, node: int | None, left: Collection[int] | None = None) -> None:
-    """Make a node responsible for the running matches of the nodes `left`, by default of all; None as in `begin`."""
+    """Assign the running matches of the nodes `left`, by default of all nodes, to `node` (None as in `begin`)."""
     change = update(schema.matches).where(_COLUMNS.state == MatchState.PLAYING.value, _COLUMNS.node.is_not(None))
     if left is not None:
         change = change.where(_COLUMNS.node.in_(left))
@@ -223,7 +223,7 @@ def hand_over(connection: Connection, node: int | None, left: Collection[int] | 
 
 
 def started(connection: Connection, match_id: int) -> int:
-    """Return the instant at which a match began, in microseconds since 1970. Raises: UnknownMatch."""
+    """Return the start time of a match, in microseconds since 1970. Raises: UnknownMatch."""
     at: int | None = connection.scalar(select(_COLUMNS.started).where(_COLUMNS.id == match_id))
     if at is None:
         raise UnknownMatch(match_id)
@@ -239,8 +239,9 @@ def list_matches(
     before: int | None = None,
     ladder_id: str = "",
 ) -> tuple[MatchRow, ...]:
-    """Return the newest matches, newest first: those of a game, a ladder, a bot (by a present or former name), and with
-    numbers below `before`, if given.
+    """Return the newest matches, newest first.
+
+    If given: only those of a game, a ladder or a bot (by a present or former name), and with numbers below `before`.
     """
     columns = schema.matches.c
     query, number = select(schema.matches), columns.id
@@ -291,7 +292,7 @@ def _keys_and_state(connection: Connection, match_id: int) -> tuple[str, str, Ma
 
 
 def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:
-    """Return matches from rows of their table, with their seats."""
+    """Return matches with their seats, from rows of the table `matches`."""
     taken, bot = schema.match_seats.c, schema.bots.c
     seats: dict[int, list[SeatRow]] = {row.id: [] for row in rows}
     result = taken.score, taken.place, taken.rating_before, taken.rating_after, taken.forced

@@ -1,7 +1,7 @@
-"""A search among matches by their properties, one page at a time.
+"""A search for matches by their properties, one page at a time.
 
 The cost of a page does not depend on the length of the history. Without a suitable index, a page covers a limited
-number of matches and says where the next page begins.
+number of matches, and gives the start of the next page.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _SEATS: Final = schema.match_seats.c
 
 
 class NoSuchSearch(Refused):
-    """Raised if a search has a condition on a bot but names no bot. The message gives the condition."""
+    """A search has a condition on a bot but names no bot. The message gives the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchFilter:
-    """The conditions of a search; an empty or None condition excludes nothing."""
+    """The conditions of a search. An empty or None condition excludes nothing."""
 
     game: str = ""
     bot: str = ""
     """The bot's name, possibly a former one."""
     opponent: str = ""
-    """Another bot that also played; needs `bot`."""
+    """Another bot that also played. Requires `bot`."""
     seats: int = 0
     """Number of seats at the table."""
     since: int | None = None
     until: int | None = None
-    """Bounds on the time at which the match began: at `since` or later, and before `until`."""
+    """Bounds on the start of the match: at `since` or later, and before `until`."""
     faults: bool = False
-    """True to select matches in which the server made decisions for `bot` or house bots played too much of it."""
+    """True to select matches in which the server made decisions for `bot`, or house bots made too many of them."""
     lost: bool = False
-    """True to select matches in which `bot` came last; a tie of all seats does not count."""
+    """True to select matches in which `bot` came last. A tie of all seats does not count."""
     state: MatchState | None = None
     ladder_id: str = ""
 
@@ -56,14 +56,14 @@ class MatchPage:
 
     matches: tuple[MatchRow, ...]
     next: int | None
-    """The number below which the next page begins; None on the last page.
+    """The number below which the next page starts; None on the last page.
 
     A page may be empty without being the last.
     """
 
 
 def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-    """Return the newest matches below `before` that meet the conditions. For an unknown bot, no match does.
+    """Return the newest matches below `before` that meet the conditions. An unknown bot has no matches.
 
     Raises: NoSuchSearch.
     """
@@ -94,7 +94,7 @@ def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before:
 
 
 def _looked_at(bot: int | None, wanted: MatchFilter, least: int, before: int | None) -> Select[tuple[int]]:
-    """Return a query for the numbers of candidates, newest first, that only follows an index."""
+    """Return a query for the numbers of candidates, newest first, that uses only an index."""
     if bot is None:
         number, query = _MATCHES.id, select(_MATCHES.id.label("id"))
         if wanted.state is not None:
@@ -147,9 +147,9 @@ def _tested(column: Column[str]) -> ColumnElement[str]:
 
 
 def _first_since(connection: Connection, at: int) -> int:
-    """Return a match number such that every match below it began before the time `at`.
+    """Return a match number such that every match below it started before the time `at`.
 
-    Matches are numbered as they begin, so bisection reads one row per step and needs no index on times.
+    Matches are numbered in the order of their starts, so bisection reads one row per step and needs no index on times.
     """
     low, high = 0, (connection.scalar(select(func.max(_MATCHES.id))) or 0) + 1
     while low < high:

@@ -1,6 +1,6 @@
 """Moderation: the operator's decisions about bots and owners, each an event in an append-only list.
 
-These decisions do not affect results, which count unless they are voided.
+These decisions do not affect results, which count unless they are annulled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEAVES: Final = {
 
 
 def ban(connection: Connection, owner: str, reason: str, at: int) -> str:
-    """Ban an owner, with or without bots: the server refuses the tokens of the owner's bots and registers no new ones.
+    """Ban an owner, with or without bots. The server then refuses the owner's tokens and new registrations.
 
     Return the reason as a sentence. Raises: NameNotAllowed, ReasonNotAllowed, NothingToChange.
     """
@@ -78,9 +78,9 @@ def show(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
-    """Delete a bot: erase its token and its owner. Its results stay under its name, which no other bot can have.
+    """Delete a bot: erase its token and its owner. Its results stay under its name, which no other bot can get.
 
-    Return the bot as it was. Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
+    Return the bot's row from before. Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
     """
     bot = bots.find(connection, name)
     _change(connection, bot, token_hash=None, owner="", deleted=at)
@@ -91,11 +91,11 @@ def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def rename(connection: Connection, name: str, new_name: str, reason: str, at: int) -> Bot:
-    """Give a bot another name, also in its past results. No other bot can ever have the old name.
+    """Give a bot another name, also in its past results. No other bot can ever get the old name.
 
-    Return the bot in its new state.
-    Raises: UnknownBot, OfTheHouse, BotDeleted, NameNotAllowed, NameTaken, ReasonNotAllowed,
-    NothingToChange.
+    Return the bot's new row.
+
+    Raises: UnknownBot, OfTheHouse, BotDeleted, NameNotAllowed, NameTaken, ReasonNotAllowed, NothingToChange.
     """
     bots.check_name(new_name)
     bots.check_free(new_name)
@@ -112,7 +112,7 @@ def rename(connection: Connection, name: str, new_name: str, reason: str, at: in
 
 
 def list_events(connection: Connection, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
-    """Return the newest decisions, newest first; with `before`, only those with smaller numbers."""
+    """Return the newest decisions, newest first. With `before`, only decisions with smaller numbers."""
     query = select(schema.bot_events).order_by(_EVENTS.number.desc()).limit(limit)
     if before is not None:
         query = query.where(_EVENTS.number < before)
@@ -130,7 +130,10 @@ def _change(connection: Connection, bot: Bot, **columns: object) -> None:
 def _add(
     connection: Connection, kind: BotEventKind, name: str, reason: str, at: int, new_name: str | None = None
 ) -> None:
-    """Add an event. Raises: ReasonNotAllowed for a reason that is neither empty nor allowed."""
+    """Add an event.
+
+    Raises: ReasonNotAllowed: The reason is neither empty nor allowed.
+    """
     if reason:
         check_reason(reason)
     number = (connection.scalar(select(func.max(_EVENTS.number))) or 0) + 1

@@ -1,6 +1,7 @@
-"""Parking: a bot with several troubled matches in a row gets no seats until its author or the operator un-parks it.
+"""Parking: a bot with several consecutive matches with trouble gets no seats until its author or the operator resumes
+it.
 
-A match is troubled for a bot if the bot was suspended in it or replaced by a house bot. Void matches do not count.
+A match is trouble for a bot if the bot was suspended in it or replaced by a house bot. Annulled matches do not count.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ _COUNTED_ON: Final = Statement(
     .where(_OWN.parked.is_(None), _BOTS.deleted.is_(None), _BOTS.house == literal_column("0"))
     .order_by(_SEATS.seat)
 )
-"""As `_COUNTED`, on a ladder that is not the default one of its game."""
+"""Like `_COUNTED`, for a ladder that is not its game's default ladder."""
 
 
 def count(
     connection: Connection, match_id: int, troubled: Sequence[bool | None], limit: int, at: int, ladder: str = ""
 ) -> tuple[Bot, ...]:
-    """Count a finished match for the parking of its bots; return the bots that are now parked.
+    """Count a finished match for the parking of its bots. Return the bots that are now parked.
 
-    Call this function in the transaction that stores the result. `troubled`: by seat, whether the match was troubled;
-    None if it neither counts nor resets the count. A bot is parked after `limit` troubled matches in a row. Any other
-    match resets its count. Matches that end while a bot is parked, or that began before it was last un-parked, do not
-    count. `ladder`: name of the ladder; empty for the default ladders of the games, which are counted together.
+    Call this function in the transaction that stores the result. `troubled`: by seat, whether the match was trouble;
+    None if it neither counts nor resets the count. A bot is parked after `limit` such matches in a row. Any other match
+    resets the count. Matches that end while a bot is parked, or that started before it was last resumed, do not count.
+    `ladder`: name of the ladder; empty for the default ladders of all games, which are counted together.
     """
     parked = []
     of_match = {"of_match": match_id}
@@ -83,14 +84,14 @@ def find(connection: Connection, name: str, ladder: str) -> Bot:
 
 
 def parked_on(connection: Connection, ladder: str) -> tuple[Bot, ...]:
-    """Return the bots that are parked on a ladder that is no default one, with their troubles there."""
+    """Return the bots that are parked on a ladder other than a default ladder, with their troubles there."""
     query = select(_BOTS.name).select_from(schema.bot_ladders.join(schema.bots))
     query = query.where(_OWN.ladder == ladder, _OWN.parked.is_not(None), _BOTS.deleted.is_(None))
     return tuple(find(connection, name, ladder) for name in connection.scalars(query.order_by(_BOTS.id)).all())
 
 
 def unpark(connection: Connection, name: str) -> Bot:
-    """Un-park a bot on all ladders: it gets seats again, and earlier matches no longer count where it was parked.
+    """Resume a bot on all ladders where it is parked. Earlier matches no longer count there.
 
     Raises: UnknownBot, OfTheHouse, BotDeleted, NotParked.
     """

@@ -1,6 +1,4 @@
-"""Access to a data directory for programs other than its server: to read it, or to change it while
-no server uses it.
-"""
+"""Access to a data directory for programs other than its server: reading at any time, changes only without a server."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
 class ReadConnections:
     """Thread-safe reader of successive committed states of a data directory. Its connections stay open.
 
-    If the database has been replaced, for example by a restore, it is opened again.
+    If the database has been replaced, for example by a restore, the reader opens the new one.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -53,7 +51,7 @@ class ReadConnections:
 
     @contextmanager
     def open(self) -> Iterator[Connection]:
-        """Open the newest committed state for the block. Raises the errors of `open_readonly`."""
+        """Open the newest committed state while the `with` block runs. Raises the errors of `open_readonly`."""
         database = _existing(self._directory)
         with _current(database, self._engine_of(database)) as connection:
             yield connection
@@ -113,7 +111,7 @@ def _current(database: Database, engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def disposed(engine: Engine) -> Iterator[Engine]:
-    """Close the connections that an engine holds open when the block ends."""
+    """Close an engine's open connections when the `with` block ends."""
     try:
         yield engine
     finally:
@@ -136,11 +134,11 @@ class ExposedFile(NamedTuple):
     before: int
     """Mode before this start."""
     now: int
-    """Mode now: unchanged if the file system or the file's owner does not permit a change."""
+    """Mode now. Unchanged if the file system or the file's owner does not permit a change."""
 
 
 def close_to_others(directory: Path, database: Database) -> tuple[ExposedFile, ...]:
-    """Remove other users' access to the files of a data directory; return the files that they could open."""
+    """Remove other users' access to the files of a data directory. Return the files that they could open."""
     found = []
     for path in (
         *database.files,

@@ -1,7 +1,7 @@
-"""The tables. Instants are in microseconds since 1970; secrets are stored only as SHA-256; results are append-only.
+"""The tables. Times are in microseconds since 1970; secrets are stored only as SHA-256; results are append-only.
 
-A column `ladder` has a ladder's id, which is the game's name for the first season of the game's default ladder. In
-`invitations`, `bot_ladders`, `paces`, `seasons` and `events` it has a ladder's name, which all its seasons share.
+A column `ladder` contains a ladder's id, which is the game's name for the first season of the game's default ladder. In
+`invitations`, `bot_ladders`, `paces`, `seasons` and `events` it contains a ladder's name, which all seasons share.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from sqlalchemy import (
 )
 
 REVISION: Final = "0025"
-"""The newest migration. It identifies the schema that this program reads and writes."""
+"""The revision of the newest migration. It identifies the schema that this program reads and writes."""
 OLDEST: Final = "0017"
-"""The oldest schema from which migrations lead to the newest one."""
+"""The oldest schema that can be migrated to the newest one."""
 
-Int = BigInteger  # Instants need 64 bits.
+Int = BigInteger  # Times need 64 bits.
 Real = Double
 
 APPEND_ONLY: Final = "append_only"
@@ -45,13 +45,11 @@ class AppendOnly(NamedTuple):
     number: str
     """Name of the column with the rows' numbers."""
     within: str | None = None
-    """Name of a column, if rows are numbered separately for each of its values. None if all rows of the table are
-    numbered together.
-    """
+    """Name of the column whose values are numbered separately. None if all rows of the table are numbered together."""
 
 
 def next_number(table: Table) -> ColumnElement[int]:
-    """Return an SQL expression for the next number on the ladder that the parameter `of_ladder` names.
+    """Return an SQL expression for the next number on a ladder, given by the parameter `of_ladder`.
 
     The transaction must hold the write lock.
     """
@@ -93,7 +91,7 @@ names = Table(
     Column("key", Text, primary_key=True, comment="the name in lower case"),
     Column("bot_id", Int, ForeignKey("bots.id"), nullable=False),
 )
-"""Every name that a bot has or had. A name belongs to its first bot for ever."""
+"""Every name that a bot has or had. A name belongs to its first bot forever."""
 
 invitations = Table(
     "invitations",
@@ -121,7 +119,7 @@ bot_ladders = Table(
     Column("parked", Int, comment="as in `bots`"),
     Column("forgiven", Int, nullable=False, server_default="0", comment="as in `bots`"),
 )
-"""Entry and parking of bots by ladder. The default ladders of the games share the columns of `bots` for parking."""
+"""Entry and parking of bots by ladder. For parking, the default ladders of all games share columns of `bots`."""
 
 bans = Table(
     "bans",
@@ -288,7 +286,7 @@ event_rolls = Table(
     Column("present", Text, nullable=False, comment="JSON: the bots that were present"),
     Column("used", Int, nullable=False, comment="thousandths of a budget of time; 0 for a budget of matches"),
 )
-"""Rounds of events. All tables follow from these, the entrants and the seed."""
+"""Rounds of events. All tables of an event follow from its rounds, its entrants and its seed."""
 
 event_matches = Table(
     "event_matches",
@@ -298,7 +296,9 @@ event_matches = Table(
     Column("number", Int, nullable=False, comment="number of the table, from 0 for each event"),
     Index(None, "event_id", "number"),
 )
-"""Matches of events. The first match of a table with a result counts: one without a result is played again."""
+"""Matches of events. A table's first match with a result counts; after a match without a result, the table plays
+again.
+"""
 
 ratings = Table(
     "ratings",
@@ -341,8 +341,7 @@ pair_days = Table(
     Column("second", Int, ForeignKey("bots.id"), primary_key=True),
     Column("matches", Int, nullable=False),
 )
-"""Meetings of pairs of bots of different players in the latest weeks, counted for live ratings under a quota of
-pairs."""
+"""Meetings of pairs of bots of different players in the latest weeks, for the quota of pairs in live ratings."""
 
 rated_results = Table(
     "rated_results",
@@ -517,7 +516,7 @@ replay_segments = Table(
     Column("bytes", Int, nullable=False, comment="total size of those not pruned"),
     Column("size", Int, nullable=False, comment="offset of the end of the last one in the file"),
 )
-"""Numbers of replays of each game in each file, counted as they are added and removed. Deleted files stay listed."""
+"""Numbers of replays by file and game, updated when replays are added and removed. Deleted files stay listed."""
 
 nodes = Table(
     "nodes",
@@ -538,7 +537,7 @@ nodes = Table(
     ),
     Column("last_number", Int, nullable=False, comment="the last match number reserved for it; 0 for none"),
 )
-"""The nodes (docs/nodes.md). All instants are by the database's clock."""
+"""The nodes (docs/nodes.md). All times are by the database's clock."""
 
 leases = Table(
     "leases",
@@ -547,7 +546,7 @@ leases = Table(
     Column("node", Int, ForeignKey("nodes.number"), nullable=False),
     Column("until", Int, nullable=False),
 )
-"""Jobs that one node does for all."""
+"""Jobs that one node does for all nodes."""
 
 changes = Table(
     "changes",
@@ -556,7 +555,7 @@ changes = Table(
     Column("subject", Text, primary_key=True),
     Column("number", Int, nullable=False, unique=True, comment="1, 2, … in the order of the commits"),
 )
-"""By subject, the newest change that other nodes learn."""
+"""By subject, the newest change that other nodes must learn."""
 
 allowances = Table(
     "allowances",

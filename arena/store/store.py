@@ -53,13 +53,13 @@ WATCHED: Final = 0.5
 READERS: Final = 2
 """Number of threads that may read at the same time."""
 MOVING: Final = "moving replays out of the database"
-"""The slow step of the first start after an upgrade."""
+"""Name of the slow step of the first start after an upgrade."""
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""A function that is called now and then with the step, the amount done so far, and the total amount."""
+"""Progress callback, called with the step, the amount done so far, and the total amount."""
 
 
 class FilesFound(NamedTuple):
-    """The condition of a data directory's files at the start of the server."""
+    """The condition of a data directory's files when the server starts."""
 
     broken: Sequence[Segment] = ()
     """Replay files that were missing or too short."""
@@ -89,7 +89,7 @@ class Store:
         self.journal: Final = journal
         """The journal of inputs from which running matches are continued."""
         self.unfinished: Final = unfinished
-        """By match, the journal's lines of the matches that an earlier server left running."""
+        """By match, the journal's lines of the running matches of an earlier server."""
         self.lost: Final = lost
         """By match, the reason for each interruption at this start."""
         self.files: Final = files
@@ -99,7 +99,7 @@ class Store:
         self.signer: Final = signer
         """The signer of the log's heads."""
         self.lease: Final = lease
-        """The lease of the node's registration; None for a server without further nodes."""
+        """The lease of the node's registration; None without other nodes."""
         self.operator_token: Final = operator_token
         """The token that authenticates the operator."""
         self._writer: Final = writer
@@ -122,12 +122,12 @@ class Store:
         """Record this server's Unix socket, for programs that look for the holder of the directory's lock.
 
         Raises:
-            StoreError: It cannot be written.
+            StoreError: The socket's path cannot be written.
         """
         self._database.announce(self.lock, socket)
 
     async def watch(self) -> None:
-        """Wait until a file of the data directory is deleted or replaced; then raise StoreReplaced within a second."""
+        """Wait until a file of the data directory is deleted or replaced. Then raise StoreReplaced within a second."""
         while self._replaced is None:
             self._open_files.check()
             self.journal.check()
@@ -164,16 +164,18 @@ async def open_store(
     node: NodeStart | None = None,
     lock: int | None = None,
 ) -> AsyncIterator[Store]:
-    """Open a data directory for a server; create or migrate it if needed. `at`: now, in microseconds since 1970.
+    """Open a data directory for a server; create or migrate it if needed.
 
-    Writes go to `writer_process`, or without one to a thread of this process. Leaving the block waits until every job
-    is stored. `progress` is called with `MOVING` and the progress of an upgrade.
+    `at`: now, in microseconds since 1970. Writes go to `writer_process`, or without one to a thread of this process.
+    Leaving the `with` block waits until every job is stored. `progress` is called with `MOVING` and the progress of an
+    upgrade.
 
-    `node`: the node as which this server registers. It takes up its own running matches, and the first one those of
-    nodes of this directory that are not started with it. `lock`: the descriptor of the directory's lock, if the parent
-    of several nodes holds it. Raises: NodeError, StoreLocked, StoreUnusable,
-    StoreCorrupt, StoreNewer, StoreTooOld, StoreLost, JournalForeign, LogKeyMissing, LogKeyUnusable or DiskFull, if it
-    cannot be opened.
+    `node`: the node as which this server registers. It takes over its own running matches. The first node also takes
+    over matches of this directory's nodes that are not started with it. `lock`: the descriptor of the directory's lock,
+    if the parent of several nodes holds it.
+
+    Raises: NodeError, StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer, StoreTooOld, StoreLost, JournalForeign,
+    LogKeyMissing, LogKeyUnusable or DiskFull, if it cannot be opened.
     """
     database = database_of(directory)
     with _locks(database, node, lock) as held, store_errors(database):
@@ -227,7 +229,7 @@ async def open_store(
 
 @contextmanager
 def _locks(database: Database, node: NodeStart | None, lock: int | None) -> Iterator[int]:
-    """Lock the data directory, unless the parent holds its lock, and as a node the node's own lock.
+    """Lock the data directory, unless the parent holds its lock. A node also locks its own number.
 
     Yield the descriptor that the writer process holds, too: that of the node's own lock, if there is one.
     """
@@ -265,9 +267,11 @@ def _has_tables(database: Database) -> bool:
 
 
 def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
-    """Raise JournalForeign if a match in the journal is not the match with the same number in the database."""
+    """Check that each match in the journal is the match with the same number in the database. Raises:
+    JournalForeign.
+    """
     for match_id, lines in content.lines.items():
-        with suppress(ReplayError):  # Elsewhere, an unreadable match becomes void with this error as its reason.
+        with suppress(ReplayError):  # Other code makes an unreadable match void, with this error as the reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")
             if header.started != matches.started(connection, match_id):
                 raise JournalForeign(journal, match_id)

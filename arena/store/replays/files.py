@@ -6,8 +6,8 @@ writer adds replays, and it syncs them before the database commits. So every row
 removed at the next start (`sweep`). Bytes that a row refers to never change. A segment without replays is deleted, and
 its number is not used again.
 
-Several nodes on one directory add to the same segment, one after the other: who adds has the database's write lock. So
-each transaction of a node first reads where the last one ended.
+Several nodes on one directory add to the same segment, one at a time, because adding requires the database's write
+lock. So each transaction of a node first reads where the last transaction ended.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ from arena.store.base.statements import Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment number of a replay whose content is in its row: in an in-memory database, or before
-an upgrade moves it.
-"""
+"""The segment number of a replay that is stored in its row: in an in-memory database, or before an upgrade moves it."""
 FULL: Final = 16 << 20
 """Size in bytes at which a segment is full."""
 _KEY: Final = "arena_replay_files"
@@ -50,7 +48,7 @@ class Segment(NamedTuple):
     """Number of the segment, from 1."""
     path: Path
     size: int
-    """Number of bytes up to the end of the last replay that a row has referred to."""
+    """Offset of the end of the last replay with a row, in bytes."""
 
     @property
     def whole(self) -> bool:
@@ -62,7 +60,7 @@ class ReplayFiles:
     """The replay segments of a data directory, for one connection."""
 
     def __init__(self, data: Path, shared: bool = False) -> None:
-        """`shared`: other processes may add replays between two transactions of this connection."""
+        """`shared`: true if other processes may add replays between two transactions of this connection."""
         self.data: Final = data
         self._shared: Final = shared
         self._at_end = not shared
@@ -80,7 +78,7 @@ class ReplayFiles:
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[None]:
-        """Run one transaction, which syncs the files before it commits.
+        """Run one transaction, and sync the files before the commit.
 
         If it fails, no row refers to the bytes that it added.
         """
@@ -120,7 +118,7 @@ class ReplayFiles:
         return self._number, start
 
     def delete(self, connection: Connection, number: int) -> None:
-        """Delete a segment once the transaction is committed, unless it is the newest segment."""
+        """Delete a segment once the transaction is committed. The newest segment is never deleted."""
         newest = _NEWEST.run(connection, {}).fetchone() if self._shared else None
         if number != (self._number if newest is None else newest[0]):
             self._emptied.add(number)
@@ -132,13 +130,13 @@ class ReplayFiles:
             self._file = -1
 
     def segments(self, connection: Connection) -> tuple[Segment, ...]:
-        """Return the segments that contain at least one replay, the oldest first."""
+        """Return the segments that contain at least one replay, oldest first."""
         query = select(_SEGMENT.number, func.max(_SEGMENT.size)).where(_SEGMENT.number > IN_ROW)
         kept = query.group_by(_SEGMENT.number).having(func.sum(_SEGMENT.kept) > 0).order_by(_SEGMENT.number)
         return tuple(Segment(number, self.path(number), size) for number, size in connection.execute(kept))
 
     def sweep(self, connection: Connection) -> tuple[Segment, ...]:
-        """Remove bytes and files that no row refers to; return the segments that are missing or too short.
+        """Remove bytes and files that no row refers to. Return the segments that are missing or too short.
 
         The transaction must hold the write lock, so that nobody adds bytes meanwhile. The newest segment stays, because
         another node may have it open.
@@ -180,7 +178,7 @@ class ReplayFiles:
         self._new = not go_on
 
     def _bring_to_disk(self) -> None:
-        """Sync the added bytes. Raises: DiskFull, StoreUnusable; StoreReplaced if the file no longer exists."""
+        """Sync the added bytes. Raises: DiskFull, StoreUnusable; StoreReplaced: The file no longer exists."""
         if not self._unsynced:
             return
         self._open_files.check()
@@ -200,7 +198,7 @@ def segments_of(data: Path) -> Path:
 
 
 def attach(connection: Connection, data: Path, shared: bool = False) -> ReplayFiles:
-    """Set the folder of the replays that a connection's rows refer to, until the connection is closed.
+    """Set the folder with the replays of a connection's rows, until the connection is closed.
 
     `shared`: as in `ReplayFiles`.
     """
@@ -211,7 +209,7 @@ def attach(connection: Connection, data: Path, shared: bool = False) -> ReplayFi
 
 
 def attached(connection: Connection) -> ReplayFiles | None:
-    """Return the folder set by `attach`; None for a database without files, such as one in memory."""
+    """Return the folder set by `attach`, or None for a database without files, such as one in memory."""
     files: ReplayFiles | None = connection.info.get(_KEY)
     return files
 
@@ -252,7 +250,7 @@ class DiskUse:
     database: int
     journal: int
     replay_files: int
-    """Size of the replay files, including pruned replays in files that still contain other replays."""
+    """Size of the replay files, including pruned replays in files that still contain others."""
     replays: tuple[ReplayUse, ...]
 
 

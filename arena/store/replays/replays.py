@@ -25,10 +25,11 @@ from arena.store.replays.files import IN_ROW, ReplayFiles, attached, packed
 AT_ONCE: Final = 256
 """Number of replays moved in one transaction."""
 SPARE: Final = 64 << 20
-"""Number of bytes that must be free on the disk in addition to the replays' size: the database grows a little before it
-shrinks."""
+"""Number of bytes that must be free on the disk in addition to the replays' size, since the database grows a little
+before it shrinks.
+"""
 Progress: TypeAlias = Callable[[int, int], None]
-"""A function that is called now and then with the number of replays moved so far, and their total number."""
+"""Progress callback, called with the number of replays moved so far, and the total number."""
 _ROW: Final = schema.replays.c
 _SEGMENT: Final = schema.replay_segments.c
 _MOVE: Final = Statement(
@@ -69,7 +70,7 @@ def move(connection: Connection, files: ReplayFiles, progress: Progress) -> int:
 
 
 def _move_some(connection: Connection, files: ReplayFiles, after: int) -> list[int]:
-    """Move some replays of matches above `after`, the oldest first; return these matches."""
+    """Move some replays of matches above `after`, oldest first. Return these matches."""
     query = select(_ROW.match_id, _ROW.content, schema.matches.c.game).join_from(schema.replays, schema.matches)
     rest = query.where(_ROW.segment == IN_ROW, _ROW.match_id > after).order_by(_ROW.match_id).limit(AT_ONCE)
     rows = connection.execute(rest).all()
@@ -96,7 +97,7 @@ def keep(connection: Connection, match_id: int, game: str, content: bytes) -> No
 
 
 def count(connection: Connection, segment: int, game: str, come: int, size: int, end: int = 0, pruned: int = 0) -> None:
-    """Count replays that were added to a segment; negative numbers count removed replays."""
+    """Count replays added to a segment. Negative numbers count removed replays."""
     values = {"of_segment": segment, "of_game": game, "come": come, "gone": pruned, "more": size, "end": end}
     if not _COUNT.run(connection, values).rowcount:
         values = {"number": segment, "game": game, "kept": come, "pruned": pruned, "bytes": size, "size": end}
@@ -104,7 +105,7 @@ def count(connection: Connection, segment: int, game: str, come: int, size: int,
 
 
 def content(connection: Connection, match_id: int) -> bytes | None:
-    """Return a packed replay; None if there is none. Raises: ReplayPruned, ReplayDamaged."""
+    """Return a packed replay, or None if there is none. Raises: ReplayPruned, ReplayDamaged."""
     row = connection.execute(select(schema.replays).where(_REPLAYS.match_id == match_id)).one_or_none()
     if row is None:
         return None
@@ -136,7 +137,8 @@ def pruned_since(connection: Connection, match_id: int) -> bool:
 
 
 def last_before(connection: Connection, instant: int) -> int:
-    """Return the last match such that it and all matches before it ended before an instant, or run; 0 if there is none.
+    """Return the last match such that this match and all earlier ones are running or ended before `instant`. 0 if there
+    is none.
 
     `instant`: in microseconds since 1970.
     """
@@ -150,8 +152,8 @@ def prune(
 ) -> tuple[int, ...]:
     """Prune up to `limit` replays, oldest first, of matches above `after` that are not among the newest `keep`.
 
-    `at`: now, in microseconds since 1970. `through`: the last match whose replay may go; by default any. Return the
-    matches whose replays were pruned. Replays of events always stay, since they prove the results. A segment is
+    `at`: now, in microseconds since 1970. `through`: the last match whose replay may be pruned; by default any. Return
+    the matches whose replays were pruned. Replays of events always stay, since they prove the results. A segment is
     deleted when none of its replays is left. Replays are pruned nearly in the order in which they were added, so no
     segment needs to be rewritten.
     """
@@ -185,7 +187,7 @@ def prune(
 
 
 def _delete_empty(connection: Connection, segments: set[int]) -> None:
-    """Delete those of the given files that contain no replay, once the transaction is committed."""
+    """Delete the given segments that contain no replay, once the transaction is committed."""
     if (files := attached(connection)) is not None:
         for segment in segments:
             if not connection.scalar(select(func.sum(_SEGMENT.kept)).where(_SEGMENT.number == segment)):

@@ -1,1 +1,1 @@
-"""The SQLite implementation of the store's `Database`; only `directory.database_of` imports it."""
+"""The SQLite implementation of the store's `Database`. Only `directory.database_of` imports it."""

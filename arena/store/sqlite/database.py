@@ -26,8 +26,9 @@ FILE: Final = "arena.db"
 
 
 def named(error: Exception, path: Path) -> Exception:
-    """Translate an error of the database at `path`; return any other error, including violated constraints,
-    unchanged."""
+    """Translate an error of the database at `path`. Any other error, including a violated constraint, is returned
+    unchanged.
+    """
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
         return error
     renamed = of_driver(error.orig, path)
@@ -58,8 +59,9 @@ def of_driver(error: BaseException | None, path: Path) -> StoreError:
 
 
 def _full(directory: Path) -> bool:
-    """Return whether a directory's disk has no space for a file; SQLite then reports that it cannot open the
-    database."""
+    """Return whether a directory's disk has no space for a file. SQLite then reports that it cannot open the
+    database.
+    """
     with suppress(OSError):
         disk = os.statvfs(directory)
         # Some file systems do not count files.

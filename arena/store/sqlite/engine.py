@@ -1,6 +1,6 @@
 """SQLAlchemy engines for SQLite: settings, transactions and creation of tables.
 
-Tables are strict, and triggers protect those that are append-only.
+Tables are strict, and triggers protect append-only tables.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from arena.store.base.statements import DatabaseClock
 from arena.store.schema import APPEND_ONLY, AppendOnly
 
 BUSY_TIMEOUT: Final = 10.0
-"""Maximum number of seconds to wait for a lock of another process."""
+"""Maximum number of seconds to wait for another process's lock."""
 _POLLED: Final = 8
 """Milliseconds for which one attempt waits for the write lock.
 
-SQLite's own pauses grow to 100 ms, and who pauses longest is overtaken again and again by writers that have just
-committed: some waited for more than 10 s.
+SQLite's own pauses grow to 100 ms. The process with the longest pause is overtaken again and again by writers that have
+just committed. Some waited for more than 10 s.
 """
 _WORTH_COMPACTING: Final = 32 << 20
 """Minimum number of free bytes at which a database is rewritten."""
@@ -72,11 +72,12 @@ registry.register("sqlite.strict", __name__, StrictDialect.__name__)
 def writing(path: Path) -> Engine:
     """Return an engine that creates the database. Its transactions acquire the write lock when they begin.
 
-    Only the user of this process can open the database. SQLite gives the files next to it the same mode.
+    Only the user of this process can open the database. SQLite gives its auxiliary files the same mode.
     """
     settings = (
         *("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"),
-        f"PRAGMA busy_timeout = {_POLLED}",  # The last one, because only the write lock is tried again and again.
+        # This must come last, because only the attempts for the write lock are repeated.
+        f"PRAGMA busy_timeout = {_POLLED}",
     )
 
     def connect() -> sqlite3.Connection:
@@ -95,7 +96,7 @@ def writing(path: Path) -> Engine:
 def reading(path: Path) -> Engine:
     """Return a read-only engine. Each transaction sees one committed state, even while a server writes.
 
-    Its connections stay open, because opening one and reading the schema takes longer than most queries. So dispose of
+    The connections stay open, because opening one and reading the schema takes longer than most queries. So dispose of
     the engine after use.
     """
     connect = partial(_connect, path, "ro", ("PRAGMA query_only = ON",))
@@ -114,7 +115,8 @@ def copy(connection: Connection, path: Path, progress: Callable[[int, int], None
     try:
         to.execute("PRAGMA synchronous = OFF")  # The caller syncs the copy.
         source.backup(to, pages=_COPIED, progress=lambda _, left, pages: progress(pages - left, pages), sleep=0)
-        to.execute("PRAGMA journal_mode = DELETE").fetchall()  # A single file: reading it leaves no others.
+        # A single file, so that reading the copy creates no other files.
+        to.execute("PRAGMA journal_mode = DELETE").fetchall()
     finally:
         to.close()
 
@@ -132,7 +134,7 @@ def compact(path: Path) -> None:
 
 
 def in_memory(metadata: MetaData) -> Engine:
-    """Return an engine with a new in-memory database that has these tables; nothing is written to disk."""
+    """Return an engine with a new in-memory database that contains these tables. Nothing is written to disk."""
     engine = create_engine("sqlite+strict://", poolclass=StaticPool)
     with engine.begin() as connection:
         create_tables(connection, metadata)
@@ -141,7 +143,7 @@ def in_memory(metadata: MetaData) -> Engine:
 
 def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
-    # Without an isolation level the driver begins no transactions; the event listener in `_engine` does.
+    # Without an isolation level the driver begins no transactions. The event listener in `_engine` begins them.
     raw = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
         for setting in settings:
@@ -153,7 +155,9 @@ def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connec
 
 
 def _begin_writing(connection: Connection) -> None:
-    """Begin a transaction that has the write lock. Raises: OperationalError: Another process has it for too long."""
+    """Begin a transaction that holds the write lock. Raises: OperationalError: Another process has held the lock for
+    too long.
+    """
     driver = connection.connection.dbapi_connection
     assert isinstance(driver, sqlite3.Connection), "the connection is open"
     deadline = time.monotonic() + BUSY_TIMEOUT
@@ -171,7 +175,7 @@ def _begin_writing(connection: Connection) -> None:
 def _engine(
     connect: Callable[[], sqlite3.Connection], begin: Callable[[Connection], object], pool: type[Pool]
 ) -> Engine:
-    # Errors are logged, and parameters include seeds and hashes, so hide them.
+    # Hide parameters, because errors are logged and parameters include seeds and hashes.
     engine = create_engine("sqlite+strict://", creator=connect, poolclass=pool, hide_parameters=True)
     event.listen(engine, "begin", begin)
     return engine

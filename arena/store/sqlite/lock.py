@@ -1,10 +1,11 @@
 """The lock of a data directory, which admits one server at a time.
 
-The parent of several nodes holds it for them, and each node holds a further lock of its own number.
+With several nodes, the parent process holds this lock for all of them, and each node holds another lock for its own
+number.
 
-It is an flock on a file. The kernel releases it when both the server and the writer process that shares it have ended,
-for any reason. The file contains the server's process id, a newline and, once the server listens, the path of its Unix
-socket followed by a zero byte.
+A lock is an flock on a file. The kernel releases it when both the server and the writer process that shares it have
+ended, for any reason. The file contains the server's process id, a newline and, once the server listens, the path of
+its Unix socket followed by a zero byte.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _LAST_WRITES: Final = 30.0
 
 @contextmanager
 def locked(directory: Path, node: int | None = None) -> Iterator[int]:
-    """Lock a directory for one server, or for the node with this number; yield the lock's descriptor.
+    """Lock a directory for one server, or for the node with this number. Yield the lock's descriptor.
 
     If the directory is missing, create it, accessible only to its owner.
 
@@ -38,7 +39,7 @@ def locked(directory: Path, node: int | None = None) -> Iterator[int]:
 
     Raises:
         StoreLocked: Another server has the lock.
-        StoreUnusable: It is not a directory or cannot be written.
+        StoreUnusable: The path is not a directory or cannot be written.
         DiskFull: The disk is full.
     """
     try:
@@ -65,11 +66,12 @@ def locked(directory: Path, node: int | None = None) -> Iterator[int]:
 def announce(directory: Path, lock: int, socket: Path) -> None:
     """Write the path of the server's Unix socket to its lock file. Raises: DiskFull, StoreUnusable.
 
-    For a socket in the directory only the name is written, because the reader may see the directory under another path.
+    For a socket in the directory, only the name is written, because the reader may see the directory under another
+    path.
     """
     told = socket.name if socket.parent == directory.absolute() else str(socket.absolute())
     try:
-        pid = os.pread(lock, _LONGEST, 0).partition(b"\n")[0]  # That of the parent, if this is one of its nodes.
+        pid = os.pread(lock, _LONGEST, 0).partition(b"\n")[0]  # The parent's id, if this process is one of its nodes.
         os.pwrite(lock, b"\n" + os.fsencode(told) + b"\0", len(pid))
     except OSError as error:
         raise file_error(directory / _LOCK, error) from error
@@ -98,7 +100,7 @@ def _alive(pid: int) -> bool:
 
 
 def holder(directory: Path) -> LockHolder | None:
-    """Return the process that has locked a directory; None if it is free. Raises: StoreUnusable."""
+    """The lock is held only for a moment. A starting server tries again."""
     path = directory / _LOCK
     try:
         lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -107,12 +109,13 @@ def holder(directory: Path) -> LockHolder | None:
     except OSError as error:
         raise file_error(path, error) from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # The lock lasts only a moment; a starting server tries again.
+        # The lock is held only for a moment. A starting server tries again.
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _holder(lock, directory)
     finally:
         os.close(lock)
-    return None  # The process that the file names has died.
+    return None  # The process named in the file has died.
 
 
 def _holder(lock: int, directory: Path) -> LockHolder:

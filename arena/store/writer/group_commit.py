@@ -1,4 +1,4 @@
-"""Group commit: all waiting jobs run in one transaction and share one wait for the disk.
+"""Group commit: all queued jobs run in one transaction and share one wait for the disk.
 
 Each job runs in its own savepoint, so a job that fails does not undo the others. Results are delivered after the
 commit. If the commit fails, all its jobs fail and nothing is stored. A commit to a file that was deleted or replaced
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
 
     value: Any
     error: Exception | None = None
-    """The error that prevented the job from being stored; None on success."""
+    """The reason why the job is not stored; None on success."""
 
 
 class AtEnd(NamedTuple):
@@ -53,9 +53,9 @@ class Committer:
         end: Callable[[Connection], None] = nothing,
         shared: bool = False,
     ) -> None:
-        """Write on `connection`; `database` translates its errors, and `end` runs at the end of each transaction.
+        """Write on `connection`. `database` translates its errors, and `end` runs at the end of each transaction.
 
-        `shared`: other processes write to the database, too.
+        `shared`: true if other processes write to the database, too.
         """
         self._end: Final = end
         self._connection: Final = connection
@@ -64,8 +64,9 @@ class Committer:
         self._replays: Final = attach(connection, database.path.parent, shared)
 
     def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run these jobs in one transaction and return their outcomes. Raises nothing, because the writer survives
-        errors."""
+        """Run these jobs in one transaction and return their outcomes. Errors are returned, not raised, because the
+        writer survives them.
+        """
         try:
             with self._replays.transaction(self._connection):
                 outcomes = [self._try(job) for job in jobs]
@@ -105,7 +106,7 @@ class Committer:
     def _roll_back(self) -> None:
         """Roll back after a failed commit.
 
-        The database may still have a transaction open that SQLAlchemy considers ended.
+        The database may still have an open transaction that SQLAlchemy considers ended.
         """
         log.forget(self._connection)
         driver = self._connection.connection.dbapi_connection

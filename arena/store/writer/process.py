@@ -1,10 +1,10 @@
 """The writer process: a forked helper process that makes all of a server's writes to its database.
 
-A thread would use a fifth of the server's time, and the interpreter lock at every statement. The process is forked
-before the server starts anything else. Jobs are sent to it as calls. It ends with its server, after finishing the jobs
-that it has received. So the writer process of a killed server may still write for a moment. The next server waits for
-the lock of the data directory, which both processes hold. A server cannot continue without its writer process, and
-stops with an error.
+A thread would use a fifth of the server's time, and would need the interpreter lock for every statement. The process is
+forked before the server starts anything else. Jobs are sent to it as calls. It ends with its server, after finishing
+the jobs that it has received. So the writer process of a killed server may still write for a moment. The next server
+waits for the lock of the data directory, which both processes hold. A server cannot continue without its writer
+process, and stops with an error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WriterProcess: TypeAlias = ForkedHelper
 
 
 def fork_writer_process() -> AbstractContextManager[WriterProcess | None]:
-    """Fork a writer process that ends with the block. Yields None on systems that cannot fork.
+    """Fork a writer process that ends with the `with` block. Yield None on systems that cannot fork.
 
     Enter the block while this process has only one thread, no event loop and no open database.
     """
@@ -50,8 +50,8 @@ async def process_writer(
 ) -> AsyncIterator[Writer]:
     """Let a writer process write to an existing database. `lock`: the file descriptor of its directory's lock.
 
-    `end` and `shared` are passed to `Committer`; `end` must be picklable. Leaving the block waits until every job is
-    stored and the process has ended. Raises StoreError, in an exception group, if the process ends earlier.
+    `end` and `shared` are passed to `Committer`; `end` must be picklable. Leaving the `with` block waits until every
+    job is stored and the process has ended. Raises StoreError, in an exception group, if the process ends earlier.
     """
     socket.send_fds(writer_process.line, [b"\0"], [lock])
     channel = Channel(writer_process.line)
@@ -89,7 +89,7 @@ class ProcessWriter:
             await self._calls.close()
 
     async def run(self) -> None:
-        """Run until the process ends. Raises StoreError if it ends before `close`."""
+        """Run until the process ends. Raises: StoreError: The process ended before `close`."""
         with trio.CancelScope(shield=True):  # Until `close`.
             await self._calls.run()
         if not self._closed:
@@ -104,7 +104,8 @@ class ProcessWriter:
 
 def _serve(server: Parent) -> None:
     """Run jobs from the server until it closes the connection or ends."""
-    begun, _, _, _ = socket.recv_fds(server.line, 1, 1)  # This also receives the lock, held until this process ends.
+    # This also receives the lock, which is held until this process ends.
+    begun, _, _, _ = socket.recv_fds(server.line, 1, 1)
     if not begun:
         return  # The server did not start.
     (database, end, shared), *jobs = server.receive()
@@ -112,7 +113,7 @@ def _serve(server: Parent) -> None:
         committer = Committer(connection, database, end, shared)
         while jobs or (jobs := server.receive()):
             while server.waiting() and (more := server.receive()):
-                jobs += more  # All waiting jobs run in one transaction.
+                jobs += more  # All queued jobs run in one transaction.
             server.send(map(_portable, committer.commit(jobs)))
             jobs = []
 
@@ -122,7 +123,7 @@ def _portable(outcome: Outcome) -> tuple[Any, Exception | None]:
     error = outcome.error
     if error is None or isinstance(error, StoreError | Refused):
         return outcome.value, error
-    error.add_note("".join(traceback.format_exception(error)))  # The traceback is not pickled.
+    error.add_note("".join(traceback.format_exception(error)))  # Pickling drops the traceback.
     try:
         Frames().take(packed(error))
     except Exception:  # noqa: BLE001 - pickling may raise anything

@@ -1,7 +1,7 @@
 """The single writer of a data directory, as an interface and as a thread of this process.
 
 Jobs that arrive during a commit form the next commit (`Committer`). The thread is for programs in which speed does not
-matter, and for systems that cannot fork. A server uses `process`, which gives the reasons.
+matter, and for systems that cannot fork. A server uses `process`, whose docstring gives the reasons.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def result_of(outcome: Outcome) -> Any:
 async def thread_writer(
     database: Database, end: Callable[[Connection], None] = nothing, shared: bool = False
 ) -> AsyncIterator[Writer]:
-    """Run a writer thread for an existing database; `end` and `shared` are passed to `Committer`.
+    """Run a writer thread for an existing database. `end` and `shared` are passed to `Committer`.
 
-    Leaving the block waits until every job is stored.
+    Leaving the `with` block waits until every job is stored.
     """
     with database.writing().connect() as connection:
         committer = Committer(connection, database, end, shared)
@@ -60,7 +60,7 @@ async def thread_writer(
 
 
 class ThreadWriter:
-    """A writer thread, for the trio run in which it was created."""
+    """A writer thread for the trio run that created it."""
 
     def __init__(self, committer: Committer) -> None:
         self._committer: Final = committer

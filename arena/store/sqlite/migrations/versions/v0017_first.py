@@ -8,4 +8,4 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Change nothing, because migrations begin with a database that has this schema."""
+    """Change nothing, because migrations start from a database with this schema."""

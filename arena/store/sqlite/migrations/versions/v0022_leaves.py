@@ -1,6 +1,6 @@
 """The number of the log leaf with which a match ended, by seat.
 
-A bot that returns uses it to request missed reports.
+A returning bot sends this number to request missed reports.
 """
 
 import sqlalchemy as sa

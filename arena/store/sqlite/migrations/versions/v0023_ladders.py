@@ -1,4 +1,4 @@
-"""Ladders: the keys that were games are ladder ids, which are the games' names for all that is stored so far.
+"""Ladders: the keys that were games become ladder ids. For all existing rows, the ladder id is the game's name.
 
 Renaming rewrites no row, and only `matches` gets a column that is filled.
 """

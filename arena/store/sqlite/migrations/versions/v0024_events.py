@@ -1,4 +1,4 @@
-"""Events: four further tables. No row of another table changes."""
+"""Events: four more tables. No row of another table changes."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Nodes: four further tables, and a column that names the node of a match. No existing row changes."""
+"""Nodes: four more tables, and a column that names the node of a match. No existing row changes."""
 
 import sqlalchemy as sa
 from alembic import op

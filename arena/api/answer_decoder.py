@@ -19,7 +19,7 @@ _MATCH: Final = tag(play_pb2.Answer, "match_id")[0]
 _DECISION: Final = tag(play_pb2.Answer, "decision_id")[0]
 _ACTION: Final = tag(play_pb2.Answer, "action")[0]
 _LARGE: Final = 1 << 28
-"""Smallest number that goes to the parser: varints from here on have at least five bytes, and some are invalid."""
+"""Smallest number that goes to the parser. Varints from here on have at least five bytes, and some are invalid."""
 
 
 def read_answers(message: bytes) -> list[Answer] | None:

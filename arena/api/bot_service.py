@@ -90,7 +90,7 @@ class BotService:
     async def ChallengeBots(  # noqa: N802
         self, request: bots_pb2.ChallengeBotsRequest, call: Call
     ) -> bots_pb2.ChallengeBotsResponse:
-        """Challenge other bots in the name of the caller's bot. Return when the match begins."""
+        """Challenge other bots in the name of the caller's bot. Return when the match starts."""
         bot = await looked_up(self._authorization.bot(bearer(call)))
         call.trust()
         challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game, request.ladder)
@@ -123,13 +123,15 @@ class BotService:
         )
 
     async def _require_control(self, call: Call, name: str) -> None:
-        """Trust a call if its token is that of this bot or of the operator. Raises CallRefused for any other token."""
+        """Check that the call's token is that of this bot or of the operator. Raises: CallRefused."""
         await looked_up(self._authorization.require_control(bearer(call), name))
         call.trust()
 
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:
-    """Add a bot's connection to its row. `player` is None for a bot that is neither connected nor playing."""
+    """Return a bot's row with its state on the server. `player` is None for a bot that is neither connected nor
+    playing.
+    """
     row = replace(row, connected=False, playing=0 if player is None else len(player.playing.running))
     if player is not None:
         failed = player.offers.availability.failed

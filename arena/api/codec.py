@@ -50,7 +50,7 @@ LONGEST_VERSION: Final = 40
 """Maximum number of characters of a bot's version."""
 MOST_FEATURES: Final = 32
 LONGEST_FEATURE: Final = 40
-"""Maximum number of features in a hello, and of characters of each."""
+"""Maximum number of features in a hello, and of characters in each."""
 MOST_EVENTS: Final = 8
 """Maximum number of events in a hello."""
 MOST_AT_ONCE: Final = 10_000
@@ -96,7 +96,7 @@ def decode_hello(message: bytes) -> Hello:
     """Decode the first message of a bot.
 
     Raises:
-        Closed: the message is no valid hello.
+        Closed: the message is not a valid hello.
     """
     if len(message) > LARGEST_HELLO:
         raise Closed(Reason.BAD_MESSAGE, f"the first message has at most {LARGEST_HELLO} bytes, not {len(message)}")
@@ -174,7 +174,7 @@ def _parsed(message: bytes) -> play_pb2.PlayRequest:
 
 
 def encode(message: Outgoing) -> bytes:
-    """Encode a message to a bot as a serialized PlayResponse. Concatenating two of these merges their fields."""
+    """Encode a message to a bot as a serialized PlayResponse. Concatenating two such results merges their fields."""
     parts = [_decision(question) for question in message.questions]
     if message.rounds:
         parts += [_round(over) for over in message.rounds]
@@ -244,7 +244,7 @@ def encode_view(view: SeatView) -> bytes:
 
 @lru_cache(maxsize=CACHED_PARTS)
 def _time_left(soft: int, bank: int) -> bytes:
-    """Serialize the remaining soft limit and bank. Cached: the values rarely change."""
+    """Serialize the remaining soft limit and bank. The result is cached, because the values rarely change."""
     return _SOFT.of(soft // 1000) + _BANK.of(bank // 1000)
 
 
@@ -381,7 +381,7 @@ NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}
 
 
 def interruption_number(reason: str) -> play_pb2.Interruption.ValueType:
-    """Return the protocol's value for the cause of an interruption, or 0 if there is none or it is unknown."""
+    """Return the protocol's value for the cause of an interruption, or 0 if the cause is absent or unknown."""
     cause = Interruption.of(reason)
     return play_pb2.INTERRUPTION_UNSPECIFIED if cause is None else INTERRUPTIONS[cause]
 

@@ -1,5 +1,4 @@
-"""A small HTTP/1.1 server in the arena server's own loop, for a few documents such as the metrics for a monitoring
-system.
+"""A small HTTP/1.1 server in the arena server's own event loop, for a few documents such as metrics.
 
 It answers only GET and HEAD, one request per connection. The number of connections and the duration of each are
 limited, so a client with bad or slow requests costs next to nothing.
@@ -20,7 +19,7 @@ from trio_grpc.http2.sockets import bind
 DEADLINE: Final = 5.0
 """Maximum duration of a connection in seconds."""
 MOST: Final = 16
-"""Maximum number of simultaneous connections. Others are closed."""
+"""Maximum number of simultaneous connections. Further connections are closed."""
 LONGEST: Final = 8192
 """Maximum number of bytes of a request's head."""
 PIECE: Final = 4096
@@ -35,7 +34,7 @@ class Document(NamedTuple):
 
 
 Documents = Mapping[str, Callable[[str], Document]]
-"""Functions by path that create a document from the request's `Accept` header."""
+"""Functions by path. Each creates a document from the request's `Accept` header."""
 
 
 async def serve_documents(
@@ -64,7 +63,7 @@ async def _serve(documents: Documents, room: trio.CapacityLimiter, stream: trio.
             with trio.move_on_after(DEADLINE):
                 await _answer(documents, stream)
         except (trio.BrokenResourceError, trio.ClosedResourceError, h11.LocalProtocolError):
-            pass  # the client has left
+            pass  # The client has left.
         finally:
             room.release()
 

@@ -1,4 +1,4 @@
-"""The codecs of the games' views, round reports and catalogues: `VIEWS` and `ROUNDS` list the games.
+"""The codecs of the games' views, round reports and catalogues. `VIEWS` and `ROUNDS` list the games.
 
 6th Sense and Nullern have fields of their own in `Decision` and `RoundReport`. The messages of every other game are in
 the field `other`, an `Any`, and the game's catalogue describes them for readers without their code. So a new game
@@ -34,7 +34,7 @@ class GameCodec(NamedTuple):
     game: str
     encode: Callable[[Any], Any]
     other: type[Message] | None = None
-    """The type of the message in the field `other`, or None if the protocol has a field with the game's name."""
+    """The type of the message in the field `other`, or None if the protocol has a field for the game."""
 
 
 VIEWS: Final[dict[type[SeatView], GameCodec]] = {

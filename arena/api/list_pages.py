@@ -1,8 +1,8 @@
-"""Pages of lists: the number of rows per page, and the token for the position at which the next page begins.
+"""Pages of lists: the number of rows per page, and the token for the position at which the next page starts.
 
 A token is valid only for one query and one build of the server, because a position has no meaning in another. It
 contains a digest of query, build and position, so the server refuses a token that was changed, shortened or invented.
-It contains no secret: a client that computes the digest can only begin a page elsewhere in a public list.
+It contains no secret: a client that computes the digest can only start a page elsewhere in a public list.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 LADDER_KEPT: Final = 60.0
 """Seconds for which a ladder with further pages is stored after its first page was read."""
 LADDERS: Final = 8
-"""Maximum number of stored ladders. A further one replaces the oldest."""
+"""Maximum number of stored ladders. A new one then replaces the oldest."""
 PAGE: Final = 50
 """Number of rows on a page if the request sets no limit."""
 LARGEST_PAGE: Final = 1000
@@ -74,13 +74,13 @@ def row_limit(request: Listing, default: int = PAGE, largest: int = LARGEST_PAGE
 
 
 def page_token(request: Listing, place: str | int) -> str:
-    """Return the token for the page that begins at this position in a request's list."""
+    """Return the token for the page that starts at this position in a request's list."""
     content = str(place).encode()
     return urlsafe_b64encode(_digest(request, content) + content).decode().rstrip("=")
 
 
 def page_place(request: Listing, form: str) -> re.Match[str] | None:
-    """Return the position at which the requested page begins, or None for the first page.
+    """Return the position at which the requested page starts, or None for the first page.
 
     Raises:
         CallRefused: this build did not create the token for the same query.
@@ -101,7 +101,7 @@ def page_place(request: Listing, form: str) -> re.Match[str] | None:
 
 
 def page_number(request: Listing) -> int | None:
-    """Return the number below which the requested page begins, or None for the first page.
+    """Return the number below which the requested page starts, or None for the first page.
 
     Raises:
         CallRefused: as in `page_place`.
@@ -117,7 +117,7 @@ def page_offset(request: Listing) -> int:
 
 
 def cut(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], bool]:
-    """Return the rows of a page, and True if more follow. `rows` are up to `limit` + 1 rows from its beginning."""
+    """Return the rows of a page, and True if more follow. `rows`: up to `limit` + 1 rows from the page's start."""
     return rows[:limit], len(rows) > limit
 
 
@@ -142,10 +142,10 @@ class PagedLadders:
 
     def __init__(self) -> None:
         self._stored: dict[str, tuple[float, LadderRows]] = {}
-        """Each ladder with the time of its first reading, the oldest first."""
+        """Each ladder with the time at which it was first read, the oldest first."""
 
     def store(self, ladder: LadderRows) -> str:
-        """Store a ladder that was just read. Return its name. A ladder that is already stored is not stored twice."""
+        """Store a ladder that was just read, unless it is stored already. Return its name."""
         self._forget_old()
         name = next((name for name, (_, stored) in self._stored.items() if stored == ladder), None) or token_hex(8)
         self._stored.pop(name, None)

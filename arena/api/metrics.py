@@ -46,7 +46,8 @@ _Rows = Iterable[tuple[tuple[str, ...], float]]
 class ArenaCollector(Collector):
     """A collector that reads a server's metrics.
 
-    Metrics of a ladder have its game as a label, and its name only if it is not the game's default ladder.
+    Metrics of a ladder have the game as a label. The ladder's name is a label only if it is not the game's default
+    ladder.
     """
 
     def __init__(self, arena: Arena) -> None:
@@ -88,7 +89,9 @@ class ArenaCollector(Collector):
         yield _gauge("arena_healthy", (), [((), not troubles(arena))])
 
     def _of(self, ladder: str) -> tuple[str, str]:
-        """Return the values of the labels `game` and `ladder`. An annulled result may belong to a former game."""
+        """Return the values of the labels `game` and `ladder`. An annulled result may belong to a game that is no
+        longer played.
+        """
         return self._labels.get(ladder, (ladder, ""))
 
 

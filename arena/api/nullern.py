@@ -24,7 +24,7 @@ assert len(NULLERN.cards) < 128, "every number and every length in a view is sma
 
 
 def encode_view(view: NullernView) -> bytes:
-    """Serialize the view of a seat: first the fields that are constant during a round, which are cached."""
+    """Serialize the view of a seat. The fields that are constant during a round come first and are cached."""
     (
         seat,
         seats,
@@ -79,7 +79,7 @@ def _settled(
     turned: int,
     scores: tuple[int, ...],
 ) -> bytes:
-    """Serialize the fields that are the same for all seats from the beginning of the round to its end."""
+    """Serialize the fields that are the same for all seats from the start of the round to its end."""
     return _View(
         seats=seats,
         round=round,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, Stream
 
 LAST_MESSAGE_TIMEOUT: Final = 1.0
-"""Seconds within which the stopping server sends the last message of a drain."""
+"""Seconds within which a stopping server sends the last message of a drain."""
 
 
 class OperatorService:
@@ -35,7 +35,7 @@ class OperatorService:
     async def Drain(  # noqa: N802
         self, request: operator_pb2.DrainRequest, stream: Stream[object, operator_pb2.DrainResponse]
     ) -> None:
-        """Begin a drain and stream its progress until the server stops, which sends a last message."""
+        """Start a drain and stream its progress until the server stops, which sends a last message."""
         arena = self._arena
         await looked_up(arena.authorization.require_operator(bearer(stream), "only the operator drains a server"))
         stream.trust()
@@ -149,7 +149,7 @@ class OperatorService:
     async def BeginSeason(  # noqa: N802
         self, request: operator_pb2.BeginSeasonRequest, call: Call
     ) -> operator_pb2.BeginSeasonResponse:
-        """Begin a season of a ladder."""
+        """Start a season of a ladder."""
         await self._require_operator(call, "begins seasons")
         season = await looked_up(self._arena.begin_season(request.ladder))
         return operator_pb2.BeginSeasonResponse(season=season.number)
@@ -173,7 +173,7 @@ class OperatorService:
         return operator_pb2.CreateEventResponse()
 
     async def StartEvent(self, request: operator_pb2.StartEventRequest, call: Call) -> operator_pb2.StartEventResponse:  # noqa: N802
-        """Begin an event at once."""
+        """Start an event at once."""
         await self._require_operator(call, "begins events")
         await looked_up(self._arena.events.start(request.name))
         return operator_pb2.StartEventResponse()
@@ -181,7 +181,7 @@ class OperatorService:
     async def CancelEvent(  # noqa: N802
         self, request: operator_pb2.CancelEventRequest, call: Call
     ) -> operator_pb2.CancelEventResponse:
-        """Cancel an event that has not begun."""
+        """Cancel an event that has not started."""
         await self._require_operator(call, "cancels events")
         await looked_up(self._arena.events.cancel(request.name, request.reason))
         return operator_pb2.CancelEventResponse()

@@ -49,7 +49,7 @@ class PlayHost(Protocol):
 
     @property
     def authorization(self) -> Authorization:
-        """The authorization, which finds the bot that a token belongs to."""
+        """The authorization, which finds the bot to which a token belongs."""
 
     @property
     def admission(self) -> Admission:
@@ -70,7 +70,7 @@ class PlayService:
     async def Play(self, stream: PlayStream) -> None:  # noqa: N802 - the proto's name
         """Authenticate a bot, receive its hello, and let it play until the stream ends.
 
-        Raises CallRefused with the status that corresponds to the reason.
+        Raises: CallRefused: with the status that corresponds to the reason.
         """
         arena, token = self._arena, bearer(stream)
 

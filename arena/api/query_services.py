@@ -1,4 +1,4 @@
-"""The read-only services: those for games, events, ladders, matches, the log and the status."""
+"""The read-only services, for games, events, ladders, matches, the log and the status."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ ACCESS: Final = {
     "open": ladder_pb2.LADDER_ACCESS_OPEN,
     "invited": ladder_pb2.LADDER_ACCESS_INVITED,
 }
-"""The protocol's values for a ladder's kinds of entry. Any other value is a list of owners."""
+"""The protocol's values for a ladder's kinds of entry. Any other kind is a list of owners."""
 
 
 class NamedLadder(NamedTuple):
@@ -212,7 +212,7 @@ class QueryServices:
     async def ListVersions(  # noqa: N802
         self, request: ladder_pb2.ListVersionsRequest, _: Call
     ) -> ladder_pb2.ListVersionsResponse:
-        """List the versions of a bot in a game, the newest first."""
+        """List the versions of a bot in a game, newest first."""
         named = await self._named(request)
         limit, before = row_limit(request), page_number(request)
         job = partial(version_standings, bot=request.bot, ladder_id=named.id, limit=limit + 1, before=before)
@@ -241,7 +241,7 @@ class QueryServices:
     async def ListMatches(  # noqa: N802
         self, request: matches_pb2.ListMatchesRequest, _: Call
     ) -> matches_pb2.ListMatchesResponse:
-        """List matches, the newest first."""
+        """List matches, newest first."""
         limit, before = row_limit(request), page_number(request)
         game, ladder_id = await self._wanted(request)
         wanted = MatchFilter(
@@ -351,7 +351,7 @@ class QueryServices:
     async def _wanted(
         self, request: matches_pb2.ListMatchesRequest | matches_pb2.WatchMatchesRequest
     ) -> tuple[str, str]:
-        """Return the game and the ladder id that restrict the matches. Each is empty without a restriction.
+        """Return the requested game and ladder id as filters for matches. Each is empty without a restriction.
 
         Raises:
             CallRefused: there is no such game or ladder.
@@ -398,14 +398,14 @@ def _state(number: int) -> MatchState | None:
 
 
 class EventService:
-    """Servicer of the gRPC service `EventService`; refusals raise CallRefused."""
+    """Servicer of the gRPC service `EventService`. Refusals raise CallRefused."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
         self._turn = trio.Lock()
         """Lock held while an event is read, because its standings are expensive to compute."""
         self._known: dict[str, tuple[float, events_pb2.GetEventResponse]] = {}
-        """Events with the time at which each was read."""
+        """Cached events, each with the time at which it was read."""
 
     async def ListEvents(self, request: events_pb2.ListEventsRequest, _: Call) -> events_pb2.ListEventsResponse:  # noqa: N802
         """Return a page of the list of events."""

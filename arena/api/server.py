@@ -53,7 +53,10 @@ async def serve_arena(
     credentials: ssl.SSLContext | None = None,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled; started with the bound port. Raises RuntimeError if the address cannot be bound."""
+    """Serve until cancelled. Report the bound port once started.
+
+    Raises: RuntimeError: The address cannot be bound.
+    """
     query_services = QueryServices(arena)
     services = (
         Service(play_pb2_grpc.add_PlayServiceServicer_to_server, PlayService(arena), as_bytes=True),

@@ -27,7 +27,7 @@ assert max(len(CARDS), HIDDEN_BLOCKS + BLOCKABLE - 1) < 128, "every number and e
 
 
 def encode_view(view: SixthSenseView) -> bytes:
-    """Serialize the view of a seat: first the fields that are constant during a round, which are cached."""
+    """Serialize the view of a seat. The fields that are constant during a round come first and are cached."""
     (
         seat,
         seats,

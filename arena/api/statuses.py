@@ -74,10 +74,11 @@ PAUSES: Final[Mapping[str, float]] = {
 
 
 def refused(code: grpc.StatusCode, reason: str, text: str, wait: float | None = None) -> CallRefused:
-    """Return the end of a call with a status, a text for people, and a reason for programs, such as "TAKEN_OVER".
+    """Return the error that ends a call with a status, a text for people, and a reason for programs such as
+    "TAKEN_OVER".
 
-    `wait` is the number of seconds before the client should return. With None, the reason's number applies, if there is
-    one.
+    `wait` is the number of seconds before the client should return. With None, the default for the reason applies, if
+    there is one.
     """
     return explained(code, text, reason, ERROR_DOMAIN, PAUSES.get(reason) if wait is None else wait)
 
@@ -101,7 +102,7 @@ async def looked_up(answer: Awaitable[T]) -> T:
 
 
 async def of_owner(owner: str, answer: Awaitable[T]) -> T:
-    """Await an answer. If it refuses a name because the name is the owner's, the refusal states this."""
+    """Await an answer. If it refuses the name and the name is the owner's, the refusal states this."""
     try:
         return await answer
     except errors.NameNotAllowed as error:

@@ -30,7 +30,7 @@ RUNNING_AT_ONCE: Final = 100
 """Maximum number of running matches in the first message to a watcher."""
 FULL_RETRY: Final = 60.0
 UNREAD_RETRY: Final = 5.0
-"""Seconds before a watcher should return if it exceeded the limit or did not read."""
+"""Seconds before a watcher should return after a refusal for too many watchers, or for not reading."""
 
 _EVENTS: Final = FieldPrefix(matches_pb2.WatchMatchesResponse, "events")
 _ROUND: Final = FieldPrefix(matches_pb2.MatchEvent, "round")
@@ -69,7 +69,7 @@ class Watching:
 
     @contextmanager
     def _admitted(self, call: Call) -> Iterator[None]:
-        """Count a watcher for the block. Raises: CallRefused."""
+        """Count a watcher while the `with` block runs. Raises: CallRefused."""
         try:
             with self._open.counted(origin_of_peer(call.peer)):
                 yield
@@ -79,7 +79,7 @@ class Watching:
 
 
 def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
-    """Encode the pushed events of the wanted matches, or of all if `wants` is None. Empty without such events."""
+    """Encode the pushed events of the wanted matches, or of all if `wants` is None; empty without such events."""
     if wants is not None:
         wanted = [each for each in push.events if wants(each.match)]
         return _CAUGHT_UP + _message(wanted) if wanted else b""

@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 
 
 class UnknownGame(Refused):
-    """Error for a name that is no game."""
+    """A name is not the name of a game."""
 
 
 class NoSuchTable(Refused):
-    """Error for a table size that the game does not allow."""
+    """The game does not allow a table size."""
 
 
 class NoLog(Refused):
-    """Error for a match about which the log of results has no entry."""
+    """The log of results has no entry about a match."""
 
 
 class NoLadder(Refused):
-    """Error for a ladder that cannot be computed from its list of events."""
+    """A ladder cannot be computed from its list of events."""
 
 
 @contextmanager
@@ -203,9 +203,7 @@ class Directory:
             raise NoLog(str(error)) from error
 
     def running(self, match_id: int) -> Sequence[str]:
-        """Return the journal rows of a running match, including its seed and all hands. Return none for any other
-        match.
-        """
+        """Return the journal rows of a running match, including its seed and all hands; empty for any other match."""
         from arena.store.journal.journal import read_journal
 
         playing = match_id in matches.playing(self._connection)
@@ -240,7 +238,7 @@ class Directory:
 
 
 def list_ladders(connection: Connection) -> tuple[LadderEntryRow, ...]:
-    """Return the default ladder of each game, then the further ladders with a match by name."""
+    """Return the default ladder of each game, then the other ladders with a match, by name."""
     ladders = _ladders(connection).items()
     return tuple(LadderEntryRow(name, game, seasons.summaries(connection, name)) for name, game in ladders)
 

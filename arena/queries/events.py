@@ -1,7 +1,8 @@
-"""Bundles, from which anybody recomputes a finished event.
+"""Bundles, from which anybody can recompute a finished event.
 
 A bundle has a JSON object on each line: the log's keys and head; all leaves about the event and its matches, each with
-its inclusion proof; and the replays. The last leaf has the baselines of the matches.
+its inclusion proof; and the replays. A leaf is an entry of the log. The last leaf contains the baselines of the
+matches.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from arena.replay.replay import Replay
 
 NAMED: Final = 0.1
-"""Probability of being the best from which an undecided event names a bot."""
+"""Minimum probability of being the best at which an undecided event names a bot."""
 
 
 class BundleDiffersError(ValueError):
@@ -46,19 +47,19 @@ class BundleDiffersError(ValueError):
 
 
 def perhaps_best(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the standings of the bots between which a result is undecided, the most likely one first."""
+    """Return the standings of the bots among which a result is undecided, the most likely one first."""
     likely = sorted((each for each in result["standings"] if each["still_in"]), key=lambda each: -float(each["best"]))
     return [each for each in likely if each["best"] >= NAMED] or likely[:1] or result["standings"][:1]
 
 
 def is_bundle(path: Path) -> bool:
-    """Return whether a file begins as a bundle does. Raises: OSError."""
+    """Return whether a file starts like a bundle. Raises: OSError."""
     with path.open("rb") as file:
         return file.read(16).startswith(b'{"arena_event":')
 
 
 def verify_bundle(path: Path) -> tuple[str, str, dict[str, Any]]:
-    """Compute an event again from its bundle; return its name, the name of the log that proves it, and the result.
+    """Recompute an event from its bundle. Return its name, the name of the log that proves it, and the result.
 
     A bundle brings the log's keys along, so compare the name with that of the server's log.
 
@@ -153,11 +154,12 @@ def _check_table(event: str, leaf: Mapping[str, Any], replay: Replay, between: t
 
 
 def check_baselines(header: Header, house: str, given: tuple[int, ...]) -> None:
-    """Replay the deals of a match, if this program has the house bots that did so.
+    """Replay the deals of a match, if this program has the same house bots.
 
-    `house`: these bots with their versions. `given`: the baselines by seat, or nothing. Raises: BundleDiffersError.
+    `house`: the house bots and versions that replayed the deals for the event. `given`: the baselines by seat, or
+    nothing. Raises: BundleDiffersError.
     """
-    from arena.house import replayers, titles  # later, since they load all games
+    from arena.house import replayers, titles  # Imported here, because it loads all games.
     from arena.house.selfplay import baseline
 
     bots = replayers(header.game.name)

@@ -36,8 +36,8 @@ def share_in_words(share: float) -> str:
 
 
 def quota_in_words(day: int, week: int, young_days: int) -> str:
-    """Describe the quota: the number of matches between two guests that count per day and per week. 0 means no
-    limit.
+    """Describe the quota: the number of matches per day and per week that count between two bots of different players.
+    0 means no limit.
     """
     bounds = [f"{matches} matches of a {span}" for matches, span in ((day, "day"), (week, "week")) if matches]
     young = f", and all new bots of the last {young_days} days are one of them for most others" if young_days else ""
@@ -45,7 +45,8 @@ def quota_in_words(day: int, week: int, young_days: int) -> str:
 
 
 def ladder_in_words(game: str, ladder: str = "", season: int = 0, title: str = "") -> str:
-    """Name a season of a ladder as rows and menus do. The name is the game's if it is the game's default ladder.
+    """Return the name of a season of a ladder for rows and menus. For a game's default ladder this is the name of the
+    game.
 
     `title` is the game's name for people, by default its name.
     """
@@ -94,8 +95,8 @@ def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> t
 
 
 class Leaders(NamedTuple):
-    """The group of bots that share rank 1. It has at least two bots, or none if the results distinguish the first bot
-    from the others.
+    """The group of bots that share rank 1: at least two bots, or none if the results distinguish the first bot from the
+    others.
     """
 
     names: tuple[str, ...]

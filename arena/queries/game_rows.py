@@ -92,5 +92,5 @@ class WatchedDecks:
         return self._decks(round, size, count)
 
     def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
-        """Return the face of the die in a roll."""
+        """Return the result of a die roll."""
         return self._decks.roll(round, number, faces)

@@ -80,7 +80,7 @@ class GameStatusRow:
     ended: int
     """Number of matches that ended in the last minute."""
     published: datetime | None
-    """Time at which the game's ladder was published. None before the first publication."""
+    """Time at which the game's ladder was published; None before the first publication."""
     unfitted_results: int
     """Number of results that the published ladder does not include yet."""
     not_fitted_reason: str
@@ -104,7 +104,7 @@ class StatusRow:
     games: tuple[GameStatusRow, ...]
     """The default ladder of each game."""
     ladders: tuple[GameStatusRow, ...] = field(default=(), metadata={ONLY_IF_SET: True})
-    """The further ladders."""
+    """All other ladders."""
 
 
 LiveRow: TypeAlias = RunningRow | RoundRow | EndRow
@@ -119,7 +119,7 @@ class Watch:
         self._read = read
 
     def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
-        """Yield each event, with True once the stream has sent all running matches."""
+        """Yield the rows of each event, and True once the stream has sent all running matches."""
         for message in self._call:
             rows = [_row(event, self._read) for event in message.events]
             yield tuple(row for row in rows if row is not None), message.caught_up
@@ -154,7 +154,7 @@ def _row(event: matches_pb2.MatchEvent, read: Read) -> LiveRow | None:
 
 
 def round_row(report: play_pb2.RoundReport, read: Read) -> RoundRow:
-    """Return a report as a row. Its record is empty if `read` cannot parse it."""
+    """Return a report as a row. The record is empty if `read` cannot parse it."""
     record: dict[str, Any] = {}
     game = report.WhichOneof("record")
     message: Any = getattr(report, game) if game is not None else read(report.other)

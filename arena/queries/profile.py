@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.queries.source import DataSource
 
 BEST: Final = 3
-"""Number of matches in the list of a bot's best matches, and in the list of its worst."""
+"""Length of the lists of a bot's best and worst matches."""
 REPLAYS: Final = 20
 """Number of a bot's newest matches whose replays are read to count bids."""
 
@@ -39,11 +39,11 @@ class SeatRecord:
     seat: int
     matches: int
     place: float
-    """Mean place, 1 being the best."""
+    """Mean place; 1 is the best."""
     points: float
     """Mean points above the mean of the others at the table."""
     points_error: float | None
-    """Standard error of `points`. None after one match."""
+    """Standard error of `points`; None after one match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class MatchPoints:
     """Points above the mean of the others at the table."""
     place: int
     spoilt: bool = False
-    """True if house bots played too much of the bot's seat."""
+    """True if house bots made too many of the seat's decisions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class BotProfile:
     forced: int
     """Number of decisions that the server made for the bot."""
     spoilt: int
-    """Number of matches in which house bots played too much of the bot's seat."""
+    """Number of matches in which house bots made too many of the bot's decisions."""
     seats: tuple[SeatRecord, ...]
     """Results by table size and seat."""
     opponents: tuple[OpponentRow, ...]
@@ -79,11 +79,11 @@ class BotProfile:
     worst: tuple[MatchPoints, ...]
     """The matches with the fewest points, in ascending order."""
     bids: int | None = None
-    """Number of bids or predictions in the newest matches whose replays were read. None without any."""
+    """Number of bids or predictions in the newest matches whose replays were read; None without such a match."""
     kept: int | None = None
     """Number of rounds in which the bot won exactly as many tricks as it had predicted or bid."""
     think_95_us: int | None = None
-    """95th percentile of the bot's thinking times in microseconds, over all its decisions. None if no decision is
+    """95th percentile of the bot's thinking times in microseconds, over all its decisions; None if no decision is
     known.
     """
     flags: tuple[FlagRow, ...] = ()
@@ -95,8 +95,8 @@ class BotProfile:
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
-    """Return the profile of a bot from finished matches of one game, in each of which it has a seat. Return None
-    without matches.
+    """Return the profile of a bot from finished matches of one game, in each of which it has a seat; None without
+    matches.
 
     `typed` is the bot's name as the user typed it. It may differ in upper and lower case, and may be a former name.
     """
@@ -141,14 +141,14 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
 
 
 def lost(row: MatchRow, typed: str) -> bool:
-    """Return True if a bot finished a match without winning it. `typed` works as in `profile`."""
+    """Return True if a bot finished a match without winning it. `typed`: as in `profile`."""
     places = [seat.place for seat in row.seats if seat.bot == _name([row], typed)]
     return bool(places) and all(place is not None and place > 1 for place in places)
 
 
 def _name(rows: Sequence[MatchRow], typed: str) -> str:
-    """Return the name under which the matches list a bot: the typed name if they contain it, ignoring case. Otherwise
-    return the name in most matches.
+    """Return the name under which the matches list a bot: the typed name if they contain it, ignoring case, otherwise
+    the name in most matches.
     """
     names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
     same = [name for name in names if name.lower() == typed.lower()]
@@ -177,8 +177,9 @@ def _mean(values: Sequence[float]) -> tuple[float, float | None]:
 def gathered(
     source: DataSource, game: str, name: str, last: int, ladder: str = "", season: int = 0
 ) -> BotProfile | None:
-    """Return a bot's profile from its latest matches of a season of a ladder. The default is the current season of the
-    game's default ladder. Return None if the bot has finished no match.
+    """Return a bot's profile from its latest matches in a season of a ladder, or None if it has finished no match.
+
+    By default, the season is the current one of the game's default ladder.
     """
     rows = [*islice(source.all_matches(game, name, ladder=ladder or game, season=season), last)]
     found = profile(rows, name)

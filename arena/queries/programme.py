@@ -1,4 +1,4 @@
-"""The choice of matches for the TV page: for each game, new matches of the best bots."""
+"""The selection of matches for the TV page: for each game, new matches of the best bots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arena.replay.header import MatchKind
 from arena.store.base.rows import MatchRow, MatchState
 
 LOOKED_AT: Final = 60
-"""Number of a game's newest matches from which the TV chooses."""
+"""Number of a game's newest matches from which the TV page selects."""
 SHOWING: Final = 8
 """Number of matches of each game that the TV page shows before it starts over."""
 
@@ -19,7 +19,7 @@ def programme(source: DataSource, game: str = "") -> list[MatchRow]:
     """Return the matches to show: among each game's newest rated matches, those of the highest-rated bots. The games
     alternate.
 
-    Matches are not shown if they are annulled or interrupted, or if house bots played too much of a seat.
+    Matches are not shown if they are annulled or interrupted, or if house bots made too many decisions of a seat.
     """
     games = [_best(source, each)[:SHOWING] for each in ([game] if game else source.games())]
     return [row for row in chain.from_iterable(zip_longest(*games)) if row is not None]

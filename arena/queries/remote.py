@@ -91,15 +91,15 @@ OPTIONS: Final = (
 
 
 class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
-    """Error for an address at which no server answers."""
+    """No server answers at an address."""
 
 
 class LateAnswer(NoAnswer):
-    """Error of a server that does not answer in time."""
+    """A server does not answer in time."""
 
 
 class Declined(Refused):
-    """Error of a request that the server refuses. The message states the reason."""
+    """A server refuses a request. The message states the reason."""
 
 
 def at_socket(path: Path) -> str:
@@ -255,9 +255,10 @@ class Client:
                     yield unpack(match, MatchRow)
 
     def _begun_by(self, before: int | None) -> int | None:
-        """Return a time by which all matches with numbers below `before` had begun, in microseconds since 1970.
+        """Return a time by which all matches with numbers below `before` had started, in microseconds since 1970; None
+        if there is no such match.
 
-        Return None if there is no such match. Matches are numbered in the order in which they begin.
+        Matches are numbered in the order in which they start.
         """
         if before is None:
             return None
@@ -275,8 +276,8 @@ class Client:
             return unpack(answer.match, MatchRow), tuple([round_row(each, self._read) for each in answer.rounds])
 
     def _read(self, packed: AnyMessage) -> Message | None:
-        """Return the message in an `Any`, parsed with the descriptors in the server's catalogues. Return None if they
-        do not describe it.
+        """Return the message in an `Any`, parsed with the descriptors in the server's catalogues; None if these do not
+        describe it.
         """
         try:
             if self._described is None:
@@ -294,7 +295,7 @@ class Client:
 
     @contextmanager
     def watch(self) -> Iterator[Watch]:
-        """Yield a stream of the events of all matches. The stream ends with the block."""
+        """Yield a stream of the events of all matches, which ends with the `with` block."""
         with self._translated_errors():
             watch = Watch(self._matches.WatchMatches(matches_pb2.WatchMatchesRequest()), self._read)
             try:
@@ -357,15 +358,15 @@ class Client:
             entrants=entrants,
         )
         request.start.FromMicroseconds(plan.start)
-        with self._translated_errors():  # the name is the event's; the error names the bot that is unknown
+        with self._translated_errors():  # `name` is the event's, so only the error's text names an unknown bot.
             self._operator.CreateEvent(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     def start_event(self, name: str, operator_token: str) -> None:
-        """Begin an event at once."""
+        """Start an event at once."""
         self._moderate(self._operator.StartEvent, operator_pb2.StartEventRequest(name=name), operator_token)
 
     def cancel_event(self, name: str, reason: str, operator_token: str) -> None:
-        """Cancel an event that has not begun."""
+        """Cancel an event that has not started."""
         request = operator_pb2.CancelEventRequest(name=name, reason=reason)
         self._moderate(self._operator.CancelEvent, request, operator_token)
 
@@ -374,7 +375,7 @@ class Client:
         self._moderate(self._bots.EnterEvent, bots_pb2.EnterEventRequest(event=event, bot=bot), token)
 
     def begin_season(self, ladder: str, operator_token: str) -> int:
-        """Begin the next season of a ladder. Return its number."""
+        """Start the next season of a ladder. Return its number."""
         request = operator_pb2.BeginSeasonRequest(ladder=ladder)
         with self._translated_errors():
             authorization = _authorization(operator_token)
@@ -383,7 +384,7 @@ class Client:
     def challenge(self, opponents: Sequence[str], game: str, token: str, ladder: str = "") -> int:
         """Challenge other bots in the name of the bot with this token, by default on the game's default ladder.
 
-        Return the number of the match when it begins.
+        Return the number of the match when the match starts.
         """
         request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game, ladder=ladder)
         with self._translated_errors():
@@ -409,8 +410,9 @@ class Client:
             self._bots.RevokeToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
 
     def drain(self, limit: float | None, operator_token: str) -> Iterator[DrainRow]:
-        """Drain the server and yield its progress. The last row is `done`. `limit` is in seconds. None means the
-        server's own limit.
+        """Drain the server and yield its progress. In the last row, `done` is true.
+
+        `limit`: in seconds; None for the server's own limit.
         """
         request = operator_pb2.DrainRequest(limit_ms=None if limit is None else round(limit * 1000))
         with self._translated_errors():
@@ -426,7 +428,9 @@ class Client:
             self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     def void_results(self, bot: str, since: int, reason: str, operator_token: str) -> list[int]:
-        """Annul the results of a bot stored since a time, in microseconds since 1970. Return their matches."""
+        """Annul the results of a bot that were stored since a time, in microseconds since 1970. Return their
+        matches.
+        """
         request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
         request.since.FromMicroseconds(since)
         voided: list[int] = []
@@ -617,7 +621,7 @@ def _event_document(message: events_pb2.GetEventResponse, tables: Sequence[event
 
 
 def _values(message: Message) -> dict[str, Any]:
-    """Return the fields of a message without nested ones; None for those that are absent."""
+    """Return the fields of a message without nested messages. Absent fields are None."""
     found = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)

@@ -1,4 +1,6 @@
-"""The queries of commands and pages, which a server (`remote`) or a data directory (`directory`) answers."""
+"""The interface of queries for commands and pages. A server (`remote`) or a data directory (`directory`) answers
+them.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ class ChosenLadder(NamedTuple):
 
     @property
     def named(self) -> dict[str, object]:
-        """The keys that identify the season in JSON. For the first season of a default ladder it is only the game."""
+        """The keys that identify the season in JSON. For the first season of a default ladder, only the game."""
         named: dict[str, object] = {"game": self.game}
         if (self.ladder, self.season) != (self.game, 1):
             named |= {"ladder": self.ladder, "season": self.season}
@@ -62,7 +64,8 @@ class ChosenLadder(NamedTuple):
 
 
 class DataSource(Protocol):
-    """The queries. A server's methods raise NoAnswer and Declined, a data directory's raise StoreError and Refused.
+    """The queries. The methods for a server raise NoAnswer and Declined, those for a data directory StoreError and
+    Refused.
 
     `game`, `ladder` and `season` name a season of a ladder as in `arena.store.ladder.seasons.resolve`: a game alone
     names its default ladder, and season 0 is the current one.
@@ -83,13 +86,14 @@ class DataSource(Protocol):
     def history(
         self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
     ) -> tuple[RatedRow, ...]:
-        """Return the last `limit` rated matches of a bot on a ladder, at most 10000, in the order in which they were
-        rated."""
+        """Return the last `limit` rated matches of a bot on a ladder, in the order in which they were rated. At most
+        10000.
+        """
 
     def versions(
         self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
     ) -> tuple[VersionRow, ...]:
-        """Return the last `limit` versions of a bot on a ladder, at most 1000, newest first."""
+        """Return the last `limit` versions of a bot on a ladder, newest first. At most 1000."""
 
     def opponents(
         self,
@@ -101,7 +105,7 @@ class DataSource(Protocol):
         ladder: str = "",
         season: int = 0,
     ) -> tuple[OpponentRow, ...]:
-        """Return a bot's newest results by opponent, at most 1000; see `arena.store.ladder.opponents.opponents`."""
+        """Return a bot's newest results by opponent, at most 1000. See `arena.store.ladder.opponents.opponents`."""
 
     def matches(
         self,
@@ -112,19 +116,19 @@ class DataSource(Protocol):
         ladder: str = "",
         season: int = 0,
     ) -> tuple[MatchRow, ...]:
-        """Return the newest matches, newest first, at most 1000: of a season of a ladder, of a game on any ladder, or
-        all.
+        """Return the newest matches, newest first, at most 1000. They are of a season of a ladder, of a game on any
+        ladder, or all.
         """
 
     def all_matches(
         self, game: str = "", bot: str = "", before: int | None = None, ladder: str = "", season: int = 0
     ) -> Iterator[MatchRow]:
-        """Yield the matches that `matches` finds with numbers below `before`, newest first. Read them page by page."""
+        """Yield the matches that `matches` finds with numbers below `before`, newest first, reading page by page."""
 
     def search(
         self, wanted: MatchFilter, limit: int = 50, before: int | None = None, ladder: str = "", season: int = 0
     ) -> MatchPage:
-        """Return a page of the wanted matches, newest first; see `matches` and `arena.store.matches.search.search`."""
+        """Return a page of the wanted matches, newest first. See `matches` and `arena.store.matches.search.search`."""
 
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
         """Return a match, with its finished rounds if it is still being played."""
@@ -133,13 +137,13 @@ class DataSource(Protocol):
         """Return the bots that are neither hidden nor deleted, by name."""
 
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
-        """Return the operator's latest decisions, newest first, at most 1000; see `moderation.list_events`."""
+        """Return the operator's latest decisions, newest first, at most 1000. See `moderation.list_events`."""
 
     def events(self, limit: int = 50, before: int | None = None) -> tuple[EventRow, ...]:
-        """Return events, the newest first, at most 1000; see `arena.store.matches.event_documents.event_rows`."""
+        """Return events, newest first, at most 1000. See `arena.store.matches.event_documents.event_rows`."""
 
     def event(self, name: str) -> dict[str, Any]:
-        """Return an event; see `arena.store.matches.event_documents.event_document`."""
+        """Return an event. See `arena.store.matches.event_documents.event_document`."""
 
     def event_bundle(self, name: str) -> Iterator[bytes]:
         """Yield the bundle of a finished event in pieces."""
@@ -154,7 +158,7 @@ class DataSource(Protocol):
         """Return the log's entries about a match, in order."""
 
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
-        """Return the proof that the log with the first size begins the log with the second."""
+        """Return the proof that the log with the first size is the beginning of the log with the second."""
 
 
 def choose_ladders(

@@ -1,13 +1,13 @@
 """Nodes: servers that share one store, each with its own matches.
 
-A node has a lease by the database's clock, which it renews. When the lease is over, another node interrupts its
-matches. From then on, the state of these matches refuses their results. The state of the lost node's row refuses its
-renewals. A job that one node does for all has a lease, too.
+A node holds a lease, which expires by the database's clock unless the node renews it. Once a lease has expired, another
+node interrupts its matches. From then on, the state of these matches refuses their results. The state of the lost
+node's row refuses its renewals. A job that one node does for all nodes has a lease, too.
 
-What other nodes must learn is a row of `changes`, numbered in the order of the commits. So a node reads only what is
-new.
+A change that other nodes must learn is a row of `changes`, numbered in the order of the commits. So a node reads only
+new changes.
 
-Every job here that writes runs under the write lock of its transaction.
+Every writing function here needs the write lock of its transaction.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ LEASE: Final = 15.0
 RENEWED: Final = 5.0
 """Number of seconds after which a node renews its lease."""
 GRACE: Final = 2.0
-"""Number of seconds for which a node whose lease is over may still renew it."""
+"""Number of seconds for which a node may still renew an expired lease."""
 HIGHEST: Final = 99
-"""The highest number of a node."""
+"""The highest allowed number of a node."""
 REGISTERED: Final = "registered"
 LOST: Final = "lost"
 """The state of a node whose matches another node has interrupted."""
 RELEASED: Final = "released"
-"""The state of a node that has ended properly, perhaps with matches in its journal."""
+"""The state of a node that has ended normally, perhaps with matches in its journal."""
 _LENGTH: Final = int(LEASE * 1_000_000)
 _NODES: Final = schema.nodes.c
 _LEASES: Final = schema.leases.c
@@ -50,7 +50,7 @@ _CHANGES: Final = schema.changes.c
 _ALLOWANCES: Final = schema.allowances.c
 _HOUR: Final = 3600 * 1_000_000
 REGISTRATIONS: Final = "registrations"
-"""The kind of allowance for registrations from an address."""
+"""The kind of allowance for registrations from one address."""
 _RENEW: Final = Statement(
     update(schema.nodes).where(
         _NODES.number == bindparam("of_number"),
@@ -67,7 +67,7 @@ _SINCE: Final = Statement(
 
 
 class Node(NamedTuple):
-    """A node, as other nodes and bots see it. Instants are in microseconds since 1970, by the database's clock."""
+    """A node, as other nodes and bots see it. Times are in microseconds since 1970, by the database's clock."""
 
     number: int
     address: str
@@ -82,41 +82,44 @@ class Lease(NamedTuple):
 
     number: int
     session: str
-    """Secret of this start of the node."""
+    """Secret id of this start of the node."""
     until: int
-    """In microseconds since 1970, by the database's clock. A node counts by its own clock, from before it asked."""
+    """Expiry in microseconds since 1970, by the database's clock. The node itself measures from before its request, by
+    its own clock.
+    """
 
 
 class NodeStart(NamedTuple):
-    """A server that is to be a node."""
+    """The data with which a server registers as a node."""
 
     number: int
     address: str
-    """Where bots reach it, as `HOST:PORT`."""
+    """Address for bots, as `HOST:PORT`."""
     program: str
     """Versions of the package and of the schema."""
     settings: str = ""
     """A digest of the settings that all nodes share."""
     beside: Collection[int] = ()
-    """The numbers of all nodes that this server's parent starts on the same data directory, this one's included."""
+    """The numbers of all nodes that this server's parent starts on the same data directory, including this one."""
 
 
 class Allowance(NamedTuple):
-    """An hourly allowance at all nodes together, saved up for an hour."""
+    """An hourly allowance that all nodes share. Unused parts accumulate for an hour."""
 
     kind: str
     key: str
-    """An address, an owner in lower case, …"""
+    """The limited party, for example an address, or an owner in lower case."""
     hourly: int
-    """Number of uses."""
+    """Number of uses per hour."""
 
 
 def register(
     connection: Connection, number: int, address: str, program: str, identity: str = "", settings: str = ""
 ) -> Lease:
-    """Register a node under a number that is free, or that a node of the same data directory has or had.
+    """Register a node under a free number, or a number that a node of the same data directory has or had.
 
-    The caller must have excluded that this earlier node still runs. `identity`: that of the data directory.
+    The caller must have made sure that this earlier node no longer runs. `identity`: the identity of the data
+    directory.
 
     Raises: BadNodeNumber, NodeNumberTaken, OtherProgram, OtherSettings.
     """
@@ -144,7 +147,7 @@ def register(
 
 
 def renew(connection: Connection, lease: Lease) -> Lease:
-    """Renew a lease, even if it is over, unless another node has interrupted this one's matches. Raises: LeaseLost."""
+    """Renew a lease, even an expired one. Raises: LeaseLost: Another node has interrupted this node's matches."""
     until = database_now(connection) + _LENGTH
     own = {"of_number": lease.number, "of_session": lease.session, "in_state": REGISTERED}
     if not _RENEW.run(connection, {**own, "lease_until": until}).rowcount:
@@ -153,14 +156,16 @@ def renew(connection: Connection, lease: Lease) -> Lease:
 
 
 def release(connection: Connection, lease: Lease) -> None:
-    """End a lease and those of its jobs. The node's running matches wait in its journal for its next start."""
+    """Release a node's lease and the leases of its jobs. The node's running matches stay in its journal for its next
+    start.
+    """
     own = (_NODES.number == lease.number) & (_NODES.session == lease.session) & (_NODES.state == REGISTERED)
     if connection.execute(update(schema.nodes).where(own).values(state=RELEASED)).rowcount:
         connection.execute(delete(schema.leases).where(_LEASES.node == lease.number))
 
 
 def living(connection: Connection) -> tuple[Node, ...]:
-    """Return the nodes whose leases last, in order of their numbers."""
+    """Return the nodes with a valid lease, in order of their numbers."""
     return _nodes(connection, alive=True)
 
 
@@ -170,11 +175,11 @@ def list_nodes(connection: Connection) -> tuple[Node, ...]:
 
 
 def interrupt_lost(connection: Connection, at: int, grace: float = GRACE) -> Mapping[int, tuple[int, ...]]:
-    """Interrupt the matches of all nodes whose leases are over; return the matches by node.
+    """Interrupt the matches of all nodes whose leases have expired. Return the matches by node.
 
-    Nobody is charged, and the tables of events are played again. A match that is over does not change. The first call
-    only suspects a node. One that comes `grace` seconds later or more interrupts its matches, unless it has renewed its
-    lease meanwhile: after the whole store was blocked, nodes that live get their turn to write first.
+    No bot is charged, and the tables of events play again. Matches that have ended do not change. The first call only
+    marks a node as suspected. A call at least `grace` seconds later interrupts its matches, unless it has renewed its
+    lease meanwhile. So after the whole store was blocked, live nodes can write first.
     """
     found, now, length = {}, database_now(connection), int(grace * 1_000_000)
     over = (_NODES.state == REGISTERED) & (_NODES.lease_until <= now)
@@ -198,7 +203,7 @@ def interrupt_lost(connection: Connection, at: int, grace: float = GRACE) -> Map
 
 
 def adopt(connection: Connection, number: int, left: Collection[int]) -> None:
-    """Hand the matches of the nodes `left`, which have ended, to the node with this number.
+    """Assign the matches of the nodes `left`, which have ended, to the node with this number.
 
     Their journals must be in the data directory of this node.
     """
@@ -208,9 +213,9 @@ def adopt(connection: Connection, number: int, left: Collection[int]) -> None:
 
 
 def acquire(connection: Connection, name: str, number: int) -> bool:
-    """Acquire or renew the lease of a job for a node; return whether the node has it now.
+    """Acquire or renew the lease of a job for a node. Return whether the node now holds it.
 
-    It lasts as long as that of a node. Names are `fit`, `luck` and `event:ID`.
+    It has the length of a node's lease. `name`: `fit`, `luck` or `events`.
     """
     now = database_now(connection)
     own = (_LEASES.name == name) & or_(_LEASES.node == number, _LEASES.until <= now)
@@ -224,12 +229,12 @@ def acquire(connection: Connection, name: str, number: int) -> bool:
 
 
 def give_up(connection: Connection, name: str, number: int) -> None:
-    """End the lease of a job, if the node has it."""
+    """Release the lease of a job, if the node holds it."""
     connection.execute(delete(schema.leases).where(_LEASES.name == name, _LEASES.node == number))
 
 
 def holder_of(connection: Connection, name: str) -> int | None:
-    """Return the number of the node that has the lease of a job; None if none has."""
+    """Return the number of the node that holds the lease of a job, or None."""
     held = (_LEASES.name == name) & (_LEASES.until > DatabaseClock())
     return connection.scalar(select(_LEASES.node).where(held))
 
@@ -237,7 +242,7 @@ def holder_of(connection: Connection, name: str) -> int | None:
 def reserve_numbers(connection: Connection, number: int, count: int) -> range:
     """Reserve the next `count` match numbers for a node.
 
-    A server without further nodes takes the number after the newest match instead.
+    A server without other nodes uses the number after the newest match instead.
     """
     reserved = connection.scalar(select(func.max(_NODES.last_number))) or 0
     first = max(matches.newest(connection), reserved) + 1
@@ -247,7 +252,7 @@ def reserve_numbers(connection: Connection, number: int, count: int) -> range:
 
 
 def spend(connection: Connection, allowance: Allowance) -> float:
-    """Use an allowance once and return 0; if nothing of it is left, return the seconds until one use is available."""
+    """Use an allowance once and return 0. If it is used up, return the seconds until a use is available."""
     now, pause = database_now(connection), _HOUR // allowance.hourly
     own = (_ALLOWANCES.kind == allowance.kind) & (_ALLOWANCES.key == allowance.key)
     connection.execute(delete(schema.allowances).where(_ALLOWANCES.full <= now))
@@ -270,13 +275,16 @@ def give_back(connection: Connection, allowance: Allowance) -> None:
 
 
 def newest_change(connection: Connection) -> int:
-    """Return the mark of the present state, from which `changed_since` goes on. Read it before what may change."""
+    """Return the number of the newest change, as a start for `changed_since`. Read it before the data that may
+    change.
+    """
     (number,) = NEWEST_CHANGE.run(connection, {}).fetchone() or (0,)
     return int(number)
 
 
 def changed_since(connection: Connection, mark: int) -> tuple[int, tuple[Change, ...]]:
-    """Return the next mark, and the changes of all nodes after a mark in the order of their commits.
+    """Return the number of the newest change, and all nodes' changes after the number `mark` in the order of their
+    commits.
 
     A subject that changed several times is returned once.
     """
@@ -285,7 +293,7 @@ def changed_since(connection: Connection, mark: int) -> tuple[int, tuple[Change,
 
 
 def playing_by_node(connection: Connection) -> Mapping[int, int]:
-    """Return the number of running matches of each node that has any."""
+    """Return the number of running matches by node, for nodes with running matches."""
     own = func.coalesce(schema.matches.c.node, 1)
     plays = schema.matches.c.state == MatchState.PLAYING.value
     rows = connection.execute(select(own, func.count()).where(plays).group_by(own).order_by(own))

@@ -106,7 +106,7 @@ def application(
     open_server: OpenServer | None = None,
     play_socket: PlaySocket | None = None,
 ) -> Starlette:
-    """Return the pages for a data source.
+    """Return the application that serves the pages of a data source.
 
     `open_server` opens the server whose running matches are shown. If it is None, no matches are shown. `play_socket`
     handles the WebSockets of bots that play.
@@ -144,7 +144,7 @@ def application(
             HTTPException: _refused,
         },
     )
-    made.router.redirect_slashes = False  # a redirect would omit the root path
+    made.router.redirect_slashes = False  # A redirect would omit the root path.
     made.state.reader = reader
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
@@ -200,7 +200,7 @@ def _failed(connection: HTTPConnection) -> Response:
 
 
 def _error(request: Request, status: int, title: str, why: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the error as a page, or as a problem in JSON.
+    """Return an error as a page, or as a problem in JSON.
 
     JSON is for the interface's addresses and for clients that accept only JSON.
     """

@@ -30,15 +30,15 @@ def main(
     tls: str,
     embed_origins: str,
 ) -> None:
-    """Report the address of the pages, or an error, to the server, and serve them until it ends.
+    """Report the address of the pages, or an error, to the server, and serve the pages until the server ends.
 
-    `proxies` are the server's trusted proxies; `web_origin` names other sites whose pages may do more than read.
-    The server listens at `server`, without TLS if `tls` is empty. `public_url` and `public_address` may be empty, too,
-    and so may `embed_origins`, the sites that may show a match in a frame. The code of the pages is loaded at the first
-    request, so that it costs the start of the server nothing.
+    `proxies` are the server's trusted proxies. `web_origin` names other sites whose pages may do more than read.
+    `server` is the address at which the server listens, without TLS if `tls` is empty. `public_url` and
+    `public_address` may be empty, and so may `embed_origins`, the sites that may show a match in a frame. The code of
+    the pages is loaded at the first request, so that it does not slow down the start of the server.
     """
     with connected() as parent:
-        # wait for the server's request, because an earlier report would be lost with the ready message
+        # Wait for the server's request, because an earlier report would be lost with the ready message.
         parent.receive()
         try:
             sockets = bind(listen)
@@ -63,7 +63,7 @@ def main(
         from trio_grpc.http2.proxy_protocol import networks
         from trio_grpc.http2.sockets import host_and_port
 
-        # standard output is not read, so write this to the server's log
+        # Nobody reads standard output, so write to the server's log.
         log_to_stderr(log_json=True, level=logging.WARNING)
         addresses = Addresses(public_url, public_address, BotAddress(server, bool(tls)))
         sites = Sites(host_and_port(listen)[0], web_origin, addresses.origin)

@@ -42,14 +42,14 @@ class LruCache(Generic[Key, Value]):
             self._entries.popitem(last=False)
 
     def get(self, key: Key, default: Default) -> Value | Default:
-        """Return an entry, or the default if there is none."""
+        """Return an entry, or the default if it is missing."""
         return self[key] if key in self._entries else default
 
 
 class TtlCache:
     """A cache of results by key.
 
-    A result is returned until it is too old. Requests wait while it is being computed.
+    A result is returned until it is too old. Requests wait while a result is being computed.
     """
 
     def __init__(self) -> None:

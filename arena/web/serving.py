@@ -46,14 +46,14 @@ def run(
     config = configured(sockets)
     pages = application(open_source, rules, open_server, play_socket)
     gc.collect()
-    gc.freeze()  # otherwise garbage collection of the initial objects sometimes delays a page by 70 ms
+    gc.freeze()  # Otherwise garbage collection of the initial objects sometimes delays a page by 70 ms.
     gc.set_threshold(20_000, 20, 50)
     trio.run(_serve, pages, config, ready)
 
 
 def configured(sockets: Iterable[socket.socket]) -> Config:
     """Take over the listening sockets. Return the configuration for serving on them."""
-    for each in sockets:  # accepted connections inherit these options
+    for each in sockets:  # Accepted connections inherit these options.
         each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * UNREAD_LIMIT))
@@ -62,10 +62,10 @@ def configured(sockets: Iterable[socket.socket]) -> Config:
     config.include_server_header = False
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
-    # otherwise a client that reads nothing occupies memory for a hundred responses
+    # Otherwise a client that reads nothing occupies memory for a hundred responses.
     config.h2_max_concurrent_streams = 1
     config.websocket_max_message_size = LARGEST_FRAME
-    config.websocket_permessage_deflate = False  # small messages could unpack to huge ones
+    config.websocket_permessage_deflate = False  # Small messages could unpack to huge ones.
     return config
 
 

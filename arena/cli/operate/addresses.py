@@ -1,4 +1,4 @@
-"""The addresses of the nodes of one server: listed, or with ports after each other."""
+"""The addresses of the nodes of one server: given as a list, or as one address with consecutive ports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ANY: Final = ("", "0.0.0.0", "[::]")  # noqa: S104 - compared, not bound
 
 
 def addresses_of(text: str, processes: int, parse: Callable[[str], object] = host_and_port) -> list[str]:
-    """Return the addresses of a number of nodes from one or from a list with commas. `parse` checks each.
+    """Return the addresses of `processes` nodes, from one address or a list separated by commas. `parse` checks each.
 
     Raises:
         ValueError: An address is invalid, or their number is wrong.
@@ -35,13 +35,16 @@ def addresses_of(text: str, processes: int, parse: Callable[[str], object] = hos
 
 
 def dialled(address: str) -> str:
-    """Return an address for bots, as `HOST:PORT`: without a scheme, and without a host that stands for all of them."""
+    """Return an address for bots, as `HOST:PORT` without a scheme.
+
+    The host is empty if the address stands for all interfaces.
+    """
     host, _, port = address.rpartition("//")[2].rpartition(":")
     return f":{port}" if host in _ANY else f"{host}:{port}"
 
 
 def with_port(address: str) -> str:
-    """Return an address with a free port in place of port 0."""
+    """Return the address. Port 0 is replaced by a free port."""
     host, port = host_and_port(address)
     if port:
         return address

@@ -1,4 +1,4 @@
-"""`arena backup` and `arena restore`: copy a data directory beside a running server, and make one from a copy."""
+"""`arena backup` and `arena restore`: copy a data directory while a server runs, and create one from a copy."""
 
 from __future__ import annotations
 

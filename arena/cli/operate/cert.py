@@ -72,9 +72,7 @@ def _make(openssl: str, cert: Path, key: Path, names: tuple[str, ...], days: int
         if path.exists():
             raise click.ClickException(f"{path} is there already; remove it or choose another directory")
     cert.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(
-        dir=cert.parent, prefix=".cert-"
-    ) as scratch:  # mkdtemp makes the directory accessible to its user only
+    with tempfile.TemporaryDirectory(dir=cert.parent, prefix=".cert-") as scratch:  # Accessible to its user only.
         request, new_key, new_cert = (Path(scratch, name) for name in ("request", "key", "cert"))
         request.write_text(REQUEST.format(names=", ".join(map(_alternative, names))))
         done = subprocess.run(  # noqa: S603 - a fixed program; names are checked
@@ -90,7 +88,7 @@ def _make(openssl: str, cert: Path, key: Path, names: tuple[str, ...], days: int
         if done.returncode:
             raise click.ClickException(f"openssl failed: {done.stderr.strip()}")
         new_key.chmod(0o600)
-        os.link(new_key, key)  # unlike a rename, a link never overwrites
+        os.link(new_key, key)  # Unlike a rename, a link never overwrites a file.
         os.link(new_cert, cert)
 
 
@@ -98,7 +96,7 @@ def _alternative(name: str) -> str:
     """Return a host as a subjectAltName entry.
 
     Raises:
-        click.UsageError: It is neither a name nor an address.
+        click.UsageError: The host is neither a name nor an address.
     """
     try:
         return f"IP:{ip_address(name)}"

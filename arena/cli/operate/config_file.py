@@ -1,8 +1,8 @@
 """Reading and writing of the TOML file of `arena serve --config`. Errors name file and key.
 
-Keys are the names of the settings; those of `Limits`, `Policy` and `TransportSettings` are in tables. A table
-`games.NAME` offers a game, with its `seats` and `options`; if there is any, only those games are offered. Each table
-`[[ladders]]` is a further ladder of an offered game.
+Keys are the names of the settings. Settings of `Limits`, `Policy` and `TransportSettings` are in tables. A table
+`games.NAME` offers a game, with its `seats` and `options`. If there are such tables, only their games are offered. Each
+table `[[ladders]]` is an additional ladder of an offered game.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LADDER_KEYS: Final = tuple(each.name for each in fields(LadderTable))
 
 
 class ConfigFileError(ValueError):
-    """The file cannot be read or has an invalid entry. The text names file, key and value."""
+    """The file cannot be read or has an invalid entry. The message names file, key and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class ConfigFile:
     values: Mapping[str, Value] = field(default_factory=dict)
     """Checked values of settings, by name."""
     seats: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Table sizes of every game that the file offers, as words for `parse_ladders`; empty if it names no game."""
+    """Table sizes of every game that the file offers, as words for `parse_ladders`. Empty if the file names no game."""
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Options of every game that the file offers, as words for `parse_ladders`."""
     further: Sequence[LadderTable] = ()
-    """Further ladders of the games. Those without `seats` have the table sizes of the game's default ladder."""
+    """Additional ladders of the games. Ladders without `seats` have the table sizes of the game's default ladder."""
 
     def ladders(self, games: Sequence[str], seats: Sequence[str], options: Sequence[str]) -> tuple[LadderTable, ...]:
-        """Return the ladders to serve; arguments come from the command line and override the file.
+        """Return the ladders to serve. Arguments come from the command line and override the file.
 
         Raises: OptionError.
         """
@@ -84,7 +84,7 @@ def read_config(path: Path) -> ConfigFile:
 
 
 def write_config(config: Config) -> str:
-    """Return the text of a file with this configuration. Each setting has its meaning as a comment."""
+    """Return the text of a file with this configuration, with a comment on the meaning of each setting."""
     tables = (_table(config, name) for name in TABLES)
     return "\n".join(chain(_head(), _settings(config, ""), *tables, _games(config), _ladders(config)))
 
@@ -132,7 +132,7 @@ def _unknown(table: str, name: str, elsewhere: ServerSetting | None) -> str:
 
 
 def _games_read(games: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return table sizes and options of every game, as words for `parse_ladders`."""
+    """Return the table sizes and the options of every game, as words for `parse_ladders`."""
     seats: dict[str, list[str]] = {}
     options: dict[str, list[str]] = {}
     for name, table in games.items():
@@ -169,7 +169,7 @@ def _options(key: str, game: Game, given: object) -> dict[str, Option]:
 
 
 def _ladders_read(entries: object) -> list[LadderTable]:
-    """Return the further ladders, of which those without `seats` have none yet."""
+    """Return the additional ladders. Ladders without `seats` are not completed yet."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ConfigFileError(f"{LADDER_TABLES} must be tables, each below a line [[{LADDER_TABLES}]], not {entries!r}")
     ladders: dict[str, LadderTable] = {}
@@ -263,7 +263,7 @@ def _unknown_of_ladder(key: str) -> str:
 
 
 def _completed(ladder: LadderTable, default: Mapping[str, LadderTable]) -> LadderTable:
-    """Return a further ladder with all its seats and options, from the default ladders of the games.
+    """Return a ladder, completed with seats and options of the default ladder of its game.
 
     Raises: OptionError.
     """

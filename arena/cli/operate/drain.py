@@ -1,4 +1,4 @@
-"""`arena drain`: stop a running server once its matches are over, and wait until it has ended."""
+"""`arena drain`: stop a running server once its matches have ended, and wait until it has exited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEFT: Final = 3
 """Exit status if matches are left to the next start."""
 SERVER_END: Final = 30.0
-"""Maximum number of seconds from the end of the last match to the end of the server's process."""
+"""Maximum number of seconds from the end of the last match to the exit of the server's process."""
 
 
 @click.command(epilog="Example: arena drain --data ./arena-data --limit 60")
@@ -69,7 +69,7 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
 
 
 def _await_the_end(data: Path, server: LockHolder | None) -> None:
-    """Wait until the server's process has ended, so that another may be started. Raises: ClickException."""
+    """Wait until the server's process has exited, so that another can be started. Raises: ClickException."""
     from arena.store.base.directory import holder
 
     end = time.monotonic() + SERVER_END
@@ -81,7 +81,9 @@ def _await_the_end(data: Path, server: LockHolder | None) -> None:
 
 @contextmanager
 def _watching() -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows the number of running matches on stderr, in a pipe at most one line a second."""
+    """Yield a function that shows the number of running matches on stderr. If stderr is no terminal, at most one line
+    per second.
+    """
     console = screen(stderr=True)
     shown = 0.0
 

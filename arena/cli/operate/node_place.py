@@ -1,4 +1,4 @@
-"""The place of a node among those of one parent: what the parent tells it, and what it reports."""
+"""A node's connection to its parent process: the task that the node receives, and its reports."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 class NodeTask(NamedTuple):
-    """The task of a node, sent when it begins."""
+    """The task of a node, sent when the node starts."""
 
     settings: str
-    """The settings as a file."""
+    """The settings as the text of a configuration file."""
     number: int
     numbers: tuple[int, ...]
     """Numbers of all nodes of the parent."""
     public_address: str
-    """Where bots reach the node."""
+    """The node's address for bots."""
     program: str
     shared: str
-    """A digest of the settings."""
+    """A digest of the settings that all nodes share."""
     lock: int
     """The descriptor of the data directory's lock."""
 
 
 class NodePlace:
-    """The place of this node among those of its parent."""
+    """A node's connection to its parent."""
 
     def __init__(self, task: NodeTask, parent: Parent) -> None:
         self.start: Final = NodeStart(task.number, task.public_address, task.program, task.shared, task.numbers)
@@ -46,11 +46,11 @@ class NodePlace:
         self._tell("listening", {"address": address, "plays": [*plays], "socket": unix_socket, "pages": pages})
 
     def draining(self, limit: float) -> None:
-        """Report that a drain begins."""
+        """Report that a drain starts."""
         self._tell("draining", limit)
 
     def failed(self, why: str, *, replaced: bool = False) -> None:
-        """Report why this node ends. `replaced`: a file of the data is gone, so no node may be started again."""
+        """Report why this node ends. `replaced`: true if a file of the data is gone, so no node may be restarted."""
         self._tell("replaced" if replaced else "failed", why)
 
     async def run(self, arena: Arena) -> None:

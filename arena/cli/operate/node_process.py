@@ -1,4 +1,4 @@
-"""The process of one node of `arena serve --processes N`: a server beside others, started by `nodes`."""
+"""The process of one node of `arena serve --processes N`. `nodes` starts it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def configure_node(settings: str) -> Config:
-    """Return the configuration in the text of a file."""
+    """Return the configuration for the text of a configuration file."""
     file = parse_config(tomllib.loads(settings))
     return configure(file.ladders((), (), ()), file.values)
 

@@ -1,6 +1,8 @@
-"""The parent of the nodes of `arena serve --processes N`: it holds the lock, starts them, and restarts one that dies.
+"""The parent of the nodes of `arena serve --processes N`. It holds the lock, starts the nodes and restarts any that
+dies.
 
-It plays nothing and opens no database. A node that ends takes no other along. A drain of one node drains all.
+The parent plays no matches and opens no database. The end of one node does not end the others. A drain of one node
+drains all.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.cli.operate.node_process"
 LONG_ENOUGH: Final = 10.0
-"""A node that ran for this many seconds before it ended is restarted at once, because its start worked."""
+"""A node that ran for at least this many seconds is restarted at once, because its start worked."""
 log = structlog.get_logger("arena")
 
 
@@ -41,10 +43,10 @@ def run_nodes(config: Config) -> None:
     """Run the nodes of a server until a signal or a drain ends all.
 
     Raises:
-        click.ClickException: They cannot start, or they fail.
+        click.ClickException: The nodes cannot start, or they fail.
     """
     log_as_set(config)
-    credentials_of(config)  # a wrong certificate is named before any node starts
+    credentials_of(config)  # Reports a bad certificate before any node starts.
     try:
         trio.run(_run, config, restrict_keyboard_interrupt_to_checkpoints=True)
     except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
@@ -82,16 +84,16 @@ class _Nodes:
         self._public: Final = [dialled(each) for each in public]
         self._channels: dict[int, Channel] = {}
         self._draining: float | None = None
-        """The limit of the drain; None while the nodes play."""
+        """The limit of the drain in seconds; None if there is no drain."""
         self._ended: Final = {number: trio.Event() for number in range(1, processes + 1)}
         self._up: Final = {number: trio.Event() for number in self._ended}
         self._open: Final = trio.Event()
         """Set once the first node has opened the data."""
         self._said: dict[int, Mapping[str, Any]] = {}
-        """The report of each node once it listened."""
+        """The report with which each node announced that it listens."""
 
     async def start(self) -> None:
-        """Start all nodes; the others open the data once the first has upgraded it. Raises: RuntimeError."""
+        """Start all nodes. The others open the data once the first node has upgraded it. Raises: RuntimeError."""
         first = min(self._ended)
         for number in self._ended:
             self._nursery.start_soon(keep, partial(self._run, number))
@@ -108,7 +110,7 @@ class _Nodes:
         notify(READY=1)
 
     def drain(self, limit: float) -> None:
-        """Let all nodes drain; a lower limit than before shortens it."""
+        """Drain all nodes. A later call with a lower limit shortens the drain."""
         if self._draining is not None and limit >= self._draining:
             return
         self._draining = limit
@@ -116,13 +118,13 @@ class _Nodes:
             channel.send(("drain", limit))
 
     async def until_ended(self) -> None:
-        """Wait until all nodes have ended in a drain, and cancel everything else."""
+        """Wait until a drain has ended all nodes, and cancel everything else."""
         for ended in self._ended.values():
             await ended.wait()
         self._nursery.cancel_scope.cancel()
 
     async def _run(self, number: int) -> bool:
-        """Run a node until it ends; return whether it ran for long. Raises: RuntimeError."""
+        """Run a node until it ends. Return whether its start worked, judged by its duration. Raises: RuntimeError."""
         began = trio.current_time()
         try:
             async with helper(MODULE, files=(self._lock,)) as running:
@@ -145,7 +147,7 @@ class _Nodes:
         return trio.current_time() - began > LONG_ENOUGH
 
     async def _hear(self, number: int, channel: Channel, pid: int) -> str:
-        """Handle what a node reports until it ends; return why it ended, if it reported that."""
+        """Handle a node's reports until it ends. Return the reason why it ended, if it reported one."""
         why = ""
         while messages := await channel.receive():
             for kind, value in messages:

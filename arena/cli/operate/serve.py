@@ -1,6 +1,6 @@
 """`arena serve`: the settings of a server from defaults, file and flags.
 
-The server's code is imported when it starts.
+The server's code is imported when the server starts.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def command(
 def _settled(
     path: Path | None, games: tuple[str, ...], seats: tuple[str, ...], options: tuple[str, ...], flags: dict[str, Any]
 ) -> Config:
-    """Return the configuration. Flags override the file, which overrides the defaults. Conflicts raise UsageError."""
+    """Return the configuration. Flags override the file, which overrides the defaults. Raises: UsageError: Flags
+    conflict.
+    """
     try:
         file = ConfigFile() if path is None else read_config(path)
         config = configure(file.ladders(games, seats, options), {**file.values, **flags})
@@ -100,7 +102,7 @@ def _settled(
 
 
 def _check_listening(config: Config) -> None:
-    """Check addresses before anything is written to the disk.
+    """Check the addresses before anything is written to the disk.
 
     Raises:
         click.UsageError: An address is invalid.

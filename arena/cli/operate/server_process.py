@@ -1,5 +1,5 @@
-"""The server process: sets up logging, signals and a Unix socket, and connects store, arena and transport.
-It reports the state of the server to systemd.
+"""The server process: sets up logging, signals and a Unix socket, and connects store, arena and transport. It reports
+the state of the server to systemd.
 
 Besides its address, every server listens at this socket, for programs that can read the data directory.
 """
@@ -51,22 +51,22 @@ if TYPE_CHECKING:
 
 SOCKET: Final = "arena.socket"
 NODE_SOCKET: Final = "node-{}.socket"
-"""The socket of a node other than the first."""
+"""Name of the socket of a node other than the first."""
 SAYS_EVERY: Final = 3.0
-"""Seconds between two log lines about long work."""
+"""Seconds between two log lines about a long start or stop."""
 STATUS_EVERY: Final = 1.0
-"""Seconds between two changes of the line about a running server at the bottom of a terminal."""
+"""Seconds between two updates of the status line at the bottom of a terminal."""
 SUMMARY_EVERY: Final = 60.0
-"""Seconds between two log lines about a running server."""
+"""Seconds between two log lines with the server's numbers."""
 NOTHING_LOST: Final = (
     "nothing is lost: results are in the database, matches that were being played in the journal. Make room, and start "
     "the server again"
 )
-"""Message of a server that ends because of a full disk: nothing is lost, and how to continue."""
+"""Message of a server that ends because of a full disk. It says that nothing is lost, and how to continue."""
 NOTIFIES_EVERY: Final = 10.0
-"""Number of seconds between two messages to systemd if no watchdog waits for them."""
+"""Number of seconds between two messages to systemd without a watchdog."""
 MORE_TIME: Final = 30.0
-"""Number of additional seconds that each message about long work requests of systemd."""
+"""Number of additional seconds that each message about a long start or stop requests from systemd."""
 log = structlog.get_logger("arena")
 
 
@@ -76,8 +76,8 @@ def with_socket(config: Config, node: int = 1) -> Iterator[Config]:
 
     `node`: the number of the server among the nodes on the directory.
 
-    If the data directory cannot hold a socket, because of its file system or its long path, the socket is in a
-    temporary directory for the block.
+    If the data directory cannot contain a socket, because of its file system or its long path, the socket is in a
+    temporary directory while the `with` block runs.
     """
     if config.transport.unix_socket is not None:
         path = config.transport.unix_socket.absolute()
@@ -94,7 +94,7 @@ def _listening_at(config: Config, path: Path) -> Config:
 
 
 def _can_hold_sockets(directory: Path) -> bool:
-    """Return true if a directory can hold a socket, and its path has no comma, at which gRPC would split it."""
+    """Return true if a directory can contain a socket, and its path has no comma, at which gRPC would split it."""
     trial = directory / f"{SOCKET}.{os.getpid()}"
     if len(os.fsencode(trial)) > LONGEST_UNIX_PATH or "," in str(directory):
         return False
@@ -112,7 +112,7 @@ def run_server(config: Config) -> None:
     """Run a server until a signal ends it.
 
     Raises:
-        click.ClickException: It cannot start, or it fails.
+        click.ClickException: The server cannot start, or it fails.
     """
     on_terminal = sys.stdout.isatty() and sys.stderr.isatty() and not (config.log_json or config.quiet)
     status = StatusLine(sys.stderr) if on_terminal else None
@@ -129,13 +129,13 @@ def run_server(config: Config) -> None:
 
 
 def log_as_set(config: Config, status: StatusLine | None = None) -> None:
-    """Log to standard error as the settings request. `status`: a line below the log."""
+    """Log to standard error as the settings request. `status`: a status line below the log."""
     level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
     log_to_stderr(config.log_json, level, status)
 
 
 def cause_of(error: Exception) -> StoreError | RuntimeError | OSError | None:
-    """Return the first error in a group if it ends a server with a message; None if it is a fault of the server."""
+    """Return the first error in a group that ends a server with a message, or None if the error is a bug."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error if isinstance(error, StoreError | RuntimeError | OSError) else None
@@ -168,7 +168,7 @@ async def serve_until_signal(
     status: StatusLine | None = None,
     place: NodePlace | None = None,
 ) -> None:
-    """Run a server until a signal ends it. `place`: that of the server among the nodes of its parent."""
+    """Run a server until a signal ends it. `place`: the connection to the parent if the server is a node."""
     data, asked = config.data, instant()
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
@@ -243,7 +243,7 @@ async def serve_until_signal(
 
 
 def greeting(address: str, played: Sequence[str], data: Path, pages: str) -> str:
-    """Return what a server prints once it listens."""
+    """Return the text that a server prints once it listens."""
     text = f"Arena listens on {address}, plays {', '.join(played)}, data in {data}. Stop it with Ctrl-C."
     return f"{text}\nPages at {pages}" if pages else text
 
@@ -252,7 +252,7 @@ def greeting(address: str, played: Sequence[str], data: Path, pages: str) -> str
 async def _open_store(
     config: Config, writer_process: WriterProcess | None, place: NodePlace | None
 ) -> AsyncIterator[Store]:
-    """Open the store for the block. Log the ladders in it that the settings no longer name, and lists of owners
+    """Open the store while the `with` block runs. Log its ladders that the settings no longer name, and owner lists
     that do not protect.
 
     Raises:
@@ -300,7 +300,7 @@ async def _summarize(arena: Arena) -> None:
 
 
 async def _show_status(arena: Arena, status: StatusLine, pages: str) -> None:
-    """Show these numbers and the address of the pages in a line at the bottom of a terminal, until cancelled."""
+    """Show these numbers and the address of the pages in a status line of a terminal, until cancelled."""
     try:
         while True:
             ended = sum(arena.figures.matches.values())
@@ -311,7 +311,7 @@ async def _show_status(arena: Arena, status: StatusLine, pages: str) -> None:
 
 
 async def _watch(store: Store) -> None:
-    """End the server when its files are deleted or replaced. Raises: StoreReplaced."""
+    """Wait until the store's files are deleted or replaced. Then raise StoreReplaced, which ends the server."""
     try:
         await store.watch()
     except StoreReplaced as error:
@@ -320,7 +320,7 @@ async def _watch(store: Store) -> None:
 
 
 async def _drain_on_signal(signals: AsyncIterator[int], arena: Arena) -> None:
-    """Drain at the first signal; at the second, leave running matches to the next start at once."""
+    """Drain at the first signal. At the second, leave running matches to the next start at once."""
     await anext(signals)
     arena.begin_drain(arena.config.drain)
     await anext(signals)
@@ -335,7 +335,7 @@ def _log_renewal(error: ssl.SSLError | OSError | None) -> None:
 
 
 def credentials_of(config: Config) -> ssl.SSLContext | None:
-    """Return the server's certificate and key; None without TLS. Raises: click.ClickException."""
+    """Return the server's certificate and key, or None without TLS. Raises: click.ClickException."""
     if config.tls_cert is None or config.tls_key is None:
         return None
     try:
@@ -349,7 +349,7 @@ def credentials_of(config: Config) -> ssl.SSLContext | None:
 def notify(**state: object) -> None:
     """Send variables such as `READY=1` to the service manager, as sd_notify(3) describes.
 
-    Do nothing if there is none, or if it does not read.
+    Do nothing if there is no service manager, or if it does not read.
     """
     if path := os.environ.get("NOTIFY_SOCKET"):
         message = "\n".join(f"{name}={value}" for name, value in state.items())
@@ -363,7 +363,7 @@ def notify(**state: object) -> None:
 
 
 def long_work(status: str) -> None:
-    """Report the long work of a start or a stop to the service manager, and request more time than the unit's limit."""
+    """Report a long start or stop to the service manager, and request more time than the unit's limit."""
     notify(STATUS=status, EXTEND_TIMEOUT_USEC=round(MORE_TIME * 1e6))
 
 
@@ -375,8 +375,8 @@ def state_of(arena: Arena) -> str:
 async def keep_informed(arena: Arena) -> None:
     """Declare the server ready, then answer the watchdog and show the server's state until cancelled.
 
-    The messages come from the loop that plays the matches. If the loop stands still, they stop and the watchdog
-    restarts the server.
+    The messages come from the loop that plays the matches. If the loop blocks, they stop and the watchdog restarts the
+    server.
     """
     notify(READY=1)
     every = NOTIFIES_EVERY

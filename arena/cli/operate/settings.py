@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args, get_origin, g
 from arena.server.config import Config, LadderTable
 
 Value: TypeAlias = bool | int | float | str | list[str] | None
-"""A setting's value in TOML; None if the setting is not set."""
+"""A setting's value in TOML; None if it is absent."""
 
 MOST: Final = 1_000_000_000
 """Upper bound of settings without a specific bound, small enough for every use."""
@@ -37,7 +37,7 @@ UNITS: Final = {
 
 
 class SettingError(ValueError):
-    """A setting does not accept a value. The text says which values it accepts."""
+    """A value that a setting does not accept. The message lists the accepted values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class ServerSetting:
         """Normalize a value from a file or a flag. Raises SettingError if the setting does not accept it."""
         if self.kind is frozenset and isinstance(value, list | tuple):
             return self._chosen([*value])
-        if self.kind is float and type(value) is int and value <= MOST:  # a larger int may not fit a float
+        if self.kind is float and type(value) is int and value <= MOST:  # A larger int may not fit a float.
             value = float(value)
         wanted = str if self.kind is Path else self.kind
         if type(value) is wanted and self._allows(value):
@@ -143,7 +143,7 @@ def walk(holder: type = Config, table: str = "") -> Iterator[ServerSetting]:
         if is_dataclass(hint := hints[each.name]):
             assert isinstance(hint, type)
             yield from walk(hint, each.name)
-        elif each.name != "ladder_tables":  # games, tables and options are parsed by `game_options`
+        elif each.name != "ladder_tables":  # Games, tables and options are parsed by `game_options`.
             yield _setting(each.name, table, hint, each.default, each.metadata)
 
 
@@ -163,7 +163,7 @@ def _setting(name: str, table: str, hint: Any, default: Any, metadata: Mapping[s
     choices: tuple[str, ...] = metadata.get("choices", ())
     if get_origin(hint) is Literal:
         hint, choices = str, get_args(hint)
-    elif isinstance(hint, UnionType):  # optional: the type or None
+    elif isinstance(hint, UnionType):  # Optional: the type or None.
         hint = next(part for part in get_args(hint) if part is not type(None))
     unit: str = metadata.get("unit", "")
     kind = float if unit == "us" else get_origin(hint) or hint

@@ -137,7 +137,7 @@ def _addresses(public_url: str, public_address: str, root: str, place: DataPlace
 
 
 def _sites(listen: str, web_origin: str, public_origin: str) -> Sites:
-    """Return the origins of sites that may let bots play and ask for analyses. Raises: BadParameter."""
+    """Return the origins of sites that may let bots play and request analyses. Raises: BadParameter."""
     from arena.web.requests.sites import Sites
     from trio_grpc.http2.sockets import host_and_port
 

@@ -1,6 +1,6 @@
 """The process that serves a server's pages. It starts and ends with the server, and is restarted when it dies.
 
-It requests running matches from the server at a Unix socket, by public calls, and reads all other data from the data
+It requests running matches through the server's Unix socket, by public calls, and reads all other data from the data
 directory. The server imports no code of the pages, and no decision waits for them.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.web.beside_server"
 LONG_ENOUGH: Final = 10.0
-"""A process that ends after this number of seconds did not fail at its start, and is restarted at once."""
+"""A process that ran for at least this many seconds did not fail at its start, and is restarted at once."""
 
 log = structlog.get_logger("arena")
 
@@ -30,11 +30,11 @@ async def show_pages(
 ) -> None:
     """Run the process, and restart it when it ends, until cancelled. Report the pages' address at the start.
 
-    `port`: the server's port for bots. The reported address is empty if the first process ended early. The server runs
-    without pages then, and prints the address once a later process listens.
+    `port`: the server's port for bots. The reported address is empty if the first process ended early. The server then
+    runs without pages, and prints the address once a later process listens.
 
     Raises:
-        RuntimeError: The first process cannot listen there.
+        RuntimeError: The first process cannot listen at the configured address.
     """
     assert config.web is not None, "the caller has looked"
     assert config.transport.unix_socket is not None, "see with_socket"

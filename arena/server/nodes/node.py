@@ -1,8 +1,8 @@
-"""This server as a node: the lease that it renews, the jobs that it does for all, and what other nodes have changed.
+"""This server as a node: its lease, the jobs that it does for all nodes, and changes made by other nodes.
 
-A node that cannot renew its lease sends nothing, because other nodes may interrupt its matches from then on. It counts
-the lease by a clock that runs through suspension, from before it asked. So it never believes in a lease for longer than
-the database does.
+A lease is the right to play for a limited time. A node that cannot renew its lease sends nothing, because other nodes
+may then interrupt its matches. The node measures the lease from before its request, by a clock that also runs while the
+machine is suspended. So it never believes in a lease for longer than the database does.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 FIT: Final = "fit"
-"""The job of the node that fits the ladders."""
+"""The job of the node that fits the ladders (computes their ratings)."""
 LUCK: Final = "luck"
 """The job of the node that replays deals for the luck column."""
 EVENTS: Final = "events"
-"""The job of the node that holds all events."""
+"""The job of the node that runs all events."""
 JOBS: Final = (FIT, LUCK, EVENTS)
 LOOK: Final = 1.0
-"""Seconds between two reads of what other nodes have changed."""
+"""Seconds between two reads of other nodes' changes."""
 RETRY: Final = 1.0
 """Seconds between two attempts to renew the lease."""
 BLOCK: Final = 64
@@ -51,7 +51,7 @@ log = structlog.get_logger(__name__)
 
 
 class LeaseOverError(NodeError):
-    """The lease of this node is over, and it has not renewed it yet."""
+    """The lease of this node has expired and is not renewed yet."""
 
     def __init__(self, number: int, seconds: float) -> None:
         super().__init__(f"the lease of node {number} has been over for {seconds:.1f} s; it sends nothing without one")
@@ -59,18 +59,18 @@ class LeaseOverError(NodeError):
 
 
 class NodeReading(NamedTuple):
-    """The content of one of a node's reads, once a second."""
+    """The result of one of a node's reads, once a second."""
 
     mark: int
     changes: Sequence[Change]
     living: Mapping[int, str]
-    """The addresses of the nodes whose leases last, by number."""
+    """The addresses of the nodes with a valid lease, by number."""
     overdue: Sequence[int]
-    """Other nodes whose leases are over and whose matches nobody has interrupted yet."""
+    """Other nodes whose leases have expired and whose matches are not interrupted yet."""
 
 
 def instant() -> float:
-    """Return the time of this machine's clock that also runs while the machine or this process is suspended."""
+    """Return the time of a clock that also runs while the machine or this process is suspended, in seconds."""
     return time.clock_gettime(_CLOCK)
 
 
@@ -78,10 +78,10 @@ class ThisNode:
     """This server as one of several nodes."""
 
     def __init__(self, store: Store, lease: Lease, asked: float, clock: Callable[[], float] = instant) -> None:
-        """`asked`: the instant of `clock` from before the node registered."""
+        """`asked`: the time of `clock` from before the node registered."""
         self.number: Final = lease.number
         self.living: Mapping[int, str] = {}
-        """The addresses of the nodes whose leases last, by number."""
+        """The addresses of the nodes with a valid lease, by number."""
         self._store: Final = store
         self._lease = lease
         self._clock: Final = clock
@@ -93,20 +93,20 @@ class ThisNode:
 
     @property
     def holds(self) -> bool:
-        """True if the node's lease lasts."""
+        """True if the node's lease is valid."""
         return self._clock() < self._until
 
     def require(self) -> None:
-        """Check that the node's lease lasts. Raises: LeaseOverError."""
+        """Check that the node's lease is valid. Raises: LeaseOverError."""
         if (over := self._clock() - self._until) >= 0:
             raise LeaseOverError(self.number, over)
 
     def does(self, job: str) -> bool:
-        """Return whether this node does a job for all nodes now."""
+        """Return whether this node currently does a job for all nodes."""
         return self._jobs[job] and self.holds
 
     async def acquired(self, job: str) -> None:
-        """Wait until this node gets a job. It then has it until its end."""
+        """Wait until this node gets a job for the first time."""
         await self._acquired[job].wait()
 
     async def next_number(self) -> int:
@@ -118,15 +118,17 @@ class ThisNode:
         return self._numbers.popleft()
 
     async def begin(self) -> None:
-        """Read the other nodes, and from where to follow their changes. Raises: StoreError."""
+        """Read the list of nodes and the number of the latest change. Later reads start after that change. Raises:
+        StoreError.
+        """
         self._mark = await self._store.read(nodes.newest_change)
         self.living = (await self._look()).living
 
     async def run(self, learn: Mapping[str, Learn]) -> NoReturn:
         """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost.
 
-        `learn`: by kind of change, a function that is called with the changed subject. The node reads its own changes,
-        too, so each function changes nothing if nothing is new.
+        `learn`: by kind of change, a function that is called with the changed subject. The node also reads its own
+        changes, so these functions must be idempotent.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._renew)
@@ -138,7 +140,7 @@ class ThisNode:
                     log.error("other nodes' changes cannot be read", error=str(error))
 
     async def release(self) -> None:
-        """End the lease; this node's running matches wait in its journal for its next start."""
+        """Release the lease. This node's running matches stay in its journal for the next start."""
         try:
             await self._store.write(partial(nodes.release, lease=self._lease))
         except StoreError as error:
@@ -191,6 +193,6 @@ def _seen(connection: Connection, mark: int, number: int) -> NodeReading:
 
 
 def _renew(connection: Connection, lease: Lease) -> Any:
-    """Renew a node's lease and those of its jobs; acquire the jobs that no other node has."""
+    """Renew a node's lease and the leases of its jobs. Acquire the jobs that no other node has."""
     renewed = nodes.renew(connection, lease)
     return renewed, [job for job in JOBS if nodes.acquire(connection, job, lease.number)]

@@ -22,7 +22,7 @@ ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{
 URL: Final = re.compile(rf"({ORIGIN.pattern})((?:/[A-Za-z0-9._~-]+)*)/?", re.IGNORECASE)
 """Pattern of an origin with a path."""
 WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
-"""Host names that stand for every address of the machine if a server listens at them."""
+"""Host names that mean every address of the machine when a server listens at them."""
 SERVER: Final = re.compile(r"(https://)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})", re.ASCII | re.IGNORECASE)
 """Pattern of a host and a port, with an optional scheme for TLS."""
 
@@ -52,7 +52,7 @@ class OwnAddresses:
     root: str
     """The path of the first page without a final slash."""
     bots: BotAddress | None
-    """The address of the bots' server. None if no known address is reachable for the reader."""
+    """The address of the bots' server; None if the reader can reach no known address."""
 
     @property
     def pages(self) -> str | None:
@@ -95,7 +95,7 @@ class Addresses:
     def __init__(
         self, public_url: str = "", public_address: str = "", listens: BotAddress | None = None, root: str = ""
     ) -> None:
-        """`listens` is the address of the bots' server, if these pages have one. `root` is the path without
+        """`listens` is the address of the bots' server, if these pages have a server. `root` is the path without
         `public_url`.
 
         Raises: ValueError.

@@ -50,12 +50,12 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-cache",
 }
-"""Headers of every response: the page loads nothing from other sites, runs only our scripts, and cannot be framed."""
+"""Headers of every response. The page loads nothing from other sites, runs only our scripts, and cannot be framed."""
 REPLAY_TYPE: Final = "application/octet-stream"
 OF_ALL: Final = {"access-control-allow-origin": "*"}
 """Header of files that a frame without an origin may load: scripts and drawn steps."""
 FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
-"""Header of a file whose content at this address never changes."""
+"""Header of a file whose content at its address never changes."""
 PROBLEM_TYPE: Final = "application/problem+json"
 FAULT: Final = "a fault of the server; its log says more"
 """Detail text of an unexpected error."""
@@ -75,7 +75,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 
 class WithHeaders:
-    """Middleware that adds `HEADERS` to responses without them, and passes the addresses to the pages."""
+    """Middleware that adds `HEADERS` to responses that lack them, and passes the addresses to the pages."""
 
     def __init__(self, app: ASGIApp, addresses: Addresses) -> None:
         self._application = app
@@ -130,7 +130,7 @@ def _rfc3339(at: datetime) -> str:
 
 
 def _stamp(at: datetime) -> str:
-    """Return a time in the form that addresses use."""
+    """Return a time in the form used in addresses."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
@@ -177,7 +177,7 @@ def ladder_path(row: OfLadder) -> str:
 
 
 def _ladder_mark(row: OfLadder) -> str:
-    """Return the words that name a row's ladder after its game. Empty in the first season of the default ladder."""
+    """Return the words that name a row's ladder after its game; empty in the first season of the default ladder."""
     words = [row.ladder] if row.ladder not in {"", row.game} else []
     return ", ".join([*words, f"season {row.season}"] if row.season > 1 else words)
 
@@ -221,7 +221,7 @@ _TEMPLATES.globals.update(
 
 
 def entity_tag(content: bytes) -> str:
-    """Return the entity tag of a content. It is weak, because the same content may be sent compressed or not."""
+    """Return the entity tag of a content. The tag is weak, because the same content may be sent compressed or not."""
     return f'W/"{sha256(content).hexdigest()[:32]}"'
 
 
@@ -257,7 +257,7 @@ def packed(request: Request, content: bytes, media_type: str) -> Response:
 
 
 async def static_file(request: Request) -> Response:
-    """Return a script, style or picture. Redirect addresses of other versions to it.
+    """Return a script, style or picture. Redirect an address of another version to the current one.
 
     Raises:
         HTTPException: there is no such file.
@@ -283,6 +283,6 @@ def replay_download(request: Request, match_id: int, content: bytes) -> Response
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: str) -> Response:
-    """Return an error with its description. `more` are further members of the document."""
+    """Return an error with its description. `more`: further members of the JSON document."""
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
     return Response(json_text(document), status, headers=dict(headers or {}), media_type=PROBLEM_TYPE)

@@ -23,7 +23,7 @@ _FOLDERS: Final = (("arena.web", "static"), ("arena.replay.render", "page"))
 
 
 class StaticFile(NamedTuple):
-    """The content of a file. If it is text, also in gzip form."""
+    """The content of a file; for text, also in gzip form."""
 
     content: bytes
     media_type: str
@@ -44,11 +44,11 @@ FILES: Final = _read()
 DIGEST: Final = sha256(
     b"".join(name.encode() + sha256(each.content).digest() for name, each in FILES.items())
 ).hexdigest()[:16]
-"""Digest of all files, the name of their folder. Scripts import each other, so a change of one file changes all
-addresses.
+"""Digest of all files, which is the name of their folder. Scripts import each other, so a change of one file changes
+all addresses.
 """
 
 
 def static_path(root: str) -> str:
-    """Return the path of the folder of all files, below the path that a proxy removes."""
+    """Return the public path of the folder of all files. `root`: the path that a proxy removes."""
     return f"{root}/static/{DIGEST}"

@@ -137,5 +137,5 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    # this response does not pass through the middleware
+    # This response bypasses the middleware.
     return problem(500, FAULT, {"access-control-allow-origin": "*"})

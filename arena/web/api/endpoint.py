@@ -36,7 +36,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A document, and the parameters to change for the next page. None on the last page."""
+    """A document, and the parameters to change for the next page; None on the last page."""
 
     document: object
     following: Mapping[str, object] | None = None
@@ -55,7 +55,7 @@ class Endpoint:
     """Unique name in the description."""
     summary: str
     answers: Any
-    """The document's shape, see `Schemas.schema`; None for the bytes of a replay."""
+    """The document's shape (see `Schemas.schema`); None for the bytes of a replay."""
     answer: Replying
     parameters: tuple[Parameter, ...] = ()
     fresh: int = 1

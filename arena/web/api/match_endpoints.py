@@ -65,18 +65,18 @@ class StepDocument(TypedDict):
     at_ms: float
     """Time since the beginning of the match, in milliseconds."""
     made: MadeDocument | None
-    """The choice. Null for the first deal, and in a seat's view for another seat's choice."""
+    """The choice; null for the first deal, and in a seat's view for another seat's choice."""
     words: StepWords | None
     """The step in words. Null in a game without tricks, as is the table."""
     table: TableScene | None
     text: str | None
     """The view of the seat in words, with its legal actions. Null with all hands open, and in a game without texts."""
     legal: list[LegalActions]
-    """The legal actions of every seat that chooses next. In a seat's view, only its own."""
+    """The legal actions of every seat that chooses next; in a seat's view, only those of that seat."""
 
 
 class AnalysisDocument(TypedDict):
-    """An analysis with its results so far."""
+    """The reason why the server or a house bot made the choice; null if the bot made it."""
 
     match: int
     state: str

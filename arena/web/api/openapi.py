@@ -82,7 +82,8 @@ class Schemas:
 
     def _row(self, row: type) -> Mapping[str, Any]:
         if row.__name__ not in self.rows:
-            self.rows[row.__name__] = {}  # before the fields, because a row may contain rows of its own class
+            # Registered before its fields, because a row may contain rows of its own class.
+            self.rows[row.__name__] = {}
             hints, meanings = get_type_hints(row), field_docstrings(row)
             keys = {each.name: json_key(each) for each in fields(row)} if is_dataclass(row) else {}
             properties = {}
@@ -100,9 +101,7 @@ class Schemas:
 
 @cache
 def field_docstrings(row: type) -> Mapping[str, str]:
-    """Return the docstring below each field of a class by field name. Return an empty mapping if the source is not
-    available.
-    """
+    """Return the docstring below each field of a class, by field name; empty if the source is not available."""
     try:
         [definition] = ast.parse(dedent(inspect.getsource(row))).body
     except (OSError, TypeError):

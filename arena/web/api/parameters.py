@@ -75,7 +75,7 @@ def words(name: str, description: str, **more: Any) -> Parameter:
 
 
 def game(where: Literal["path", "query"]) -> Parameter:
-    """Return a parameter for one of the given words."""
+    """Return the parameter for a game's name, in the path or in the query."""
 
     def read(text: str) -> str:
         if text not in GAMES:
@@ -88,7 +88,7 @@ def game(where: Literal["path", "query"]) -> Parameter:
 
 
 def one_of(name: str, description: str, values: Sequence[str]) -> Parameter:
-    """Return a parameter that is 1 for yes or 0 for no. The default is 0."""
+    """Return a parameter that must be one of the given words."""
 
     def read(text: str) -> str:
         if text not in values:
@@ -110,9 +110,9 @@ def ticked(name: str, description: str) -> Parameter:
 
 
 def instant(name: str, description: str, *, required: bool = True, ends: bool = False) -> Parameter:
-    """Return a parameter for a date or time, in UTC unless it names another zone.
+    """Return a parameter for a date or time, in UTC unless the text names another zone.
 
-    A date without a time means the beginning of the day, or its end if `ends`.
+    A date without a time means the start of the day, or the end with `ends`.
     """
 
     def read(text: str) -> datetime:

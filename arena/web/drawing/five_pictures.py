@@ -1,4 +1,4 @@
-"""The game in five pictures of the board, for readers who know none of the games.
+"""The game in five pictures of the board, for readers who do not know the games.
 
 They show a round of 6th Sense with fewer cards than in a real round.
 """

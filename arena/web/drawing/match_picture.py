@@ -1,6 +1,6 @@
 """Preview pictures of a match and of an event, 1200 × 630 pixels. Other sites show them beside links.
 
-Pillow draws it with its own font: most sites accept no SVG, and a server may have no fonts.
+Pillow draws them with its own font: most sites accept no SVG, and a server may have no fonts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_STANDINGS: Final = 6
 """Number of bots in the picture of an event."""
 PLAYED_ON: Final = "* a house bot played on"
 KEPT: Final = 256
-"""Number of cached pictures of some 15 kB each."""
+"""Number of cached pictures, of some 15 kB each."""
 PAPER: Final = "#eef2f9"
 INK: Final = "#1c1f23"
 DIM: Final = "#5a6067"
@@ -51,7 +51,7 @@ class PicturedSeat(NamedTuple):
     seat: int = 0
     """Number of the seat, which determines the colour of its score line."""
     spoilt: bool = False
-    """True if a house bot played too much of the match for this seat."""
+    """True if house bots made too many of the seat's decisions."""
 
 
 class PicturedMatch(NamedTuple):
@@ -71,7 +71,7 @@ class PicturedStanding(NamedTuple):
     place: int
     bot: str
     best: float
-    """Probability that it is the best."""
+    """Probability that the bot is the best."""
     still_in: bool
 
 
@@ -82,7 +82,7 @@ class PicturedEvent(NamedTuple):
     game: str
     verdict: str
     standings: tuple[PicturedStanding, ...] = ()
-    """The best ones, in order."""
+    """The best bots, in order."""
 
 
 class MatchPictures:
@@ -91,10 +91,10 @@ class MatchPictures:
     def __init__(self) -> None:
         self._kept: LruCache[PicturedMatch | PicturedEvent, bytes] = LruCache(KEPT)
         self._limiter = anyio.CapacityLimiter(1)
-        """A separate limiter, so that requests waiting for a picture do not occupy threads that other pages need."""
+        """A separate limiter, so that requests for pictures do not occupy threads that other pages need."""
 
     async def picture(self, pictured: PicturedMatch | PicturedEvent) -> bytes:
-        """Return a picture as a PNG file. It may take some hundredths of a second."""
+        """Return a picture as a PNG file. Drawing takes some hundredths of a second."""
         return await run_sync(self._picture, pictured, limiter=self._limiter)
 
     def _picture(self, pictured: PicturedMatch | PicturedEvent) -> bytes:
@@ -167,7 +167,7 @@ def _drawn(match: PicturedMatch) -> bytes:
 
 @cache
 def _palette() -> Image.Image:
-    """Return an image with all colours of a picture. It saves the search for colours in each picture."""
+    """Return an image with all colours of a picture, which saves a search for colours in each picture."""
     from PIL import Image, ImageColor
 
     def rgb(name: str) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ BOTTOM: Final = 202
 LEFT: Final = 44
 """Width of the labels, in units of the drawing."""
 MOVED: Final = 0.5
-"""Minimum change of a live rating between two matches that is drawn, in Elo."""
+"""Minimum change of a live rating between two matches that is drawn as a new fit, in Elo."""
 ROOM: Final = 190
 """Width that a version's name needs."""
 UNSETTLED: Final = 40.0
@@ -33,15 +33,15 @@ BARS: Final = 340
 TALL: Final = 80
 """Height of a histogram's tallest bar."""
 EDGE: Final = 24
-"""Empty margins of a histogram at its sides, for labels."""
+"""Empty margins at the sides of a histogram, for labels."""
 BINS: Final = 4
-"""Number of bars of a histogram of times per factor of ten."""
+"""Number of bars per factor of ten in a histogram of times."""
 SCALE: Final = 200
 """Width of the scale for intervals, in units."""
 
 
 def refits(rows: Sequence[RatedRow]) -> list[int]:
-    """Return the indices of the matches before which a new fit changed the live rating without a match."""
+    """Return the indices of the matches before which a new fit (computation of all ratings) changed the live rating."""
     return [
         place
         for place, (row, following) in enumerate(pairwise(rows), 1)
@@ -59,7 +59,7 @@ def rating_curve(rows: Sequence[RatedRow]) -> Markup:
         return Markup("")
     lows = [row.after - CONFIDENCE * row.deviation for row in rows]
     highs = [row.after + CONFIDENCE * row.deviation for row in rows]
-    # The scale fits the whole line, but only the later three quarters of the band, because the first bands are very
+    # The scale fits the whole line, but only the last three quarters of the band, because the first bands are very
     # wide.
     later = len(rows) // 4
     low = min(*lows[later:], *(row.after for row in rows))
@@ -90,7 +90,7 @@ def rating_curve(rows: Sequence[RatedRow]) -> Markup:
 
 
 def _versions(rows: Sequence[RatedRow], x: Callable[[float], float]) -> Markup:
-    """Draw a background for every other version, and the version's name if there is space. For a single version, draw
+    """Draw a background for every other version, and the version's name if it fits. For a single version, draw
     nothing.
     """
     found, first = Markup(""), 0
@@ -202,7 +202,7 @@ class Intervals(NamedTuple):
 
 def _scale(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Scale:
     """Return the scale that fits all ratings and the intervals of settled bots. Its ends are multiples of 100, so that
-    it seldom changes.
+    they seldom change.
     """
     settled = [row for row in rows if not _provisional(row)] or rows
     ends = [row.rating for row in rows]
@@ -260,7 +260,7 @@ def _power(power: int) -> str:
 
 
 def _bars(counts: Sequence[int], marks: Sequence[tuple[int, str]], words: str) -> Markup:
-    """Draw a bar for each count. `marks` are labels at the edges between bars, by number."""
+    """Draw a bar for each count. `marks`: labels at the edges between bars, by edge number."""
     wide, most = (BARS - 2 * EDGE) / len(counts), max(*counts, 1)
     bars = "".join(
         f"M{EDGE + wide * place + 0.5:.1f} {TALL}v-{max(TALL * count / most, 1):.1f}h{wide - 1:.1f}V{TALL}z"

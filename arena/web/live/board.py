@@ -44,12 +44,12 @@ class Board:
         self._lock = trio.Lock()
         self.viewers = 0
         self.final = False
-        """True if the board will not change again, because its match is over."""
+        """True if the board will not change again, because its match has ended."""
 
     async def refresh(self, *, first: bool = False) -> None:
         """Render the board. Wake the viewers if it has changed.
 
-        With `first`, do nothing if it was rendered before.
+        With `first`, do nothing if the board has been rendered before.
         """
         async with self._lock:
             if first and self._version:
@@ -57,9 +57,9 @@ class Board:
             try:
                 rows = dict(await self._render())
             except (Missing, Unavailable):
-                return  # the next refresh tries again
+                return  # The next refresh tries again.
             except Exception:
-                log.exception("a part of a page was not rendered")  # logged as an error in a page is
+                log.exception("a part of a page was not rendered")  # Logged like an error in a page.
                 return
             if rows == self._rows and list(rows) == list(self._rows) and self._version:
                 return

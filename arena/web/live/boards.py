@@ -32,7 +32,7 @@ BOTS_AGE: Final = 5.0
 LADDERS_AGE: Final = 1.0
 """Seconds for which the list of ladders is cached."""
 MOST_BOARDS: Final = 500
-"""Maximum number of boards in memory. Those without viewers are dropped first."""
+"""Maximum number of boards in memory. Boards without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 
 
@@ -59,7 +59,7 @@ class FaceUp(NamedTuple):
 
 
 def face_up(game: str, row: RoundRow) -> FaceUp | None:
-    """Return a round with all cards shown. Return None for an unknown game or a game without tricks."""
+    """Return a round with all cards shown, or None for an unknown game or a game without tricks."""
     record, known = row.record, GAMES.get(game)
     if known is None or not {"plays", "leaders", "takers", "taken"} <= record.keys():
         return None
@@ -92,7 +92,7 @@ class Live:
 
     @asynccontextmanager
     async def running(self, _: Starlette) -> AsyncIterator[None]:
-        """Follow the server and refresh boards with viewers until the block ends."""
+        """Follow the server and refresh boards with viewers while the `with` block runs."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.feed.run)
             nursery.start_soon(self._refresh)
@@ -124,7 +124,7 @@ class Live:
         return self._open_server is not None
 
     async def bots(self) -> tuple[BotRow, ...]:
-        """Return the bots, and those that are online. The rows are at most some seconds old.
+        """Return the bots, with their state on the server if it is connected. The rows are at most some seconds old.
 
         Raises:
             Unavailable: the data source does not answer.
@@ -297,7 +297,7 @@ class Live:
                 for board in self._boards.values():
                     board.wake()
             await trio.sleep(INTERVAL)
-            with trio.move_on_after(INTERVAL):  # the status changes with time even without any event
+            with trio.move_on_after(INTERVAL):  # The status changes with time even without any event.
                 await changed.wait()
 
 

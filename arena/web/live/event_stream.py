@@ -23,8 +23,8 @@ log = structlog.get_logger("arena.web")
 class EventStream(Response):
     """A stream of server-sent events.
 
-    The operating system drops a viewer that does not read (`arena.web.serving.UNREAD_LIMIT`). The stream begins with
-    the time after which to reconnect.
+    The operating system drops a viewer that does not read (`arena.web.serving.UNREAD_LIMIT`). The stream starts with
+    the delay before a reconnection.
     """
 
     def __init__(self, board: Board, viewers: OpenByOrigin, origin: Origin) -> None:
@@ -43,7 +43,7 @@ class EventStream(Response):
                 await self._send_all(receive, send)
         except TooManyOpen as full:
             headers = {"retry-after": "60", "content-type": "text/plain; charset=utf-8"}
-            if not scope.get("http_version", "1.1").startswith("2"):  # a refused viewer holds no open file
+            if not scope.get("http_version", "1.1").startswith("2"):  # A refused viewer must not occupy an open file.
                 headers["connection"] = "close"
             await Response(f"streams of events: {full}; come back later\n", 503, headers)(scope, receive, send)
 
@@ -63,10 +63,12 @@ class EventStream(Response):
 
 
 class Viewers(OpenByOrigin):
-    """A count of the open event streams. The system's limit of open files bounds it, since each stream is a file."""
+    """A count of the open event streams. Each stream is a file, so the system's limit of open files also limits
+    them.
+    """
 
     def __init__(self) -> None:
-        """Allow `MOST_VIEWERS`, or as many as the limit of open files permits. Log it if the limit permits fewer."""
+        """Allow `MOST_VIEWERS`, or as many as the limit of open files permits. Log a lower limit."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = MOST_VIEWERS if files == resource.RLIM_INFINITY else files - files // READERS
         self.most = max(1, min(MOST_VIEWERS, few))
@@ -76,7 +78,7 @@ class Viewers(OpenByOrigin):
 
 
 def raise_file_limit() -> None:
-    """Raise this process's limit of open files to what the viewers need, as far as the system allows."""
+    """Raise this process's limit of open files to what the viewers need, if the system allows it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_VIEWERS * READERS
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,6 +1,6 @@
 """The running matches of a server, stored for all pages. One stream from the server serves any number of viewers.
 
-If there is no server or it does not answer, the feed has no running matches, and `silent` contains the reason.
+Without an answering server, the feed has no running matches, and `silent` contains the reason.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class LiveFeed:
             await anyio.sleep(pause)
 
     def _follow(self) -> tuple[str, bool]:
-        """Follow the server in a thread until the stream ends. Return the reason, and True if any data arrived."""
+        """Follow the server in a thread until the stream ends. Return the reason for the end, and True if any data
+        arrived.
+        """
         assert self._open is not None
         told = False
         fresh: list[LiveRow] = []
@@ -101,7 +103,7 @@ class LiveFeed:
         return "The server ended the stream; it is tried again.", told
 
     def _begin_anew(self, events: list[LiveRow]) -> None:
-        """Replace all matches by those that run now. All other matches have ended."""
+        """Replace all matches by the matches in `events`. All other matches have ended."""
         known, self.tables = self.tables, {}
         self._take(events)
         for match_id, table in self.tables.items():
@@ -127,7 +129,7 @@ class LiveFeed:
                         season=event.season,
                     )
                 case RoundRow() | EndRow() if event.match_id not in self.tables:
-                    continue  # only a faulty server sends an event of a match before its beginning
+                    continue  # Only a faulty server sends an event of a match before its start.
                 case RoundRow():
                     table = self.tables[event.match_id]
                     table.points.append(PointsRow(event.points, event.scores))

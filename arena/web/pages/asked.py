@@ -36,7 +36,7 @@ class AskedLadder(NamedTuple):
 
     @property
     def past(self) -> int:
-        """The number of the season if it is over, or 0 for the current season."""
+        """The number of the season if it is a past season, or 0 for the current one."""
         return 0 if self.season == self.seasons[-1].number else self.season
 
     @property
@@ -51,9 +51,7 @@ class AskedLadder(NamedTuple):
         return f"{name}&season={self.past}" if self.past else name
 
     def read(self, source: DataSource) -> LadderRows:
-        """Return the season's standings. Return none if the ladder has no match yet, so that only the server knows
-        it.
-        """
+        """Return the season's standings; empty if the ladder has no match yet, so that only the server knows it."""
         try:
             return source.ladder(self.game, ladder=self.ladder, season=self.season)
         except NoSuchLadder:
@@ -76,7 +74,7 @@ async def ladder_asked(request: Request) -> AskedLadder:
 
 
 async def ladder_queried(request: Request) -> AskedLadder | None:
-    """Return the ladder that the query names with game, ladder and season. Return None without game and ladder.
+    """Return the ladder that the query names with game, ladder and season; None without game and ladder.
 
     Raises:
         Missing: there is no such ladder.
@@ -128,7 +126,7 @@ def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> i
     """Return an integer from 0 to `largest`, or None if the parameter is absent.
 
     Raises:
-        Missing: it is no such number.
+        Missing: the parameter is not such an integer.
     """
     typed = request.query_params.get(name, "")
     if not typed:
@@ -140,12 +138,12 @@ def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> i
 
 
 def instant_asked(request: Request, name: str, *, begins: bool = False) -> datetime | None:
-    """Return a time, in UTC unless it names another zone.
+    """Return a time, in UTC unless the text names another zone; None if the parameter is absent.
 
-    A day without a time means its end, or its beginning with `begins`. Return None if the parameter is absent.
+    A day without a time means its end, or its start with `begins`.
 
     Raises:
-        Missing: it is not a date or time.
+        Missing: the parameter is not a date or time.
     """
     typed = request.query_params.get(name, "")
     if not typed:

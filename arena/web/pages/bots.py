@@ -50,17 +50,17 @@ LISTED: Final = 20
 """Number of newest matches in the list. Their replays are also read."""
 VERSIONS: Final = 20
 OPPONENTS: Final = 12
-"""Number of opponents shown, those met most often first. A separate page lists all, from more matches."""
+"""Number of opponents shown, most frequent first. A separate page lists all, from more matches."""
 AGE: Final = 10.0
 """Seconds for which the rank is cached. Reading a ladder costs as much as the rest of the page."""
 LOSSES: Final = 5
-"""Number of losses and faults in the list of the latest ones, and of the costliest choices."""
+"""Length of the lists of latest losses, of latest faults, and of costliest choices."""
 EVENTS: Final = 1000
 """Number of the operator's newest decisions that are searched for decisions about a bot."""
 ALL_LISTED: Final = 50
 """Number of opponents on a page of all opponents."""
 MOST_SKIPPED: Final = 1 << 31
-"""Largest number of opponents that a page may skip."""
+"""Largest number of opponents that the address of a page may skip."""
 
 
 class FaultySeat(NamedTuple):
@@ -103,7 +103,7 @@ class CostlyChoice(NamedTuple):
 
 
 class Analyses(NamedTuple):
-    """The analyses of a bot's matches that somebody requested."""
+    """The requested analyses of a bot's matches."""
 
     costliest: tuple[CostlyChoice, ...]
     over: int
@@ -123,7 +123,7 @@ class OnLadder(NamedTuple):
     faults: tuple[FaultySeat, ...]
     """The newest seats in which the server or a house bot decided for the bot."""
     losses: tuple[Loss, ...]
-    """The newest seats with which the bot lost."""
+    """The bot's latest losses."""
     all_matches: tuple[MatchRow, ...]
     """The matches in the bot's profile."""
 
@@ -143,7 +143,7 @@ class ListedBot(NamedTuple):
 
     bot: BotRow
     standings: tuple[LadderRow | None, ...]
-    """Rows of the ladders in the order of the games. None where the bot has finished no match."""
+    """Rows of the ladders in the order of the games; None on ladders where the bot has finished no match."""
 
     @property
     def best(self) -> float:
@@ -157,7 +157,7 @@ class ListedBot(NamedTuple):
 
 
 async def bots(request: Request) -> Response:
-    """List the bots by rating, highest first. If a server knows, also list those that are online."""
+    """List the bots by rating, highest first. Mark bots that are online, if a server knows this."""
     state = request.app.state
     try:
         rows = await state.live.bots()
@@ -227,7 +227,7 @@ async def bot(request: Request) -> Response:
 
 def present_name(events: Sequence[BotEventRow], typed: str) -> str:
     """Return a bot's current name. `typed` is the current or a former name."""
-    for event in reversed(events):  # oldest first
+    for event in reversed(events):  # Oldest first.
         if event.kind is BotEventKind.RENAMED and event.name.lower() == typed.lower():
             typed = event.new_name or typed
     return typed
@@ -245,7 +245,7 @@ def _newest_ladder(source: DataSource, name: str, listing: Iterable[LadderEntryR
 
 
 def _on_ladder(source: DataSource, ladder: AskedLadder, name: str) -> OnLadder | None:
-    """Return a bot on a ladder, or None if it has finished no match there."""
+    """Return a bot's figures on a ladder, or None if it has finished no match there."""
     game = ladder.game
     try:
         rows = source.matches(game, name, LAST, None, ladder.ladder, ladder.season)
@@ -312,7 +312,7 @@ def _analyses(reviews: Reviews, rows: Iterable[MatchRow], bot: str) -> Analyses:
 
 
 async def analyse(request: Request) -> Response:
-    """Start analyses of a bot's last losses, as many as one address may request. Show the bot.
+    """Start analyses of a bot's last losses, as many as one address may request. Then show the bot.
 
     Raises:
         SiteRefused: a page of another site asks.
@@ -359,7 +359,7 @@ def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> li
     """Return the operator's decisions about a bot, under any of its names, or about its owner."""
     names, owner = {name.lower()}, (entry.owner.lower() if entry else "")
     found = []
-    for event in events:  # newest first, so that each rename leads to the name before it
+    for event in events:  # Newest first, so that each rename leads to the name before it.
         of_owner = event.kind in {BotEventKind.BANNED, BotEventKind.UNBANNED}
         about = {event.name.lower(), (event.new_name or event.name).lower()}
         if (of_owner and event.name.lower() == owner) or (not of_owner and about & names):
@@ -370,7 +370,7 @@ def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> li
 
 
 async def opponents(request: Request) -> Response:
-    """Show results of a bot by opponent, on one ladder."""
+    """Show a bot's results by opponent, on one ladder."""
     name, ladder = request.path_params["name"], await ladder_queried(request)
     if ladder is None:
         raise Missing("say of which game or ladder, as ?game=NAME or ?ladder=NAME")

@@ -54,7 +54,7 @@ class Documentation:
 
     @property
     def installed(self) -> bool:
-        """True if there is a site."""
+        """True if the site is installed."""
         return bool(self._paths)
 
     async def file(self, name: str) -> SiteFile | None:
@@ -94,7 +94,7 @@ async def documentation(request: Request) -> Response:
         if name:
             raise Missing(f"the documentation is not installed here; {request.scope['root']}/docs says where it is")
         return page(request, "documentation.html", wheel=WHEEL)
-    if name is None:  # without the redirect, the links on the first page would be wrong
+    if name is None:  # Without the redirect, the links on the first page would be wrong.
         return RedirectResponse(f"{request.scope['root']}/docs/", 302)
     found = await site.file(name or "index.html")
     if found is None:

@@ -31,12 +31,14 @@ class Download(NamedTuple):
     purpose: str
     content: bytes
     sha256: str
-    """The digest in hex."""
+    """SHA-256 in hex."""
 
 
 @cache
 def downloads() -> Mapping[str, Download]:
-    """Return the files by name, the client's wheel first. Packing the wheels takes a tenth of a second, once."""
+    """Return the files by name, the client's wheel first. The wheels are packed once, which takes a tenth of a
+    second.
+    """
     client, engine = client_wheel(), engine_wheel()
     starters = next(folder for folder in STARTERS if folder.is_dir())
     found = [
@@ -52,14 +54,14 @@ def downloads() -> Mapping[str, Download]:
 
 
 async def packed_downloads() -> Mapping[str, Download]:
-    """Return the files. Other requests continue meanwhile."""
+    """Return the files, without blocking other requests meanwhile."""
     return await trio.to_thread.run_sync(downloads)
 
 
 async def installation(request: Request) -> str:
     """Return pip's arguments for installing the Python client from these pages.
 
-    If the pages do not know their own address, the argument is the file's name, for a file that was already downloaded.
+    If the pages do not know their own address, the argument is the name of a file that the user has downloaded.
     """
     client = next(iter((await packed_downloads()).values()))
     address = own_addresses(request).pages

@@ -28,14 +28,14 @@ from engine.registry import GAMES
 
 PICTURE_FRESH: Final = 300
 """Number of seconds for which a picture or description may be cached. It is short, because the operator may remove a
-name in it.
+name in the picture.
 """
 FRAME: Final = (960, 600)
 """Default width and height of a frame in pixels."""
 BESIDE: Final = 896
-"""Minimum width at which the words are beside the board instead of below it."""
+"""Minimum width of a frame at which the words are beside the board instead of below it, in pixels."""
 STACKED: Final = 640
-"""Maximum width at which a board's seats are stacked."""
+"""Maximum width of a frame at which a board's seats are stacked, in pixels."""
 BELOW: Final = 480
 """Height of the controls and words below a board, in pixels."""
 _OF_MATCH: Final = re.compile(r"/(?:embed/)?matches/(\d{1,20})(?:/steps/(\d{1,9}))?/?", re.ASCII)
@@ -125,7 +125,7 @@ async def oembed(request: Request) -> Response:
 
 
 def _match_at(own: str, url: str) -> tuple[int, str]:
-    """Return the match that an address of these pages shows, and the query for the step and seat of its frame."""
+    """Return the match that an address of these pages shows, and the query of its frame with step and seat."""
     address = urlsplit(url)
     below = f"{address.scheme}://{address.netloc}".lower() + address.path
     found = _OF_MATCH.fullmatch(below.removeprefix(own)) if below.startswith(own) else None

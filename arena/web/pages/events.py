@@ -1,4 +1,4 @@
-"""Events: the list of them, the page of one with its picture and its bundle, and the certificate of its winner."""
+"""Pages about events: the list, one event with its picture and its bundle, and the certificate of its winner."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ NEWEST: Final = 20
 LOG_AGE: Final = 60.0
 """Seconds for which the name of the log is cached."""
 LARGEST: Final = 96
-"""Largest size of the winner's name on a certificate."""
+"""Largest font size of the winner's name on a certificate."""
 WIDE: Final = 1100
-"""Room for the winner's name on a certificate. No letter is wider than its size."""
+"""Width for the winner's name on a certificate. No letter is wider than the font size."""
 PIECE: Final = 1 << 18
 """Number of bytes of a bundle that are sent at once."""
 PICTURE_FRESH: Final = 60
@@ -38,7 +38,7 @@ PICTURE_FRESH: Final = 60
 
 
 async def events(request: Request) -> Response:
-    """List events, the newest first. Raises: Missing."""
+    """List events, newest first. Raises: Missing."""
     before = number_asked(request, "before", LARGEST_MATCH)
     rows = await request.app.state.fresh.read(
         ("events", LISTED + 1, before), lambda source: source.events(LISTED + 1, before)
@@ -48,7 +48,7 @@ async def events(request: Request) -> Response:
 
 
 async def event(request: Request) -> Response:
-    """Show an event: its entrants, or standings and tables, or how it ended. Raises: Missing."""
+    """Show an event: its entrants before the start, then standings and tables, or how it ended. Raises: Missing."""
     found = await event_found(request.app.state.fresh, request.path_params["name"])
     listed = await request.app.state.fresh.read("bots", lambda source: source.bots())
     tables = found["tables"][::-1]
@@ -70,7 +70,7 @@ async def event(request: Request) -> Response:
 
 
 async def certificate(request: Request) -> Response:
-    """Send the certificate of a decided event's winner. Raises: Missing."""
+    """Send the certificate of the winner of an event. Raises: Missing."""
     found = await event_found(request.app.state.fresh, request.path_params["name"])
     row, result = found["event"], found["result"]
     if not _has_winner(found):
@@ -94,7 +94,7 @@ async def picture(request: Request) -> Response:
 
 
 async def bundle(request: Request) -> Response:
-    """Send the bundle of a finished event. It is always sent whole. Raises: Missing."""
+    """Send the bundle of a finished event, always whole. Raises: Missing."""
     name = request.path_params["name"]
     row = (await event_found(request.app.state.fresh, name))["event"]
     if row.state != "finished":
@@ -112,13 +112,13 @@ async def bundle(request: Request) -> Response:
             raise
         return file
 
-    async with request.app.state.bundle_turn:  # one after the other, since a large one takes seconds
+    async with request.app.state.bundle_turn:  # One at a time, since a large bundle takes seconds.
         file = await request.app.state.reader.read(query)
     return _FileAnswer(file, headers)
 
 
 class _FileAnswer(StreamingResponse):
-    """An answer with the content of a file, which it closes."""
+    """A response with the content of a file, which it closes afterwards."""
 
     def __init__(self, file: IO[bytes], headers: dict[str, str]) -> None:
         self._file = file
@@ -126,7 +126,7 @@ class _FileAnswer(StreamingResponse):
         super().__init__(self._pieces(), media_type=REPLAY_TYPE, headers=headers | length)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer."""
+        """Send the response."""
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -143,7 +143,7 @@ def _has_winner(found: dict[str, Any]) -> bool:
 
 
 def _verdict(found: dict[str, Any]) -> str:
-    """Return in words how an event stands or ended."""
+    """Return the state or result of an event in words."""
     event, result = found["event"], found["result"]
     over = event.state == "finished"
     if event.state == "cancelled":
@@ -163,7 +163,7 @@ def _verdict(found: dict[str, Any]) -> str:
 
 
 def _log(source: DataSource) -> str:
-    """Return the name of the log; empty if it has no signed head yet."""
+    """Return the name of the log; empty if the log has no signed head yet."""
     try:
         return head_row(source.log_state()).log
     except Refused:

@@ -1,6 +1,7 @@
 """Atom feeds (RFC 4287): the matches of a bot, a ladder day by day, events, and the operator's decisions.
 
-The id of an entry remains when a bot is renamed or the pages move, because it contains the name of the server's log.
+The id of an entry stays the same when a bot is renamed or the pages move, because it contains the name of the server's
+log.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from arena.web.reading.reader import Missing
 from engine.registry import GAMES
 
 ENTRIES: Final = 50
-"""Maximum number of matches, of events, and of decisions, in a feed."""
+"""Maximum number of matches, events or decisions in a feed."""
 DAYS: Final = 7
-"""Number of days whose last ladder is in a feed: the day of the newest ladder, and the days before it."""
+"""Number of days whose last ladder is in a feed, counted back from the day of the newest ladder."""
 FIRST: Final = 10
 """Number of bots of a ladder that an entry names."""
 AGE: Final = 60.0
@@ -44,7 +45,7 @@ class Entry(NamedTuple):
     """One entry of a feed."""
 
     key: str
-    """The subject below the server, such as "matches/17". The id contains it."""
+    """Path of the entry's subject on the server, such as "matches/17". It is part of the entry's id."""
     title: str
     updated: datetime
     path: str
@@ -96,7 +97,7 @@ def _match(row: MatchRow, bot: str) -> Entry:
 
 
 async def of_ladder(request: Request) -> Response:
-    """Send the last ladder of each of the last days.
+    """Send the last ladder of each of the latest days.
 
     Raises:
         Missing: there is no such ladder.
@@ -194,7 +195,7 @@ def _log(source: DataSource) -> UUID:
     try:
         return UUID(head_row(source.log_state()).log[:32])
     except Refused:
-        return UUID(int=0)  # the directory has no log
+        return UUID(int=0)  # The directory has no log.
 
 
 def _in_xml(text: str) -> str:

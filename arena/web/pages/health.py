@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 STALE: Final = timedelta(minutes=10)
-"""Minimum age of a result missing from the fitted ladder at which it counts as a fault."""
+"""Minimum age of a result that is missing from the fitted ladder before this counts as a fault."""
 LOOKED_AT: Final = 20
 """Number of a ladder's newest matches that are checked."""
 KEPT: Final = 1.0
@@ -46,7 +46,7 @@ class SourceHealth:
         self._reader = reader
         self._now = now
         self._behind: dict[str, tuple[datetime | None, datetime]] = {}
-        """For each ladder, the time of its publication, and the end of the oldest match that is known to be missing."""
+        """For each ladder, the time of its publication, and the end of the oldest match known to be missing."""
         self._cache = TtlCache()
 
     async def troubles(self) -> list[str]:
@@ -71,7 +71,7 @@ class SourceHealth:
         return found
 
     def stale(self, ladder: LadderRows, newest: tuple[MatchRow, ...]) -> bool:
-        """Return True if a ladder still lacks old results. `newest` are its newest matches.
+        """Return True if a ladder still lacks old results. `newest`: its newest matches.
 
         On a busy ladder, all of the newest matches have just ended, so missing results found earlier count as well.
         """
@@ -102,7 +102,7 @@ async def healthz(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """Return the metrics of the pages and of the process, in the format that the client accepts."""
+    """Return the metrics of the pages and of the process, in a format that the client accepts."""
     from prometheus_client import ProcessCollector
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector, CollectorRegistry
@@ -119,7 +119,8 @@ async def metrics(request: Request) -> Response:
     ProcessCollector(registry=registry)
     try:
         encode, media_type = choose_encoder(request.headers.get("accept", ""))
-    except (TypeError, ValueError):  # the library parses the version in the Accept header and fails if it is malformed
+    # The library parses the version in the Accept header and fails if the header is malformed.
+    except (TypeError, ValueError):
         encode, media_type = choose_encoder("")
     return Response(encode(registry), 200, {"cache-control": "no-store", "content-type": media_type})
 

@@ -23,7 +23,7 @@ FIRST: Final = 5
 
 
 async def home(request: Request) -> Response:
-    """Show the best bots of each default ladder, the list of ladders if there are more, and the newest matches."""
+    """Show the best bots of each default ladder, a list of ladders if there are others, and the newest matches."""
 
     def query(
         source: DataSource,
@@ -52,7 +52,7 @@ async def home(request: Request) -> Response:
 
 
 async def ladder(request: Request) -> Response:
-    """Show one ladder: of all tables, of one table size, or a past one."""
+    """Show one ladder: for all tables, for one table size, or a past one."""
     asked, seats = await ladder_asked(request), number_asked(request, "seats", 100) or 0
     at = instant_asked(request, "at")
     if at is not None:

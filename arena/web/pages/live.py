@@ -23,7 +23,7 @@ from arena.web.requests.numbers import SHOWN, whole_number
 from trio_grpc.limits.connection_limits import origin_of
 
 MOST_SEEN: Final = 64
-"""Maximum number of seen matches in an address."""
+"""Maximum number of matches that an address may list as seen."""
 
 
 def live_of(request: Request) -> Live:
@@ -92,7 +92,7 @@ async def on_tv(request: Request, game: str = "", seen: Sequence[int] = ()) -> d
             try:
                 shown = board(replays.ready(source, row.match_id), row, 1, None, None)
             except (Missing, NotShown, ShowError):
-                continue  # the replay was pruned meanwhile, or has another version
+                continue  # The replay was pruned meanwhile, or has another version.
             named = [row.match_id] if row.match_id in seen else [*seen, row.match_id][-MOST_SEEN:]
             return shown | {"queue": waiting, "seen": ",".join(map(str, named))}
         return None

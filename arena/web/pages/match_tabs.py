@@ -30,7 +30,7 @@ from arena.web.reading.reader import Missing
 from arena.web.reading.ready_replays import ReadyReplay, match_row
 
 CALM: Final = 3
-"""Minimum number of a seat's successive own decisions that the page folds into one line."""
+"""Minimum number of successive decisions by a seat's own bot that the page folds into one line."""
 
 
 class PlayedTrick(NamedTuple):
@@ -54,7 +54,7 @@ class TimelineRow(NamedTuple):
     took: str
     bank: str
     whose: str
-    """The party responsible for a trouble. Empty if the row is no trouble."""
+    """The party responsible for a trouble; empty if the row is no trouble."""
     calm: bool
     """True for a decision that the bot itself made within its soft limit."""
 
@@ -191,7 +191,7 @@ def _timeline(header: Header, seat: SeatTimeline, ready: ReadyReplay) -> list[Ti
 
 
 def _folded(rows: list[TimelineRow]) -> list[tuple[TimelineRow, ...]]:
-    """Group the rows. Successive own decisions become one group. Any other row is a separate group."""
+    """Group the rows. Successive own decisions form one group. Any other row is a separate group."""
     found: list[tuple[TimelineRow, ...]] = []
     for calm, group in groupby(rows, lambda row: row.calm):
         together = tuple(group)

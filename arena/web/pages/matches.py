@@ -1,4 +1,6 @@
-"""The list of matches, and one match: its replay step by step, its check, and the analysis of its choices."""
+"""The list of matches, and the pages of one match: its replay step by step, its check, and the analysis of its
+choices.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ async def step(request: Request) -> Response:
 
 
 def board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, review: Review | None) -> dict[str, Any]:
-    """Return the values of a page that shows a step.
+    """Return the values for a page that shows a step.
 
     Raises:
         ShowError: there is no such step or seat.
@@ -162,7 +164,7 @@ async def replay(request: Request) -> Response:
 
 
 def named(query: Any) -> Any:
-    """Return a query that raises Missing if the replay does not have the requested step, round or seat."""
+    """Wrap a query so that it raises Missing if the replay does not have the requested step, round or seat."""
 
     def asking(source: DataSource) -> Any:
         try:
@@ -209,7 +211,7 @@ async def analysis(request: Request) -> Response:
     review = request.app.state.reviews.of(number)
 
     def query(source: DataSource) -> dict[str, Any]:
-        request.app.state.replays.ready(source, number)  # this raises the error that names the problem
+        request.app.state.replays.ready(source, number)  # Raises the error that names the problem.
         return {"match": match_row(source, number)}
 
     shown = await request.app.state.reader.read(query)
@@ -217,7 +219,7 @@ async def analysis(request: Request) -> Response:
 
 
 async def ask(request: Request) -> Response:
-    """Start the analysis of a match. Show it.
+    """Start the analysis of a match. Then show it.
 
     Raises:
         SiteRefused: a page of another site asks.
@@ -245,7 +247,7 @@ def frame(course: Course, index: int, seat: int | None, costly: Mapping[int, Map
 
 
 def _cost(choice: Mapping[str, Any] | None) -> str:
-    """Describe the cost of the choice that led to a step. Empty if the analysis has none."""
+    """Describe the cost of the choice that led to a step; empty without an analysed cost."""
     if choice is None:
         return ""
     margin = CONFIDENCE * choice["error"]
@@ -265,7 +267,7 @@ async def matches(request: Request) -> Response:
         except NoSuchLadder:
             if ladder not in [each.name for each in listed]:
                 raise
-            return MatchPage((), None)  # the server plays the ladder, but the directory has no match of it yet
+            return MatchPage((), None)  # The server plays the ladder, but the directory has no match of it yet.
 
     found = await request.app.state.reader.read(query)
     typed = {name: request.query_params.get(name, "") for name in NAMES}
@@ -318,7 +320,8 @@ def _ticked(request: Request, name: str) -> bool:
 
 
 def score_line(course: Course, forced: Iterable[int], costly: Iterable[int]) -> Markup:
-    """Draw each seat's score by step as lines under the slider, and marks for rounds, forced choices and costly ones.
+    """Draw each seat's score by step as lines under the slider, and marks for rounds, forced choices and costly
+    choices.
 
     The drawing is hidden from screen readers, because the words beside the table contain the scores. The style sheet
     stretches it and sets the colours. So marks are drawn as ends of strokes, which are not stretched.

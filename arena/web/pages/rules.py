@@ -26,7 +26,7 @@ NAMES: Final = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 
 
 ADDRESS: Final = '"localhost:50051"'
-"""The address in the code of the first bots."""
+"""The server address that the code of the first bots contains."""
 WITH_TLS: Final = {
     "Python": (ADDRESS, f"{ADDRESS}, tls=True"),
     "TypeScript and JavaScript": (ADDRESS, f"{ADDRESS}, {{ tls: true }}"),
@@ -35,7 +35,7 @@ WITH_TLS: Final = {
         f"arena::Options at; at.address = {ADDRESS}; at.tls = true; return arena::run(bot, at)",
     ),
 }
-"""Changes of the code for a server with TLS. Other bots get the address on their command line."""
+"""Changes of the code for a server with TLS. Bots that are not listed get the address on their command line."""
 
 
 class FirstBot(NamedTuple):
@@ -47,13 +47,13 @@ class FirstBot(NamedTuple):
     code: str
 
     def at(self, bots: BotAddress) -> FirstBot:
-        """Return the bot with the address of its server."""
+        """Return the bot's code with the address of the server."""
         code = self.code.replace(*WITH_TLS[self.language]) if bots.tls and self.named else self.code
         return self._replace(code=code.replace(ADDRESS, f'"{bots.server}"'))
 
     @property
     def named(self) -> bool:
-        """True if the code names the server. Otherwise the command line does."""
+        """True if the code contains the server's address. Otherwise the command line contains it."""
         return self.language in WITH_TLS
 
 
@@ -78,7 +78,7 @@ async def rules(request: Request) -> Response:
 
 
 async def write_a_bot(request: Request) -> Response:
-    """Show the shortest bot in each language with the address of the server."""
+    """Show the shortest bot in each language, with the address of the server."""
     bots = own_addresses(request).bots
     shown = _first_bots() if bots is None else [each.at(bots) for each in _first_bots()]
     return page(request, "write_a_bot.html", bots=shown, server=bots, install=await installation(request))
@@ -90,7 +90,7 @@ async def browser_bot(request: Request) -> Response:
 
 
 async def duels(request: Request) -> Response:
-    """Show the page in which the viewer's browser displays results of `arena match`."""
+    """Show the page on which the viewer's browser displays results of `arena match`."""
     return page(request, "duels.html")
 
 

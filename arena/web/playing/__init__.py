@@ -1,1 +1,1 @@
-"""The relay between bots that play over a WebSocket and the server."""
+"""The relay between the server and bots that play over a WebSocket."""

@@ -42,12 +42,12 @@ MOST_OF_ADDRESS: Final = 50
 FULL_RETRY: Final = 60
 """Seconds before a refused client should retry."""
 FIRST_CODE: Final = 4000
-"""The code of a close frame is the sum of this and the status; 1000 stands for OK (RFC 6455, 7.4.2)."""
+"""The code of a close frame is this number plus the status. 1000 stands for OK (RFC 6455, 7.4.2)."""
 DOMAIN: Final = "arena"
 PLAY: Final = "/arena.v1.PlayService/Play"
 REGISTER: Final = "/arena.v1.BotService/RegisterBot"
 DETAILS: Final = (error_details_pb2.ErrorInfo, error_details_pb2.RetryInfo)
-"""Message types that a status may have as details, so that JSON can represent them."""
+"""Message types that may be in a status's details, so that JSON can represent them."""
 
 
 class PlaySocket:
@@ -121,7 +121,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
     """
     ended: list[Exception] = []
     described: DescriptorPool | None = None
-    binary = False  # answers use the format of the bot's latest frame
+    binary = False  # Answers use the format of the bot's latest frame.
 
     async def hear() -> None:
         nonlocal binary
@@ -135,7 +135,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
                 try:
                     await call.send(message)
                 except CallRefused:
-                    return  # `receive` raises the same error after the server's earlier messages
+                    return  # `receive` raises the same error after the server's earlier messages.
         except (WebSocketDisconnect, CallRefused) as end:
             ended.append(end)
         nursery.cancel_scope.cancel()
@@ -145,7 +145,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
         try:
             while True:
                 response = await call.receive()
-                if described is None:  # the first message contains the catalogues
+                if described is None:  # The first message contains the catalogues.
                     described = pool_of(play_pb2.PlayResponse.FromString(response).welcome.games)
                 if binary:
                     await socket.send_bytes(response)
@@ -208,7 +208,7 @@ def _document(frame: str) -> Any:
     """Parse a text as JSON.
 
     Raises:
-        CallRefused: the text is no JSON.
+        CallRefused: the text is not JSON.
     """
     try:
         return json.loads(frame)
@@ -217,10 +217,10 @@ def _document(frame: str) -> Any:
 
 
 def _parsed(document: Any, message: Message) -> Message:
-    """Return a message from protobuf's JSON mapping.
+    """Fill `message` from protobuf's JSON mapping and return it.
 
     Raises:
-        CallRefused: the object is no such message.
+        CallRefused: the object does not fit the message.
     """
     try:
         return ParseDict(document, message)

@@ -21,7 +21,7 @@ from arena.web.caches import LruCache
 from arena.web.reading.reader import OpenSource
 
 MOST_WAITING: Final = 200
-"""Maximum number of replays that wait to be read. The pages request the others again later."""
+"""Maximum number of replays in the queue. The pages request the others again later."""
 KEPT: Final = 5000
 IDLE: Final = 30.0
 """Seconds after which an idle process ends."""
@@ -43,9 +43,9 @@ class SeatPace(NamedTuple):
     think: Mapping[int, int]
     """A histogram of the thinking times of the bot's own decisions (see `arena.ladder.think_times`)."""
     bank: float | None
-    """The share of the seat's bank that was left, from 0 to 1. None if its bot made no decision."""
+    """The share of the seat's bank that was left, from 0 to 1; None if its bot made no decision."""
     played_on: int | None
-    """Number of the round, from 1, in which a house bot first played the seat, or None."""
+    """Number of the round, from 1, in which a house bot first played the seat; None if no house bot did."""
 
 
 class MatchRecord(NamedTuple):
@@ -71,11 +71,11 @@ class BotRecord(NamedTuple):
     banks: tuple[float, ...]
     """The shares of the bank that were left, by match and seat."""
     played_on: Mapping[tuple[int, str], int]
-    """The round from which a house bot played, by number of the match and name of the seat's bot, for all seats."""
+    """The round from which a house bot played, by match number and name of the seat's bot, for all seats."""
 
 
 class BotRecords:
-    """A cache of the records of matches, by number. None marks an unreadable replay. Thread-safe."""
+    """A cache of records by match number. None marks an unreadable replay. Thread-safe."""
 
     def __init__(self, open_source: OpenSource) -> None:
         self._open = open_source
@@ -130,14 +130,14 @@ class BotRecords:
         while self._reading:
             try:
                 self._read_by_process()
-            except (OSError, ValueError):  # the process ended, or cannot be started
+            except (OSError, ValueError):  # The process ended, or cannot be started.
                 with self._lock:
                     self._keep(self._waiting[0], None)
                     self._reading = bool(self._waiting)
 
     def _read_by_process(self) -> None:
         with BlockingHelper("arena.web.reading.record_process") as helper:
-            helper.receive()  # the process is ready
+            helper.receive()  # The process is ready.
             while (number := self._next()) is not None:
                 try:
                     with self._open() as source:
@@ -154,7 +154,7 @@ class BotRecords:
                     self._keep(number, record)
 
     def _next(self) -> int | None:
-        """Return the match to read next. If none comes within `IDLE` seconds, end the reading and return None."""
+        """Return the match to read next. If none arrives within `IDLE` seconds, end the reading and return None."""
         with self._lock:
             self._reading = bool(self._lock.wait_for(lambda: self._waiting, IDLE))
             return self._waiting[0] if self._reading else None

@@ -1,4 +1,4 @@
-"""Queries of the data source. Worker threads make them, so that no page waits for another page's query. Some results
+"""Queries of the data source. They run in worker threads, so that no page waits for another page's query. Some results
 are cached.
 """
 
@@ -23,34 +23,34 @@ OpenSource: TypeAlias = Callable[[], AbstractContextManager[DataSource]]
 Result = TypeVar("Result")
 
 AT_ONCE: Final = 4
-"""Maximum number of simultaneous queries. Others wait."""
+"""Maximum number of simultaneous queries. Further queries wait."""
 SECONDS: Final = 1.0
-"""Number of seconds for which a result is cached, so few that the ladder shows a match within two seconds."""
+"""Number of seconds for which a result is cached. It is short, so that the ladder shows a match within two seconds."""
 JUST_ENDED: Final = 5
 EVENT: Final = 3.0
-"""Seconds for which an event is cached: as long as its page waits before it looks again."""
+"""Seconds for which an event is cached, equal to the interval at which its page is updated."""
 TABLE_LADDER: Final = 60.0
 """Seconds for which a ladder of one table size is cached."""
 
 
 class Missing(Exception):  # noqa: N818 - the name says what is the matter
-    """Error for an object that does not exist. The message names it."""
+    """An object does not exist. The message names it."""
 
 
 class Removed(Missing):
-    """Error for an object that was removed permanently. The message names it."""
+    """An object was removed permanently. The message names it."""
 
 
 class NotShown(Exception):  # noqa: N818
-    """Error for an object that exists but cannot be shown here. The message states the reason."""
+    """An object exists but cannot be shown here. The message states the reason."""
 
 
 class Busy(Exception):  # noqa: N818
-    """Error for a request of too much work. The message states when to retry."""
+    """A request demands too much work. The message states when to retry."""
 
 
 class Unavailable(Exception):  # noqa: N818
-    """Error of a data source that does not answer. The message states the reason."""
+    """The data source does not answer. The message states the reason."""
 
 
 class Reader:
@@ -80,17 +80,17 @@ class Reader:
 
 
 def just_ended(source: DataSource) -> tuple[MatchRow, ...]:
-    """Return the matches with a result that began last, as many as the first page shows."""
+    """Return the newest matches with a result, as many as the first page shows."""
     return source.search(MatchFilter(state=MatchState.FINISHED), JUST_ENDED).matches
 
 
 def stopped(source: DataSource) -> dict[str, str]:
-    """Return the bots that may not play at present, each with a word for the reason."""
+    """Return the bots that may not play at present, each with the reason in a word."""
     return {row.name: "banned" if row.banned else "parked" for row in source.bots() if row.banned or row.parked}
 
 
 def newest_events(source: DataSource) -> tuple[EventRow, ...]:
-    """Return the events that began or were announced last. Return none if the data source has no events."""
+    """Return the latest events; empty if the data source has no events."""
     try:
         return source.events(JUST_ENDED)
     except Refused:

@@ -43,10 +43,10 @@ class ReadyReplay:
         return verified(self.course.replay)
 
     def proofs(self, source: DataSource) -> tuple[Proofs, str]:
-        """Compare the replay with the log of results. Without a log, also return the reason."""
+        """Compare the replay with the log of results. Without a log, also return the reason for its absence."""
         try:
             return prove(self.course.replay, None, source), ""
-        except Refused as error:  # the directory has no log
+        except Refused as error:  # The directory has no log.
             return prove(self.course.replay, None, None), str(error)
 
     @cached_property
@@ -55,7 +55,7 @@ class ReadyReplay:
         return pace(self.course)
 
     def drawn(self, key: Hashable, draw: Callable[[], bytes]) -> bytes:
-        """Return a drawn part of the replay in gzip form. It is drawn once for all readers."""
+        """Return a drawn part of the replay in gzip form, which is drawn once for all readers."""
         with self._lock:
             if key in self._drawn:
                 return self._drawn[key]

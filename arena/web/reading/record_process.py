@@ -1,6 +1,6 @@
-"""Reads replays in a separate process. Returns each seat's results by round and its times.
+"""A program that reads replays in a separate process and returns each seat's results by round and its times.
 
-The process has the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
+The process has the lowest priority, so that neither a server nor the pages wait for it. It ends with its parent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _record(content: bytes) -> tuple[Any, ...] | None:
 
 
 def _times(seat: SeatTimeline, bank: int) -> tuple[dict[int, int], float | None]:
-    """Return a histogram of thinking times and the share of the bank that was left. `bank` is its initial value in
+    """Return a histogram of thinking times and the share of the bank that was left. `bank`: its initial value in
     microseconds.
     """
     own = [each.spent for each in seat.decisions if each.own and each.sendings]

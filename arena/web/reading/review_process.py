@@ -1,6 +1,7 @@
-"""Analyses a match in a separate process. It reads the replay, and after each seat sends all results so far.
+"""A program that analyses a match in a separate process. It reads the replay, and after each seat sends all results so
+far.
 
-The process has the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
+The process has the lowest priority, so that neither a server nor the pages wait for it. It ends with its parent.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from arena.replay.read import read
 
 
 def main() -> None:
-    """Analyse the replay that the parent sends. Send the reason if that fails."""
+    """Analyse the replay that the parent sends. If that fails, send the reason."""
     give_way(19)
     with connected() as parent:
         for replay in parent.receive():

@@ -24,7 +24,7 @@ LIMIT: Final = 1800.0
 
 
 class TooManyReviews(Exception):  # noqa: N818 - the name says what is the matter
-    """Error for too many waiting analyses, in total or of one address."""
+    """Too many analyses wait, in total or for one address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Review:
     """An analysis with the results so far."""
 
     found: Mapping[str, Any] | None = None
-    """The output of `arena why --game --json`, or None before the first result. Seats that were not examined have
-    `costly` None.
+    """The output of `arena why --game --json`, or None before the first result. The `costly` of a seat that was not
+    examined is None.
     """
     over: bool = False
     failed: str = ""
-    """The reason for the failure. Empty if the analysis has not failed."""
+    """The reason for the failure; empty if the analysis has not failed."""
 
 
 class Reviews:
@@ -57,7 +57,7 @@ class Reviews:
             return self._kept.get(number, None)
 
     def ask(self, number: int, replay: bytes, origin: Origin) -> None:
-        """Start the analysis of a match, unless there is one that has not failed.
+        """Start the analysis of a match. Do nothing if an analysis exists and has not failed.
 
         Raises:
             TooManyReviews: too many analyses wait.
@@ -99,7 +99,7 @@ class Reviews:
             limit.daemon = True
             limit.start()
             try:
-                helper.receive()  # the process is ready
+                helper.receive()  # The process is ready.
                 helper.send([replay])
                 while found := helper.receive():
                     if isinstance(found[-1], str):

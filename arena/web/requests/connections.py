@@ -29,7 +29,7 @@ THIS_MACHINE: Final = "127.0.0.1"
 
 
 def files_allowed() -> int:
-    """Return the number of files that this process may open, but at most the number that it needs."""
+    """Return the number of files that this process may open, but no more than it needs."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else min(MOST, files)
 
@@ -61,7 +61,7 @@ class Connections:
 
 
 def serve_by(connections: Connections) -> None:
-    """Make anycorn serve all connections of this process by these rules."""
+    """Make anycorn serve all connections of this process through `connections`."""
 
     class Connection(tcp_server.TCPServer):
         """A counted connection. Its failure ends no other connection, and it ends when the client can send no more
@@ -72,7 +72,7 @@ def serve_by(connections: Connections) -> None:
 
         async def run(self) -> None:
             """Serve the connection, or close it at once."""
-            with suppress(OSError, TypedAttributeLookupError):  # the connection has ended already
+            with suppress(OSError, TypedAttributeLookupError):  # The connection has ended already.
                 peer = self.stream.extra(SocketAttribute.remote_address)  # noqa: S610 - no database is involved
                 await connections.serve(str(peer[0]), super().run)
             await self.stream.aclose()

@@ -23,7 +23,7 @@ from trio_grpc.limits.connection_limits import LOOPBACK, UNIX, Origin, origin_of
 log = structlog.get_logger("arena.web")
 
 STARTS: Final = ("http.response.start", "websocket.http.response.start", "websocket.accept")
-"""Types of the messages that begin a response."""
+"""Types of the messages that start a response."""
 LONGEST: Final = 200
 """Maximum number of characters of a path that are logged."""
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -67,7 +67,7 @@ class RequestCounts:
         self.open = 0
 
     def answered(self, status: int, seconds: float) -> None:
-        """Count a response that began `seconds` after its request. The response itself may last for hours."""
+        """Count a response that started `seconds` after its request. The response itself may last for hours."""
         self.by_status[status] += 1
         self.seconds += seconds
         self.times[next((place for place, most in enumerate(BUCKETS) if seconds <= most), len(BUCKETS))] += 1
@@ -92,7 +92,7 @@ class EachRequest:
         host, port = scope["client"] or ("", 0)
         address = reader_address(host, Headers(scope=scope), self._proxies)
         scope["proxied"] = bool(host) and among(host, self._proxies)
-        scope["client"] = (address, port)  # the handlers also count requests by address
+        scope["client"] = (address, port)  # The handlers also count requests by address.
 
         async def sending(message: Message) -> None:
             nonlocal status, sent, until_answer
@@ -114,7 +114,7 @@ class EachRequest:
             self._counts.open -= 1
             seconds = perf_counter() - began
             self._counts.answered(status or 500, until_answer or seconds)
-            if self._access_log:  # without query and headers, which may contain a secret
+            if self._access_log:  # Without query and headers, which may contain a secret.
                 log.info(
                     "request",
                     address=address,
@@ -137,9 +137,9 @@ class AddressLimit:
     """The remaining requests of each address, stored as the time at which its bucket is full again."""
 
     def __init__(self, rate: float, most: int = MOST, clock: Callable[[], float] = monotonic) -> None:
-        """Allow `rate` requests per second, saved for up to `SAVED` seconds. 0 allows any number."""
+        """Allow `rate` requests per second, saved for up to `SAVED` seconds. A rate of 0 allows any number."""
         self._each = 1 / rate if rate else 0.0
-        """Number of seconds of budget that one request uses."""
+        """Number of seconds of the allowance that one request uses."""
         self._clock = clock
         self._full_at: LruCache[Origin, float] = LruCache(most)
 
@@ -147,7 +147,7 @@ class AddressLimit:
         return len(self._full_at)
 
     def wait(self, origin: Origin) -> float:
-        """Count a request and return 0. If it must be refused, return the seconds before a retry instead.
+        """Count a request and return 0. If the request must be refused, return the seconds until a retry instead.
 
         Programs on this machine have no limit, because one of them may be a proxy that the settings do not name.
         """

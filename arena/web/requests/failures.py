@@ -47,7 +47,7 @@ class FailureLog:
 
 
 class Failures:
-    """Middleware that responds to unexpectedly failing requests. It cuts off a response that has begun."""
+    """Middleware that responds to unexpectedly failing requests. It cuts off a response that has started."""
 
     def __init__(self, app: ASGIApp, answer: Callable[[HTTPConnection], ASGIApp]) -> None:
         """`answer` returns the response to a failed request."""

@@ -21,11 +21,11 @@ LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 FOR: Final = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;,\s]*)', re.IGNORECASE)
 """The address in an element of `Forwarded` (RFC 7239, section 4)."""
 HOPS: Final = 20
-"""Maximum number of addresses that are read from a header, beginning at its end."""
+"""Maximum number of addresses that are read from a header, counted from its end."""
 
 
 class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
-    """A page, or a server name in a request, that may do nothing but read. The message states the reason."""
+    """A request from a page, or with a server name, that may only read. The message states the reason."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
@@ -71,7 +71,7 @@ class Sites:
     def __init__(self, listens: str, web_origin: str, own: str = "") -> None:
         """`listens` is the host at which the server listens. The others may be empty.
 
-        `web_origin` has origins as for `site_names`. `own` is the public origin of the pages themselves.
+        `web_origin`: origins as for `site_names`. `own`: the public origin of the pages themselves.
         """
         self._origins = {name: host for each in (web_origin, own) if each for name, host in site_names(each).items()}
         self._everywhere = listens in WILDCARDS

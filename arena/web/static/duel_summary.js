@@ -1,8 +1,8 @@
 // Summaries of files from `arena match`: deal pairs (--out FILE) and replays (--replays DIR). This module reads texts
 // and draws nothing.
 
-// Summarise a file of sets as `arena match` does: the first bot's points minus the other's per set, and each bot's
-// figures.
+// Summarise a file of deal pairs as `arena match` does: the first bot's points minus the other's per pair, and
+// each bot's figures.
 export function summaryOfSets(text) {
   const lines = text.split("\n").slice(0, -1); // without a last line that was cut off
   const head = parsed(lines[0], 1);
@@ -69,7 +69,8 @@ function above(game, bot) {
   return game.scores[seat] - mean(game.scores.filter((_, other) => other !== seat));
 }
 
-// The figures of one bot. Only sets are independent, because the games of a set share their deals.
+// The figures of one bot. Only pairs are independent, because the games of a pair share their
+// deals.
 function figures(sets, bot) {
   const own = sets.map((set) => set.games.filter((game) => game.bots.includes(bot))).filter((games) => games.length);
   if (own.length === 0) return { games: 0, points: null, places: null };
@@ -92,7 +93,8 @@ export function quantile(freedom) {
   return (low + high) / 2;
 }
 
-// The probability between 0 and x. With t = √n·tan φ it is ∫ cosⁿ⁻¹ φ dφ by Simpson's rule, divided by that up to π/2.
+// The probability between 0 and x. With t = √n·tan φ it is ∫ cosⁿ⁻¹ φ dφ by Simpson's rule, divided by that integral
+// up to π/2.
 function between(x, freedom) {
   const area = (end) => {
     const parts = 400, step = end / parts;

@@ -62,7 +62,7 @@ function put(place, { order, rows }) {
   while (place.children.length > order.length) place.lastElementChild.remove();
 }
 
-// While the reader holds the page, updates wait. When the page is released, they are all shown.
+// While the reader holds the page, updates are collected. They are shown on release.
 const hold = document.querySelector("[data-hold]");
 const waiting = new Map();
 let held = false;

@@ -1,11 +1,11 @@
-// Shows times as readers think of them, such as "3 minutes ago". The title contains the exact time. Pages contain only
-// the exact time, so that they do not change and need not be sent again.
+// Shows times relative to now, such as "3 minutes ago". The title contains the exact time. Pages contain only the
+// exact time, so that they do not change and need not be sent again.
 
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const EVERY = 10_000; // ms
 const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-// Return the time until an instant as a clock that runs backwards.
+// Return the time until an instant as a countdown.
 function countdown(seconds) {
   if (seconds <= 0) return "now";
   const rest = [Math.floor(seconds / 60) % 60, Math.floor(seconds) % 60].map((each) => String(each).padStart(2, "0"));

@@ -150,7 +150,7 @@ async def obey(directory: Path, number: int, node: NodeStart, lock: int, chance:
                         say(renewed=lease.until)
                     case "interrupt":
                         interrupt = partial(nodes.interrupt_lost, at=jobs.NOW, grace=0)
-                        await store.write(interrupt)  # This call only raises a suspicion of damage.
+                        await store.write(interrupt)  # The first call only suspects lost nodes.
                         found = await store.write(interrupt)
                         say(interrupted=found)
                     case "numbers":

@@ -123,7 +123,7 @@ class BotService:
         )
 
     async def _require_control(self, call: Call, name: str) -> None:
-        """Check that the call's token is that of this bot or of the operator. Raises: CallRefused."""
+        """Check that the call's token belongs to this bot or to the operator. Raises: CallRefused."""
         await looked_up(self._authorization.require_control(bearer(call), name))
         call.trust()
 

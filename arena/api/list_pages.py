@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Row = TypeVar("Row")
 
 LADDER_KEPT: Final = 60.0
-"""Seconds for which a ladder with further pages is stored after its first page was read."""
+"""Seconds for which a ladder of several pages is stored after its first page was read."""
 LADDERS: Final = 8
 """Maximum number of stored ladders. A new one then replaces the oldest."""
 PAGE: Final = 50
@@ -138,7 +138,7 @@ def _digest(request: Listing, place: bytes) -> bytes:
 
 
 class PagedLadders:
-    """Ladders that are stored until their further pages have been read, each under a random name."""
+    """Ladders that are stored until all their pages have been read, each under a random name."""
 
     def __init__(self) -> None:
         self._stored: dict[str, tuple[float, LadderRows]] = {}

@@ -225,7 +225,7 @@ class Directory:
             NoLadder: the ladder cannot be computed.
         """
         from arena.ladder.errors import LadderError
-        from arena.store.ladder.fits import Fits  # This imports numpy.
+        from arena.store.ladder.fits import Fits  # Imported here, because this imports numpy.
 
         able = GAMES[game].seats
         if seats not in able:

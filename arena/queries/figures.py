@@ -24,7 +24,7 @@ FLAG_MEANING: Final = (
     "it; only the operator takes results back, with a reason that everybody sees."
 )
 DITTO: Final = "″"
-"""Sign in the group's further rows. Its P(best) is in its first row."""
+"""Sign in the group's other rows. Its P(best) is in its first row."""
 SHARED: Final = "rank 1 is shared by bots that the results cannot tell apart, with one P(best) for all of them"
 
 

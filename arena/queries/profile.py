@@ -177,7 +177,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float | None]:
 def gathered(
     source: DataSource, game: str, name: str, last: int, ladder: str = "", season: int = 0
 ) -> BotProfile | None:
-    """Return a bot's profile from its latest matches in a season of a ladder, or None if it has finished no match.
+    """Return a bot's profile from its latest matches in a season of a ladder, or None without finished matches.
 
     By default, the season is the current one of the game's default ladder.
     """

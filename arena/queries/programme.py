@@ -16,8 +16,8 @@ SHOWING: Final = 8
 
 
 def programme(source: DataSource, game: str = "") -> list[MatchRow]:
-    """Return the matches to show: among each game's newest rated matches, those of the highest-rated bots. The games
-    alternate.
+    """Return the matches to show: among each game's newest rated matches, the matches of the highest-rated bots. The
+    games alternate.
 
     Matches are not shown if they are annulled or interrupted, or if house bots made too many decisions of a seat.
     """

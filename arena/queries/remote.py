@@ -81,7 +81,7 @@ FIT_TIMEOUT: Final = 120.0
 BUNDLE_TIMEOUT: Final = 600.0
 """Time limit, in seconds, of the call that streams the bundle of an event."""
 EVENTS: Final = "events"
-"""Name of the calls that older servers lack, in the error about such a server."""
+"""Name of the calls that older servers lack, for the error about such a server."""
 OPTIONS: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.max_receive_message_length", 64 << 20),

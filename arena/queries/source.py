@@ -64,8 +64,7 @@ class ChosenLadder(NamedTuple):
 
 
 class DataSource(Protocol):
-    """The queries. The methods for a server raise NoAnswer and Declined, those for a data directory StoreError and
-    Refused.
+    """The queries. A client of a server raises NoAnswer and Declined, a data directory raises StoreError and Refused.
 
     `game`, `ladder` and `season` name a season of a ladder as in `arena.store.ladder.seasons.resolve`: a game alone
     names its default ladder, and season 0 is the current one.
@@ -75,7 +74,7 @@ class DataSource(Protocol):
         """Return the names of the games that the server offers."""
 
     def ladders(self) -> tuple[LadderEntryRow, ...]:
-        """Return the ladders: all that the server plays, or those with a match in the directory."""
+        """Return the ladders: all ladders that the server plays, or all ladders with a match in the directory."""
 
     def ladder(self, game: str = "", seats: int = 0, ladder: str = "", season: int = 0) -> LadderRows:
         """Return a ladder. With `seats`, compute it for this call from tables of this size only."""

@@ -198,7 +198,7 @@ async def open_arena(
 
 
 def _fits(node: ThisNode | None) -> Callable[[], bool]:
-    """Return a predicate: true while this server is the one that computes the ratings."""
+    """Return a predicate: true while this server computes the ratings."""
     return (lambda: True) if node is None else partial(node.does, FIT)
 
 
@@ -209,7 +209,7 @@ def _commit(store: Store, node: ThisNode) -> None:
 
 
 async def _hold_events(node: ThisNode, events: Events, announce: Announce) -> None:
-    """Wait until this node holds the events, then run them all."""
+    """Wait until this node gets the job of running the events, then run them."""
     await node.acquired(EVENTS)
     await events.run(announce)
 

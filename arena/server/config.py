@@ -38,10 +38,10 @@ LADDER_SETTINGS: Final = (
     "seat_limit",
     "matches_per_hour",
 )
-"""The server settings, besides those of `Policy`, that a ladder can override."""
+"""The server settings outside `Policy` that a ladder can override."""
 LADDER_NAME: Final = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 Entry: TypeAlias = Literal["open", "invited"] | tuple[str, ...]
-"""The bots that may play on a ladder: all, those with an invitation, or those of the named owners."""
+"""The bots that may play on a ladder: all bots, invited bots, or the bots of the named owners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class LadderSettings:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings. Durations are in seconds; those of the match policy in microseconds."""
+    """All settings. Durations are in seconds, but microseconds in the match policy."""
 
     ladder_tables: tuple[LadderTable, ...]
     address: str = field(

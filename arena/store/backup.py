@@ -246,7 +246,7 @@ def _described(directory: Path, path: Path) -> BackupFile:
 
 @contextmanager
 def _made(path: Path) -> Iterator[Path]:
-    """Yield a new directory. It gets its final name if the `with` block succeeds, and is removed if the block fails."""
+    """Yield a new directory. It gets its final name if the `with` block succeeds, and is removed otherwise."""
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise PathTaken(path)

@@ -271,7 +271,7 @@ def _check_journal(connection: Connection, journal: Path, content: JournalConten
     JournalForeign.
     """
     for match_id, lines in content.lines.items():
-        with suppress(ReplayError):  # Other code makes an unreadable match void, with this error as the reason.
+        with suppress(ReplayError):  # Other code interrupts an unreadable match, with this error as the reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")
             if header.started != matches.started(connection, match_id):
                 raise JournalForeign(journal, match_id)

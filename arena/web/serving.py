@@ -1,4 +1,4 @@
-"""Serves the pages until a signal ends them."""
+"""Serving of the pages until a signal ends it."""
 
 from __future__ import annotations
 

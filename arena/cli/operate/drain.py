@@ -81,8 +81,9 @@ def _await_the_end(data: Path, server: LockHolder | None) -> None:
 
 @contextmanager
 def _watching() -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows the number of running matches on stderr. If stderr is no terminal, at most one line
-    per second.
+    """Yield a function that shows the number of running matches on stderr.
+
+    If stderr is not a terminal, the function prints at most one line per second.
     """
     console = screen(stderr=True)
     shown = 0.0

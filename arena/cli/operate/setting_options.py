@@ -60,7 +60,7 @@ class SettingsCommand(click.Command):
     """A command whose help lists the common options first, and then the other options by table."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options: first the common ones, then those without a table, then each table."""
+        """Write the options: first the common ones, then options without a table, then each table."""
         options = {str(param.name): param for param in self.get_params(ctx)}
         common = [options.pop(name) for name in COMMON]
         for title, params in groupby([*common, *options.values()], _title):

@@ -347,7 +347,7 @@ class MatchDriver:
             self._watch(self)
 
     def _record(self, event: Input, effects: Sequence[Effect], line: str) -> None:
-        """Record an input with its effects. If this fails, the match still runs to its end and is then void."""
+        """Record an input with its effects. If this fails, the match still runs to its end, but has no result."""
         self._count_owed(event, effects)
         if self._fault is None:
             try:
@@ -395,7 +395,7 @@ class MatchDriver:
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
         """Return whether an answer is late and its bot already knows that it answers late.
 
-        Such a bot needs no further notice, because the forced decision also caused one.
+        The forced decision also caused a notice, which is enough for such a bot.
         """
         if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
             return False

@@ -1,4 +1,4 @@
-"""The house bots of a server: those that fill tables, and the stand-ins for absent bots."""
+"""The house bots of a server: some fill tables, and stand-ins play for absent bots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server
 
 
 class Seated(Protocol):
-    """The attributes of a player that deciding about a house bot's seat needs."""
+    """The attributes of a stored bot that `take_up` needs."""
 
     @property
     def id(self) -> int:
@@ -43,7 +43,7 @@ class Seated(Protocol):
 
     @property
     def house(self) -> bool:
-        """True if it is a house bot."""
+        """True for a house bot."""
 
 
 class House:

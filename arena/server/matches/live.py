@@ -118,7 +118,7 @@ class LiveMatches:
         """`turns` calls `send` once new events are stored."""
         self._turns = turns
         self._playing: dict[int, LiveMatch] = {}
-        """Running matches by number, including those whose start is not published yet."""
+        """Running matches by number, including matches whose start is not published yet."""
         self._running: dict[int, LiveMatch] = {}
         """The running matches whose start is published, by number."""
         self._happened: list[LiveEvent] = []

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 RETRY: Final = 2.0
 """Number of seconds between attempts to store a match."""
 Figures: TypeAlias = tuple[float, float, float, float, tuple[tuple[int, int], ...]]
-"""For one seat: the rating and its deviation before and after a match, and the seats whose bots have used up the quota
+"""For one seat: the rating and its deviation before and after a match. Then the seats whose bots have used up the quota
 with this bot.
 """
 
@@ -66,7 +66,7 @@ class Unfinished(NamedTuple):
 
     header: Header
     bots: Sequence[bots.Bot]
-    """By seat."""
+    """The bots' rows, by seat."""
     inputs: Sequence[Input]
     """The inputs so far."""
 
@@ -103,7 +103,7 @@ class Recorded(NamedTuple):
 
     over: Over
     changes: tuple[live.RatingChange, ...]
-    """The rating changes by seat; empty if the match is void."""
+    """The rating changes by seat; empty if the match has no result."""
     parked: tuple[bots.Bot, ...]
     """Bots that the match caused to be parked: they get no more seats."""
     entry: LogEntry | None
@@ -153,7 +153,7 @@ class MatchPersistence:
         log.debug("match began", match_id=header.match_id, game=header.game.name, bots=names)
 
     async def unfinished(self) -> Sequence[Unfinished]:
-        """Return the unfinished matches of an earlier server. A match with an unreadable journal becomes void."""
+        """Return the unfinished matches of an earlier server. A match with an unreadable journal is interrupted."""
         found = []
         for number, lines in self._store.unfinished.items():
             try:
@@ -308,7 +308,7 @@ def _change(figures: Figures) -> live.RatingChange:
 
 
 async def prune_replays(store: Store, keep: int) -> None:
-    """Prune replays except for the newest `keep` (see `store.replays`), until cancelled."""
+    """Prune old replays, keeping the newest `keep` (see `store.replays`), until cancelled."""
     after = 0
     while True:
         try:

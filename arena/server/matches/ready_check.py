@@ -75,7 +75,7 @@ class _Invited:
     invitation_id: int
     salt: bytes
     waiting_since: float
-    """The time at which the bot began to wait for a seat."""
+    """The time since which the bot has waited for a seat."""
 
 
 class ReadyCheck:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WAITS: Final = 30.0
 """Maximum number of seconds for which a challenge waits for its bots' capacity."""
 RESTS: Final = 300.0
-"""After a failed challenge, number of seconds for which its bots reserve no capacity for other challenges."""
+"""Number of seconds after a failed challenge for which its opponents reserve no capacity for other challenges."""
 
 
 class BadChallenge(Refused):
@@ -54,7 +54,7 @@ class Challenge:
         self.until = until
         """The time until which the challenge waits for free capacity, in seconds of the server's clock."""
         self.waits = True
-        """True while some bot of the challenge lacks capacity."""
+        """True while the challenge waits for free capacity."""
         self.kept: Sequence[BotPlayer] = ()
         """The bots that reserve capacity while the challenge waits."""
         self.match_id: int | None = None
@@ -197,7 +197,9 @@ class Challenges:
         challenge.conclude(None, why)
 
     def _give_up(self, challenge: Challenge, now: float) -> None:
-        """Release the capacity reserved for a failed challenge. Its bots reserve none for others for a while."""
+        """Release the capacity reserved for a failed challenge. Opponents that still have capacity reserve none for
+        others for a while.
+        """
         if challenge.waits:
             for guest in challenge.kept:
                 if guest is not challenge.players[0] and self._free(guest, challenge) > 0:

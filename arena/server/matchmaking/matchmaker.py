@@ -42,11 +42,11 @@ Announce: TypeAlias = "Callable[[LadderSettings, Sequence[Player], MatchKind, Re
 
 
 class PlayedMatch(Protocol):
-    """A finished match."""
+    """A finished match, as the matchmaker sees it."""
 
     @property
     def players(self) -> Sequence[Player]:
-        """By seat."""
+        """The players, by seat."""
 
     @property
     def ladder_id(self) -> str:
@@ -241,8 +241,7 @@ class Matchmaker:
     def _form(self, now: float, seat: Announce) -> float:
         """Form all possible tables; return the time of the next attempt.
 
-        The game of the next table is drawn at random, so that no game uses all the capacity of bots that play several
-        games.
+        The game of the next table is drawn at random. So no game uses all the capacity of bots that play several games.
         """
         next_turn = min([queue.next_turn(now) for queue in self._queues.values()], default=math.inf)
         for challenge in self._challenges.seatable():

@@ -200,9 +200,7 @@ class Queue:
         self.rated(MatchValues())
 
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
-        """Return the time that a bot is expected to wait for others in a match at this table, and the expected end of
-        the match.
-        """
+        """Return how long a bot is expected to wait for others in a match at this table, and the expected end."""
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
         paces = {each: each.offers.pace_now(self._further_name) or 0.0 for each in table if isinstance(each, BotPlayer)}
         own = paces.get(bot_player, 0.0)

@@ -37,8 +37,8 @@ LAST_FIT: Final = 1.0
 RETRY: Final = 10.0
 """Seconds after which a failed fit is retried."""
 FIRST_FIT: Final = 10
-"""Number of results at which a ladder is first fitted. Until it has many, a ladder is fitted again each time the number
-has doubled.
+"""Number of results at which a ladder is first fitted. Later fits are due whenever the number of results has doubled,
+or sooner on a ladder with many results.
 """
 
 log = structlog.get_logger(__name__)

@@ -74,7 +74,7 @@ class Turns:
         return not self._failing
 
     def due(self, sender: Sender) -> None:
-        """Let a sender send at the end of the current turn. If no turn runs, a new one is started for it."""
+        """Let a sender send at the end of the current turn. If no turn runs, start one for it."""
         self._due[sender] = None
         if not self._in_turn:
             self._wake.set()
@@ -92,7 +92,7 @@ class Turns:
         self.lengths.add(perf_counter() - self._began)
 
     async def run(self) -> None:
-        """Run a turn whenever a sender is due outside of one, until cancelled."""
+        """Run a turn whenever a sender is due while no turn runs, until cancelled."""
         while True:
             await self._wake.wait()
             self._wake = trio.Event()

@@ -121,7 +121,7 @@ class Authorization:
         return bot
 
     async def require_operator(self, token: str, only: str) -> None:
-        """Check that the token is the operator's. `only`: the beginning of the error's text. Raises: NotPermitted."""
+        """Check that the token is the operator's. `only`: the first words of the error's text. Raises: NotPermitted."""
         if not self.is_operator(token):
             raise NotPermitted(f"{only}: send the token in operator.token of the server's data directory")
 

@@ -133,7 +133,7 @@ class Welcome:
     offer_limit: float
     """Number of seconds without an answer after which the seat is also offered to another bot."""
     seat_limit: float
-    """Maximum number of seconds that a match waits for a seat."""
+    """Maximum number of seconds for which a match waits until a seat has a player."""
     park_after: int
     """Number of consecutive matches with trouble after which a bot is parked."""
     capacity: int

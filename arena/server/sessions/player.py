@@ -3,8 +3,8 @@
 
 A bot's identity, offered seats and running matches are in three classes.
 
-The default ladders of all games share one pace and one list of parked bots, stored under an empty name. Each further
-ladder has its own, under the ladder's name.
+The default ladders of all games share one pace and one list of parked bots, stored under an empty name. Any other
+ladder is called a further ladder, and has both under its own name.
 """
 
 from __future__ import annotations
@@ -80,11 +80,13 @@ class BotOffers:
         self.waiting_since: dict[str, float] = {}
         """By ladder, the time since which the bot has waited for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
-        """By ladder, the number of the bot's seats whose results do not yet show in the ladder, as far as the scheduler
-        knows.
+        """By ladder, the number of the bot's seats whose results the ladder does not contain yet, as far as the
+        scheduler knows.
         """
         self.last_match: dict[str, LastMatch] = {}
-        """By further ladder, the bot's latest match there. Absent once the bot has another seat on the ladder."""
+        """By ladder other than the default ladders, the bot's latest match. Absent once the bot has another seat
+        there.
+        """
         self.expected: dict[Hashable, Expected] = {}
         """Expected end and waiting time, by match."""
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
@@ -331,8 +333,8 @@ class BotPlayer:
     def free(self, matches_per_bot: int, ladder: str = "") -> int:
         """Return how many more matches the bot can play now, with at most `matches_per_bot` in total.
 
-        A bot on trial plays only one match, whatever it plays on ladders that know its pace. A bot that is gone or may
-        not be invited plays none. `ladder`: a ladder's name; empty for the default ladders.
+        A bot on trial plays only one match, even if other ladders know its pace. A bot that is gone or may not be
+        invited plays none. `ladder`: a ladder's name; empty for the default ladders.
         """
         offers = self.offers
         if self.session is None or not offers.availability.invitable:

@@ -51,7 +51,7 @@ SEND_LIMIT: Final = 30.0
 CLOSE_TIMEOUT: Final = 1.0
 """Maximum number of seconds for sending queued messages when the server ends a stream."""
 MOST_NOTICES: Final = 10_000
-"""Maximum number of queued notices for a bot. The stream ends at the next one."""
+"""Maximum number of queued notices for a bot. One more ends the stream."""
 
 
 class Session:
@@ -102,8 +102,9 @@ class Session:
     async def run(self, hear: Callable[[BotMessage], None]) -> None:
         """Handle each message of the bot on arrival, until its last.
 
-        Raises `trio.BrokenResourceError` if the bot vanished, and `Closed` if `close` was called, the bot does not
-        read, or a message is not allowed.
+        Raises:
+            trio.BrokenResourceError: The bot vanished.
+            Closed: `close` was called, the bot does not read, or a message is not allowed.
         """
         self._hear = hear
         try:

@@ -241,7 +241,7 @@ class WorkerPool:
         """Repeat or answer the questions that a dead worker owed."""
         waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
         self._thoughts.clear()
-        # Never repeat a question at which a worker died just to hide that a bot has only one legal action.
+        # Otherwise a question at which a worker died could be repeated only to hide that a bot has no choice.
         self._latest.clear()
         for thought in waiting:
             if thought.failures >= FAILURES:

@@ -221,7 +221,7 @@ class LadderRows:
     pair_young_days: int = 0
     """Number of days after its first result for which a bot counts as young; 0 if no bot does.
 
-    Under the quotas of an older bot that mostly meets older ones, all young bots together count as one.
+    For an older bot that mostly meets older bots, all young bots together count as one under the quotas.
     """
     ladder: str = field(default="", metadata={ONLY_IF_SET: True})
     """Name of the ladder; empty in the first season of the game's default ladder."""

@@ -47,7 +47,7 @@ class Fits:
         The ladder of all tables includes flags, and the luck figures from all baselines.
 
         Raises:
-            LadderError: The list of events is invalid. The next call then reads the list from its beginning.
+            LadderError: The list of events is invalid. The next call then reads the whole list again.
         """
         fitted = self._read(connection, ladder_id)
         columns = fitted.columns()

@@ -69,7 +69,7 @@ def count(connection: Connection, ladder_id: str, match_id: int, at: int, quota:
 
 
 def spent(connection: Connection, ladder_id: str, day: int, quota: Quota) -> list[tuple[int, int, int]]:
-    """Return the pairs of bots whose quota is used up on a day, with the first day on which their results count
+    """Return the pairs of bots whose quota is used up on a day. Each has the first day on which its results count
     again.
     """
     weeks: dict[BotPair, dict[int, int]] = {}
@@ -140,8 +140,9 @@ def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
 
 
 def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
-    """Return the day on which results of a pair with these meetings in a week count again, or None if they count on
-    `day`.
+    """Return the day on which results of a pair count again, or None if they count on `day`.
+
+    `met`: the pair's numbers of meetings in the week, by day.
     """
     counting = met.values() if not quota.day else [min(matches, quota.day) for matches in met.values()]
     if 0 < quota.week <= sum(counting):

@@ -30,7 +30,7 @@ class Season(NamedTuple):
     id: str
     """The ladder id of the season."""
     begun: int | None
-    """Time at which the season began, in microseconds since 1970; None for the first season."""
+    """Time at which the season started, in microseconds since 1970; None for the first season."""
 
 
 def name_of(ladder_id: str) -> str:

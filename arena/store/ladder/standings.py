@@ -95,7 +95,7 @@ def history(
     With `before`, only matches with smaller numbers. Raises: UnknownBot.
     """
     seats, result, void = schema.match_seats, schema.rated_results.alias("result"), schema.rated_results.alias("void")
-    # This query uses the index of the bot's own seats, so its cost depends on the page and not on the length of the
+    # This query uses the index of the bot's own seats. So its cost depends on the page and not on the length of the
     # history. All seats of a bot in a match have the same ratings, so the first seat is enough.
     own = select(seats.c.match_id, func.min(seats.c.seat).label("seat"), result.c.at, result.c.number)
     own = own.join(result, and_(result.c.match_id == seats.c.match_id, result.c.kind == "result"))
@@ -162,7 +162,7 @@ def _others(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> int
 
 
 def _moved(row: LadderRow, luck: LuckRow | None) -> LadderRow:
-    """Move the rating of a row by the change of its live rating since the fit."""
+    """Change the rating of a row by the change of its live rating since the fit."""
     assert row.fitted is not None
     assert row.fitted_deviation is not None
     kept = min(1.0, (row.deviation / max(MIN_ERROR, row.fitted_deviation)) ** 2)
@@ -190,7 +190,7 @@ def _unfitted(row: Row[Any], field: FieldFigures | None) -> LadderRow:
 
 
 def _ranked(fitted: Sequence[LadderRow], new: Sequence[LadderRow]) -> tuple[LadderRow, ...]:
-    """Rank rows by rating; the rank of bots that are not in the fit is unknown."""
+    """Rank rows by rating. Rank intervals grow by the number of bots that are not in the fit."""
     ranked: list[LadderRow] = []
     for row in sorted((*fitted, *new), key=lambda row: (-row.rating, row.bot.lower())):
         rank = ranked[-1].rank if ranked and ranked[-1].rating == row.rating else len(ranked) + 1

@@ -21,8 +21,8 @@ from arena.store.base.rows import VersionRow, instant
 from arena.store.bots import bots
 
 MOST_OF_A_BOT: Final = 10
-"""Maximum number of differences per bot, newest first, for estimating the spread of gains, so that a bot with many
-versions does not dominate.
+"""Maximum number of a bot's differences, newest first, for estimating the spread of gains. The limit keeps bots with
+many versions from dominating.
 """
 MOST: Final = 200
 """Maximum number of differences over all bots, newest first, for that estimate. More would not improve it."""

@@ -35,7 +35,7 @@ MOST_FAULTS: Final = 20
 
 
 class TablesAudit:
-    """The results, voids, events, seasons and pruned replays in the tables."""
+    """The results, annulments, events, seasons and pruned replays in the tables."""
 
     def __init__(self, connection: Connection, made: LogAudit) -> None:
         self._connection = connection

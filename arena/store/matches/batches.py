@@ -28,11 +28,11 @@ _EVENTS: Final = Statement(
     .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
 )  # fmt: skip
 _GAP: Final = 100
-"""Maximum number of unneeded matches between two needed ones that are read along with them, to save a query."""
+"""Maximum number of unneeded matches between two needed matches that are read along with them, to save a query."""
 
 
 class VoidEvent(NamedTuple):
-    """An event that voids a result."""
+    """An event that annuls a result."""
 
     at: int
     reason: str

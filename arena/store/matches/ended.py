@@ -39,7 +39,7 @@ class EndedMatch(NamedTuple):
     """The bot's rating before and after the match; None if the match did not change it."""
     kind: MatchKind
     interrupted: str
-    """The reason why the match has no result; empty if it has one."""
+    """The reason why the match has no result; empty if there is a result."""
     entry: LogEntry
 
 

@@ -47,7 +47,7 @@ class _Courses:
         """Return the standings of a running event as JSON."""
         with self._lock:
             course = self._courses.pop(event.commitment, None)
-            # Also true after a restored backup.
+            # After a restore, the cached course can be ahead of the rows.
             if course is None or course.rounds > len(contests.rolls(connection, event.id)):
                 course = contests.course(connection, event)
             else:

@@ -25,8 +25,8 @@ from arena.store.replays.files import IN_ROW, ReplayFiles, attached, packed
 AT_ONCE: Final = 256
 """Number of replays moved in one transaction."""
 SPARE: Final = 64 << 20
-"""Number of bytes that must be free on the disk in addition to the replays' size, since the database grows a little
-before it shrinks.
+"""Number of bytes that must be free on the disk in addition to the replays' size. The database grows a little before it
+shrinks.
 """
 Progress: TypeAlias = Callable[[int, int], None]
 """Progress callback, called with the number of replays moved so far, and the total number."""
@@ -137,8 +137,7 @@ def pruned_since(connection: Connection, match_id: int) -> bool:
 
 
 def last_before(connection: Connection, instant: int) -> int:
-    """Return the last match such that this match and all earlier ones are running or ended before `instant`. 0 if there
-    is none.
+    """Return the last match up to which every match is running or ended before `instant`; 0 if there is none.
 
     `instant`: in microseconds since 1970.
     """

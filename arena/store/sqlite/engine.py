@@ -143,7 +143,7 @@ def in_memory(metadata: MetaData) -> Engine:
 
 def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
-    # Without an isolation level the driver begins no transactions. The event listener in `_engine` begins them.
+    # Without an isolation level the driver starts no transactions. The event listener in `_engine` starts them.
     raw = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
         for setting in settings:

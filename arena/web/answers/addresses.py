@@ -90,7 +90,7 @@ def bot_address(public_address: str, tls: bool = False) -> BotAddress:
 
 
 class Addresses:
-    """The addresses of the pages and of the server for bots, as far as they are known."""
+    """The known addresses of the pages and of the server for bots."""
 
     def __init__(
         self, public_url: str = "", public_address: str = "", listens: BotAddress | None = None, root: str = ""

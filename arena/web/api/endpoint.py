@@ -74,5 +74,5 @@ class Endpoint:
 
 
 def limit(of: str, default: int = 50) -> Parameter:
-    """Return the parameter for the length of a page."""
+    """Return the parameter `limit`, the maximum number of rows on a page. `of`: the rows in words."""
     return number("limit", f"{of} of a page, at most.", 1, LARGEST_PAGE, default)

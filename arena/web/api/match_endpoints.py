@@ -63,7 +63,7 @@ class StepDocument(TypedDict):
     round: int
     """Number of the round, from 0."""
     at_ms: float
-    """Time since the beginning of the match, in milliseconds."""
+    """Time since the start of the match, in milliseconds."""
     made: MadeDocument | None
     """The choice; null for the first deal, and in a seat's view for another seat's choice."""
     words: StepWords | None

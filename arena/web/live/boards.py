@@ -124,10 +124,10 @@ class Live:
         return self._open_server is not None
 
     async def bots(self) -> tuple[BotRow, ...]:
-        """Return the bots, with their state on the server if it is connected. The rows are at most some seconds old.
+        """Return the server's list of bots, including their connections. It is at most some seconds old.
 
         Raises:
-            Unavailable: the data source does not answer.
+            Unavailable: the server does not answer, or there is none.
         """
         found: tuple[BotRow, ...] = await self._fresh.get("bots", self._bots, BOTS_AGE)
         return found
@@ -146,7 +146,7 @@ class Live:
             return client.bots()
 
     async def ladders(self) -> tuple[LadderEntryRow, ...]:
-        """Return the ladders of the data source, and those of the server while it is connected.
+        """Return the ladders of the data source. While the server is connected, add its ladders.
 
         Only the server knows their settings and the ladders without a match.
 

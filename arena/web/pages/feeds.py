@@ -191,7 +191,7 @@ async def _feed(request: Request, title: str, key: str, path: str, entries: list
 
 
 def _log(source: DataSource) -> UUID:
-    """Return a permanent identifier of the server: the beginning of its log's name."""
+    """Return a permanent identifier of the server: the first bytes of its log's name."""
     try:
         return UUID(head_row(source.log_state()).log[:32])
     except Refused:

@@ -1,7 +1,7 @@
 """A small HTTP/1.1 server in the arena server's own event loop, for a few documents such as metrics.
 
-It answers only GET and HEAD, one request per connection. The number of connections and the duration of each are
-limited, so a client with bad or slow requests costs next to nothing.
+It answers only GET and HEAD, one request per connection. The number and the duration of connections are limited. So a
+client with bad or slow requests costs next to nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The codecs of the games' views, round reports and catalogues. `VIEWS` and `ROUNDS` list the games.
 
 6th Sense and Nullern have fields of their own in `Decision` and `RoundReport`. The messages of every other game are in
-the field `other`, an `Any`, and the game's catalogue describes them for readers without their code. So a new game
-changes neither play.proto nor a client.
+the field `other`, an `Any`. The game's catalogue describes them for readers without their code. So a new game changes
+neither play.proto nor a client.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ ROUNDS: Final[dict[type[RoundReport], GameCodec]] = {
 
 
 def other_messages(game: str) -> tuple[type[Message], type[Message]] | None:
-    """Return the types of the messages in `other` for a game's views and round records, or None if the game has its own
-    fields.
-    """
+    """Return the types of a game's views and round records in `other`, or None if the game has its own fields."""
     kinds = [codec.other for codec in (*VIEWS.values(), *ROUNDS.values()) if codec.game == game]
     view, record = kinds if len(kinds) == 2 else (None, None)
     return None if view is None or record is None else (view, record)

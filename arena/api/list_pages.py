@@ -1,8 +1,8 @@
 """Pages of lists: the number of rows per page, and the token for the position at which the next page starts.
 
-A token is valid only for one query and one build of the server, because a position has no meaning in another. It
-contains a digest of query, build and position, so the server refuses a token that was changed, shortened or invented.
-It contains no secret: a client that computes the digest can only start a page elsewhere in a public list.
+A token is valid only for one query and one build of the server. In another, the position has no meaning. It contains a
+digest of query, build and position, so the server refuses a token that was changed, shortened or invented. It contains
+no secret: a client that computes the digest can only start a page elsewhere in a public list.
 """
 
 from __future__ import annotations

@@ -79,8 +79,8 @@ HISTORY: Final = 1000
 LARGEST_HISTORY: Final = 10_000
 _LADDER_PLACE: Final = r"(?P<ladder>[0-9a-f]{16}) (?P<first>[0-9]{1,10})"
 _PAST_PLACE: Final = r"(?P<published>[0-9]{1,16}) (?P<first>[0-9]{1,10})"
-"""Formats of the positions in page tokens for present and past ladders: the ladder, and the number of standings before
-the page.
+"""Formats of the positions in page tokens, for present and past ladders: the ladder, and the number of earlier
+standings.
 """
 
 

@@ -93,7 +93,9 @@ def _settled(
     turned: int | None,
     scores: tuple[int, ...],
 ) -> bytes:
-    """Serialize the fields that are the same for all seats from the turning of the trump to the end of the round."""
+    """Serialize the fields that are the same for all seats. They are constant from the turning of the trump to the end
+    of the round.
+    """
     return _View(
         seats=seats,
         round=round,

@@ -74,8 +74,7 @@ PAUSES: Final[Mapping[str, float]] = {
 
 
 def refused(code: grpc.StatusCode, reason: str, text: str, wait: float | None = None) -> CallRefused:
-    """Return the error that ends a call with a status, a text for people, and a reason for programs such as
-    "TAKEN_OVER".
+    """Return the error that ends a call, with a text for people and a reason for programs, such as "TAKEN_OVER".
 
     `wait` is the number of seconds before the client should return. With None, the default for the reason applies, if
     there is one.

@@ -95,9 +95,7 @@ def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> t
 
 
 class Leaders(NamedTuple):
-    """The group of bots that share rank 1: at least two bots, or none if the results distinguish the first bot from the
-    others.
-    """
+    """The group of bots that share rank 1. It has at least two bots, or none if the first bot is clearly ahead."""
 
     names: tuple[str, ...]
     """Names of the bots, best first."""

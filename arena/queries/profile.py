@@ -147,8 +147,8 @@ def lost(row: MatchRow, typed: str) -> bool:
 
 
 def _name(rows: Sequence[MatchRow], typed: str) -> str:
-    """Return the name under which the matches list a bot: the typed name if they contain it, ignoring case, otherwise
-    the name in most matches.
+    """Return the name under which the matches list a bot: the typed name if they contain it, ignoring case. Otherwise
+    return the most frequent name.
     """
     names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
     same = [name for name in names if name.lower() == typed.lower()]

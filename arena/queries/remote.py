@@ -67,8 +67,8 @@ from arena.store.matches.search import MatchFilter, MatchPage
 CALL_TIMEOUT: Final = 10.0
 """Time limit of a call in seconds."""
 CHALLENGE_TIMEOUT: Final = 60.0
-"""Time limit of a challenge in seconds: up to half a minute until all bots have free capacity, and more until all are
-ready.
+"""Time limit of a challenge in seconds. Up to half a minute passes until all bots have free capacity, and more until
+all are ready.
 """
 PAGE: Final = 1000
 """Number of rows per request when all rows of a list are needed."""

@@ -66,7 +66,7 @@ class ChosenLadder(NamedTuple):
 class DataSource(Protocol):
     """The queries. A client of a server raises NoAnswer and Declined, a data directory raises StoreError and Refused.
 
-    `game`, `ladder` and `season` name a season of a ladder as in `arena.store.ladder.seasons.resolve`: a game alone
+    `game`, `ladder` and `season` name a season of a ladder as in `arena.store.ladder.seasons.resolve`. A game alone
     names its default ladder, and season 0 is the current one.
     """
 

@@ -1,9 +1,9 @@
 """The settings of a server, each with its unit, default, bounds and meaning.
 
-The options of `arena serve`, the keys of its settings file, their checks and their documentation are all generated from
-the fields below and from `Limits`, `Policy` and `TransportSettings`. The metadata of a field can contain `help`; `unit`
-("s", "us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, by default 0 and a billion; and
-`choices` for a name.
+The fields below, and those of `Limits`, `Policy` and `TransportSettings`, are the only source of several texts. They
+generate the options of `arena serve`, the keys of its settings file, their checks and their documentation. The metadata
+of a field can contain `help`; `unit` ("s", "us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and
+`most`, by default 0 and a billion; and `choices` for a name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Backups of a data directory, made while a server may be running, and their restoration.
 
-A backup is a directory with the files of a data directory, all as of one moment, and `backup.json`, which lists each
-file with its size and SHA-256. A backup is written under a temporary name, and renamed once it is complete and synced.
-A restored data directory is created in the same way. So an unfinished directory never has the requested name.
+A backup is a directory with the files of a data directory, all as of one moment. Its `backup.json` lists each file with
+size and SHA-256. A backup is written under a temporary name, and renamed once it is complete and synced. A restored
+data directory is created in the same way. So an unfinished directory never has the requested name.
 """
 
 from __future__ import annotations

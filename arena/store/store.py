@@ -212,7 +212,7 @@ async def open_store(
         with closing(journal):
             for each in left_journals:
                 remove_further_journal(directory, each)
-            # This deletes bytes that no row refers to, so it runs only after database and journal have proved to belong
+            # This deletes bytes that no row refers to. So it runs only after database and journal have proved to belong
             # together.
             found = _replay_files(database, directory, partial(progress, MOVING)) if alone else FilesFound()
             found = found._replace(exposed=exposed)

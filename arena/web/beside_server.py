@@ -35,7 +35,7 @@ def main(
     `proxies` are the server's trusted proxies. `web_origin` names other sites whose pages may do more than read.
     `server` is the address at which the server listens, without TLS if `tls` is empty. `public_url` and
     `public_address` may be empty, and so may `embed_origins`, the sites that may show a match in a frame. The code of
-    the pages is loaded at the first request, so that it does not slow down the start of the server.
+    the pages is loaded at the first request, to keep the start of the server fast.
     """
     with connected() as parent:
         # Wait for the server's request, because an earlier report would be lost with the ready message.

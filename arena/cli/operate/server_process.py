@@ -76,8 +76,8 @@ def with_socket(config: Config, node: int = 1) -> Iterator[Config]:
 
     `node`: the number of the server among the nodes on the directory.
 
-    If the data directory cannot contain a socket, because of its file system or its long path, the socket is in a
-    temporary directory while the `with` block runs.
+    The file system or a long path may prevent a socket in the data directory. Then it is in a temporary directory while
+    the `with` block runs.
     """
     if config.transport.unix_socket is not None:
         path = config.transport.unix_socket.absolute()
@@ -135,7 +135,7 @@ def log_as_set(config: Config, status: StatusLine | None = None) -> None:
 
 
 def cause_of(error: Exception) -> StoreError | RuntimeError | OSError | None:
-    """Return the first error in a group that ends a server with a message, or None if the error is a bug."""
+    """Return the first error in a group that ends a server with a message. Return None if the error is a bug."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error if isinstance(error, StoreError | RuntimeError | OSError) else None

@@ -86,7 +86,9 @@ class Recording(Protocol):
         """Notify the match's bots that the result cannot be stored yet."""
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat: True if the match counts as trouble for the bot, False if it ends a series of trouble, else None."""
+        """By seat: True if the match counts as trouble for the bot, False if it ends a series of trouble, otherwise
+        None.
+        """
 
     def draft(self) -> Draft:
         """The replay without ratings.

@@ -18,8 +18,8 @@ match with house bots; it loses no rating.
 
 A check ends exactly once, in `_settle`, with all seats taken or with a `failure`. Then the lifecycle begins the match
 or withdraws the invitations, and `dissolve` cuts the links between bots and check. It is ugly that these links exist on
-both sides: a bot finds the check by its invitation, and the check its bots by seat. Each way out (Ready, decline,
-disconnect, timer, withdrawal) has to cut both, and an answer may always cross the cut on the wire.
+both sides. A bot finds the check by its invitation, and the check finds its bots by seat. Each way out (Ready, decline,
+disconnect, timer, withdrawal) has to cut both links. An answer may still be on its way at that moment.
 """
 
 from __future__ import annotations

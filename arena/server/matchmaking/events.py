@@ -53,7 +53,7 @@ RETRY: Final = 2.0
 POLL: Final = 0.1
 """Seconds between two checks of which bots are ready for the next round."""
 LONGEST_DECISIONS: Final = 60
-"""Number of soft limits per seat, in addition to the bank, for which a round waits for a bot in another match."""
+"""Number of soft limits per seat for which a round waits for a bot in another match. The banks are added."""
 
 log = structlog.get_logger(__name__)
 decided = decisions_log()

@@ -157,7 +157,7 @@ class Matchmaker:
         self._queues[ladder].spent.spend(one, other, again)
 
     def rated(self, ladder: str, match_values: MatchValues[int]) -> None:
-        """Apply new match values of a ladder: by bot number, how much information the ladder gains from one match of
+        """Apply new match values of a ladder: by bot number, the information that the ladder gains from one match of
         the bot.
         """
         for bot_player in self._players:

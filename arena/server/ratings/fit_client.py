@@ -25,8 +25,8 @@ from arena.processes.helper import HelperFailed, helper, keep
 from arena.scheduling.information_gain import MatchValues
 
 Request: TypeAlias = tuple[str, int] | str | None
-"""A request to the process: a ladder id and a table size for a ladder, or only a ladder id for match values. None makes
-the process read all results.
+"""A request to the process: a ladder id and a table size for a ladder, or a ladder id alone for match values. None
+makes the process read all results.
 """
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0

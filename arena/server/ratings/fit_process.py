@@ -3,7 +3,7 @@
     python -m arena.server.ratings.fit_process DIRECTORY QUOTA …
 
 It reads the database and never writes. A request with a ladder id and a number of seats returns that ladder, or a text
-with the reason why there is none. A ladder id alone returns the match values of the published ladder, because computing
+with the reason for a failure. A ladder id alone returns the match values of the published ladder, because computing
 them would block the server's own process. None only makes the process read all results, so that later requests are
 quick. QUOTA … are the fields of `arena.ladder.ladder.Quota`, in order.
 """

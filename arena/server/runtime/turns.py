@@ -1,24 +1,25 @@
 # Compiled: every decision passes through here.
 """Turns: at the end of each, the journal is committed once, then every sender sends.
 
-The promise to bots is that nothing leaves the server before its cause is stored: a bot must not see an answer that a
+The promise to bots is that nothing leaves the server before its cause is stored. A bot must not see an answer that a
 restarted server does not know. The simple way, a write before each message, costs a system call per message. A server
 with hundreds of matches has many events at the same moment, so we group them. A turn is everything that happens at one
 moment: messages that arrived together, a timer, the end of a match. In a turn, code changes state, adds lines to the
 journal and registers senders with `due`, but nothing leaves. At its end there is one commit and then one `send` per
-sender, which puts all of a bot's questions into one message.
+sender. So all of a bot's questions are in one message.
 
 The transport and the workers wrap each delivery in a turn (`with turns: …`). Anything else that gives a sender
 something to send is followed by its own turn. Code in a turn must not wait: turns do not nest or overlap because
 nothing inside yields to the event loop.
 
 Sending may cause new events; the matchmaker, a sender itself, announces matches. So the end of a turn repeats until
-nothing is due, with a commit before each round. A sender that became due again in the same round is left to the next
-one: its newest event is not stored yet.
+nothing is due, with a commit before each round. A sender that became due again in the same round waits for the next
+round, because its newest event is not stored yet.
 
-If the commit fails, the turn ends without sending. The senders stay due, `run` retries after a pause, and `tell` sends
-bots a notice outside of this order, the only message that does not depend on the journal. The ugly part: by then the
-state in memory has already changed. We do not roll it back. We only make sure that nobody sees it before it is stored.
+If the commit fails, the turn ends without sending. The senders stay due, and `run` retries after a pause. `tell` sends
+bots a notice outside of this order. It is the only message that does not depend on the journal. The ugly part: by then
+the state in memory has already changed. We do not roll it back. We only make sure that nobody sees it before it is
+stored.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ log = structlog.get_logger(__name__)
 
 
 class Sender(Protocol):
-    """An object with messages to send at the end of a turn: a session, the matchmaker, or the pool of house workers."""
+    """An object with messages to send at the end of a turn. It is a session, the matchmaker, or the pool of house
+    workers.
+    """
 
     def send(self) -> None:
         """Send the waiting messages, whose causes are stored."""

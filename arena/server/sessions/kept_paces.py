@@ -40,8 +40,8 @@ class KeptPaces:
         self._store = store
         self._players = players
         self._saved: dict[tuple[str, int], tuple[float, float, float]] = {}
-        """By ladder name (empty: the default ladders) and bot: the stored pace, the time of its measurement on the
-        server's clock, and the balance.
+        """The stored pace, the time of its measurement on the server's clock, and the balance. The key is ladder name
+        (empty: the default ladders) and bot.
         """
 
     async def load(self) -> None:

@@ -80,8 +80,8 @@ class BotOffers:
         self.waiting_since: dict[str, float] = {}
         """By ladder, the time since which the bot has waited for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
-        """By ladder, the number of the bot's seats whose results the ladder does not contain yet, as far as the
-        scheduler knows.
+        """By ladder, the number of the bot's seats whose results the ladder does not contain yet, according to the
+        scheduler.
         """
         self.last_match: dict[str, LastMatch] = {}
         """By ladder other than the default ladders, the bot's latest match. Absent once the bot has another seat
@@ -320,8 +320,8 @@ class BotPlayer:
 
     @property
     def ladders(self) -> Sequence[str]:
-        """The names of the ladders on which the connected bot plays: those that it named, or the default ladders of its
-        games.
+        """The names of the ladders on which the connected bot plays. If it named no ladders, these are the default
+        ladders of its games.
         """
         return () if self.session is None else self.session.hello.ladders or self.session.hello.games
 

@@ -44,7 +44,7 @@ a choice over costs the thread some 30 µs. The late answer also needs an extra 
 WEIGHT: Final = 1 / 64
 """Weight of the latest choice made in this thread in the moving mean of a bot's times."""
 FADING: Final = 1 / 4096
-"""Factor by which this mean decays with each choice made by a worker, so that the effect of one slow choice fades."""
+"""Factor by which this mean decays with each choice made by a worker. The effect of one slow choice thus fades."""
 
 log = structlog.get_logger(__name__)
 

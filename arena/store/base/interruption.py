@@ -20,7 +20,7 @@ class Interruption(Enum):
 
     @classmethod
     def of(cls, reason: str) -> Interruption | None:
-        """Return the cause that a stored reason names, or None if the reason is empty or from another version of the
+        """Return the cause that a stored reason names. None if the reason is empty or from another version of the
         server.
         """
         return next((each for each in cls if each.value in reason), None)

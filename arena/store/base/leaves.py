@@ -7,8 +7,8 @@ A row contains a leaf and the hashes of the subtrees that this leaf completes. A
 these hashes. So adding a leaf, computing a root and creating a proof each read some twenty rows, regardless of the
 log's length. Signing is not part of this module.
 
-A connection caches the hashes of the rows that it used last, because signing and proofs read the newest rows again and
-again. Committed rows never change. After a rollback on a connection that stays open, call `forget`.
+Signing and proofs read the newest rows again and again. So a connection caches the hashes of the rows that it used
+last. Committed rows never change. After a rollback on a connection that stays open, call `forget`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The rows that queries of an arena return, as plain values without protobuf, database or terminal types.
 
-The store creates them, `api` packs them into protobuf messages with the same field names, `queries` unpacks them, `cli`
-draws them, and `--json` prints them field by field. A new column needs a value in the store, a field here, a field of
-the same name in `proto/` and the code that draws it. No other file changes.
+The store creates the rows, and `api` packs them into protobuf messages with the same field names. `queries` unpacks
+them, `cli` draws them, and `--json` prints them field by field. A new column needs a value in the store, a field here,
+a field of the same name in `proto/`, and code that draws it. No other file changes.
 """
 
 from __future__ import annotations
@@ -337,8 +337,8 @@ class VersionRow:
     not greater, because the two versions share opponents.
     """
     better: float | None
-    """Probability that the version is better than the preceding one, given both ratings and the usual gains of new
-    versions on this ladder.
+    """Probability that the version is better than the preceding one. It follows from both ratings and the usual gains
+    of new versions on this ladder.
     """
     changed: float | None = None
     """Elo by which the newer half of the version's results exceeds the older half. None unless flagged as a change."""

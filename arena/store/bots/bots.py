@@ -97,7 +97,7 @@ def register(
 
     With `by_invitation` an invitation is required. An invitation can be used only once, and its owner overrides
     `owner`. `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself. Registering the same
-    name again with the same token has no effect, so a client can repeat a call that got no answer.
+    name again with the same token has no effect. So a client can repeat a call that got no answer.
 
     Raises: NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
     """

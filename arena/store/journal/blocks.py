@@ -125,9 +125,9 @@ def _differ(one: bytes, other: bytes) -> int:
 def _single_changes(body: bytes, wanted: int) -> Iterator[tuple[int, int]]:
     """Yield each one-byte change that gives a body the wanted checksum, as a position and the byte to XOR there.
 
-    A CRC is linear: the effect of a changed byte on the checksum depends only on the change and on the byte's distance
-    from the end. So we trace the difference of the two checksums back from the end, byte by byte, to positions where a
-    single changed byte explains it.
+    A CRC is linear. The effect of a changed byte depends only on the change and on the byte's distance from the end. So
+    we trace the difference of the two checksums back from the end, byte by byte. At some positions, a single changed
+    byte explains it.
     """
     effects = [crc32(bytes([value]), _ONES) ^ _ONES for value in range(256)]
     of_effect = {effect: value for value, effect in enumerate(effects)}

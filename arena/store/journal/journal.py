@@ -7,9 +7,9 @@ clocks. The database would be too slow, because each turn would need a transacti
 in one write per turn.
 
 Lines are `match object`: first the match's header, then its inputs, in the format of a replay. The lines of a commit
-form a block with a checksum (`arena.store.journal.blocks`). So a commit is read back whole or not at all, and damage
-only affects matches with lines in the damaged block. A partly written block, for example on a full disk, is cut off
-before the next write.
+form a block with a checksum (`arena.store.journal.blocks`). So a commit is read back whole or not at all. Damage only
+affects matches with lines in the damaged block. A partly written block, for example on a full disk, is cut off before
+the next write.
 
 There is no fsync for each commit. The journal must survive the end of the process, and data in the operating system's
 cache does. An fsync would cost more than the whole turn. A crash of the machine may lose the last moments, and then the
@@ -17,8 +17,8 @@ matches continue from an earlier decision. Results do not depend on this: they a
 Only the database says whether a match still runs, so a finished match's lines need no end mark.
 
 Only one file is appended to at a time. A file is deleted when all matches that began in it or earlier are over. A match
-that still runs two files later is long, and its lines are copied, so that it does not hold back the lines of all others
-(`_Copy`). Opening the journal copies the running matches to a new file.
+that still runs two files later is long. Its lines are copied, so that the old file can be deleted (`_Copy`). Opening
+the journal copies the running matches to a new file.
 
 Each further node on a data directory has its own journal, in a subfolder named after its number. The first node takes
 over the matches of a node that is not started again by copying their lines. It is ugly that two journals may then
@@ -191,9 +191,9 @@ class _Copy:
     """A copy of the lines of long matches from a journal's oldest files, which then replaces these files.
 
     Copying takes many turns, each of which reads a limited part of the files. A thread then syncs the copy, because the
-    originals may have been on the disk for long, and renames it to the newest original. A header starts a match anew,
-    so at each moment the files contain every line once. If the disk is full or an original is damaged, the originals
-    stay.
+    originals may have been on the disk for long. It renames the copy to the newest original. A header starts a match
+    anew, so at each moment the files contain every line once. If the disk is full or an original is damaged, the
+    originals stay.
     """
 
     def __init__(self, directory: Path, numbers: Sequence[int], matches: Sequence[int]) -> None:
@@ -326,7 +326,7 @@ def remove_further_journal(data: Path, node: int) -> None:
 def read_journal(data: Path, match_id: int) -> Sequence[str]:
     """Return the journal's lines of a match, even while a server writes the journal. Raises: StoreUnusable.
 
-    The result is empty if the match is not running, if its lines are damaged, or if a server is just starting a new
+    The result is empty if the match is not running or its lines are damaged, or if a server is just starting a new
     file.
     """
     directory = data / _DIRECTORY

@@ -18,7 +18,7 @@ from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.store.ladder import baselines, events, versions
 
 MANY: Final = 10_000
-"""Number of new events above which the whole list is read again, because adding so many one by one would be slower."""
+"""Number of new events above which the whole list is read again. Adding so many one by one would be slower."""
 
 
 class Fits:
@@ -29,7 +29,7 @@ class Fits:
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
         """By ladder id: the number of the last event read, the matches annulled by then, and the luck columns without
-        these matches.
+        them.
         """
 
     def read(self, connection: Connection) -> None:
@@ -72,8 +72,8 @@ class Fits:
         return fitted
 
     def _replayed(self, connection: Connection, ladder_id: str, through: int) -> LuckColumns:
-        """Return the luck columns of a ladder up to its last baseline, without matches that are annulled up to the
-        event `through`.
+        """Return the luck columns of a ladder up to its last baseline. Matches annulled up to the event `through` are
+        left out.
         """
         seen, voids, luck = self._luck.pop(ladder_id, (0, frozenset[int](), LuckColumns()))
         if more := events.voided(connection, ladder_id, seen, through):

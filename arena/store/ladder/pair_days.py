@@ -2,7 +2,7 @@
 
 Once a pair has used up its quota, results between the two no longer change their live ratings. All versions of a bot
 count together, and house bots have no quota. Days and weeks are in UTC, and a match belongs to the day on which its
-result was stored. These numbers are only for live ratings: the fit spreads the quota evenly over the matches of a day,
+result was stored. These numbers are only for live ratings. The fit spreads the quota evenly over the matches of a day,
 from the list of results. The matchmaker avoids pairs that have used up their quota.
 """
 

@@ -131,7 +131,7 @@ def chosen(known: Mapping[str, str], game: str, ladder: str) -> str:
 def named(ladder_id: str, game: str) -> tuple[str, int]:
     """Return the ladder name and the season number of a ladder id.
 
-    Both are empty or 0 for the first season of a game's default ladder.
+    The name is empty and the number 0 in the first season of a game's default ladder.
     """
     name, _, number = ladder_id.partition("/")
     return ("", 0) if ladder_id == game else (name, int(number or 1))

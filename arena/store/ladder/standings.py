@@ -137,7 +137,7 @@ def _fitted(rows: Mapping[Node, Row[Any]], lines: Sequence[LadderLine]) -> dict[
 def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> LadderRow:
     """Return the published row of a version.
 
-    `owners`: how many established bots each owner could have at a table; None stands for house bots.
+    `owners`: the number of established bots by owner; None stands for house bots.
     """
     return LadderRow(
         rank=line.rank,

@@ -1,6 +1,6 @@
 """Every version of a bot compared with the one before it, from the last published fit: is the newer one better?
 
-Only errors of single ratings are published, so the error of a difference is computed as if the two ratings were
+Only errors of single ratings are published. So the error of a difference is computed as if the two ratings were
 independent. The true error is smaller, because versions of a bot meet the same opponents. P(better) also depends on how
 much versions gain on this ladder (see `arena.ladder.version_gains`).
 """

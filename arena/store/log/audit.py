@@ -1,4 +1,4 @@
-"""The audit of a log: every leaf is checked against the tables, and the tree, the keys and the head are checked.
+"""The audit of a log, which checks every leaf against the tables, and also the tree, the keys and the head.
 
 The audit compares the current tables with the leaves, and trusts neither.
 """

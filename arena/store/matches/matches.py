@@ -109,8 +109,8 @@ def finish(
     Sequences are by seat. `counts`: whether the result rates the seat's version. `spoilt`: whether house bots made so
     many of the seat's decisions that its result does not rate its opponents; empty if no seat is spoilt. `replay`
     returns the compressed replay, without its hash chain, given the rating changes. `thinking`: how the seats used
-    their time; empty if unknown. `quota` limits the number of matches per day and per week in which two bots of
-    different players change each other's live ratings.
+    their time; empty if unknown. `quota` limits how many matches of two players' bots per day and per week change each
+    other's live ratings.
 
     Raises:
         UnknownMatch, MatchNotPlaying: The match cannot be finished.
@@ -241,7 +241,7 @@ def list_matches(
 ) -> tuple[MatchRow, ...]:
     """Return the newest matches, newest first.
 
-    If given: only those of a game, a ladder or a bot (by a present or former name), and with numbers below `before`.
+    The optional conditions are a game, a ladder, a bot (by a present or former name), and numbers below `before`.
     """
     columns = schema.matches.c
     query, number = select(schema.matches), columns.id

@@ -149,7 +149,7 @@ def _tested(column: Column[str]) -> ColumnElement[str]:
 def _first_since(connection: Connection, at: int) -> int:
     """Return a match number such that every match below it started before the time `at`.
 
-    Matches are numbered in the order of their starts, so bisection reads one row per step and needs no index on times.
+    Matches are numbered in the order of their starts. So bisection reads one row per step and needs no index on times.
     """
     low, high = 0, (connection.scalar(select(func.max(_MATCHES.id))) or 0) + 1
     while low < high:

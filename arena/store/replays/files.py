@@ -28,7 +28,9 @@ from arena.store.base.statements import Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment number of a replay that is stored in its row: in an in-memory database, or before an upgrade moves it."""
+"""The segment number of a replay that is stored in its row. This happens in an in-memory database, or before an upgrade
+moves the replay.
+"""
 FULL: Final = 16 << 20
 """Size in bytes at which a segment is full."""
 _KEY: Final = "arena_replay_files"

@@ -1,11 +1,10 @@
 """The lock of a data directory, which admits one server at a time.
 
-With several nodes, the parent process holds this lock for all of them, and each node holds another lock for its own
-number.
+With several nodes, the parent process holds this lock for all of them. Each node holds another lock for its own number.
 
 A lock is an flock on a file. The kernel releases it when both the server and the writer process that shares it have
-ended, for any reason. The file contains the server's process id, a newline and, once the server listens, the path of
-its Unix socket followed by a zero byte.
+ended, for any reason. The file contains the server's process id and a newline. Once the server listens, the path of its
+Unix socket and a zero byte follow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Drawings of bots' figures as SVG: the curve of a live rating with its 95 % band, the intervals of a ladder on one
+"""Drawings of bots' figures as SVG. They are the curve of a live rating with its 95 % band, a ladder's intervals on one
 scale, and histograms.
 """
 
@@ -59,8 +59,7 @@ def rating_curve(rows: Sequence[RatedRow]) -> Markup:
         return Markup("")
     lows = [row.after - CONFIDENCE * row.deviation for row in rows]
     highs = [row.after + CONFIDENCE * row.deviation for row in rows]
-    # The scale fits the whole line, but only the last three quarters of the band, because the first bands are very
-    # wide.
+    # The scale fits the whole line, but only the last three quarters of the band. The first bands are very wide.
     later = len(rows) // 4
     low = min(*lows[later:], *(row.after for row in rows))
     high = max(*highs[later:], *(row.after for row in rows), low + 1)
@@ -114,7 +113,9 @@ def _versions(rows: Sequence[RatedRow], x: Callable[[float], float]) -> Markup:
 
 
 def _line(rows: Sequence[RatedRow], x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
-    """Draw the rating: one line for each run of matches without a new fit or version, and dotted lines for new fits."""
+    """Draw the rating. One line joins each run of matches without a new fit or version, and dotted lines mark new
+    fits.
+    """
     moved = {*refits(rows)}
     played, fitted = f"M{x(0):.1f} {y(rows[0].after):.1f}", ""
     for place, (row, following) in enumerate(pairwise(rows), 1):

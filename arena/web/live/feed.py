@@ -23,8 +23,8 @@ OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
-"""Pauses in seconds before connecting again to a server that did not answer: the first, which doubles each time, and
-the longest.
+"""Pauses in seconds before connecting again to a server that did not answer: the first pause, which doubles each time,
+and the longest.
 """
 NO_SERVER: Final = (
     "These pages read a data directory only, and running matches are not in it. "

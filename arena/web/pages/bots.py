@@ -1,5 +1,5 @@
-"""The list of bots, and the page of one bot: rating, losses and their causes, results, times, versions, newest matches,
-and all opponents.
+"""The list of bots, and the page of one bot. The page shows rating, losses and their causes, results, times, versions,
+newest matches, and all opponents.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ def _read(path: Path) -> SiteFile:
 def _policy(content: bytes) -> str:
     """Return the content security policy of a page of the site.
 
-    Besides the rules of the other pages, it allows three features of the site's theme and diagrams: the page's own
-    scripts, each by its digest, styles within elements, and pictures within style sheets.
+    It adds permissions to the rules of the other pages. The site's theme and diagrams need the page's own scripts (each
+    by its digest), styles within elements, and pictures within style sheets.
     """
     digests = {b64encode(sha256(script).digest()).decode() for script in INLINE_SCRIPT.findall(content)}
     scripts = " ".join(["script-src 'self'", *(f"'sha256-{digest}'" for digest in sorted(digests))])

@@ -61,7 +61,7 @@ async def packed_downloads() -> Mapping[str, Download]:
 async def installation(request: Request) -> str:
     """Return pip's arguments for installing the Python client from these pages.
 
-    If the pages do not know their own address, the argument is the name of a file that the user has downloaded.
+    If the pages do not know their own address, the argument is the name of a downloaded file.
     """
     client = next(iter((await packed_downloads()).values()))
     address = own_addresses(request).pages

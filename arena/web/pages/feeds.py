@@ -1,7 +1,6 @@
 """Atom feeds (RFC 4287): the matches of a bot, a ladder day by day, events, and the operator's decisions.
 
-The id of an entry stays the same when a bot is renamed or the pages move, because it contains the name of the server's
-log.
+The id of an entry contains the name of the server's log. So it stays the same when a bot is renamed or the pages move.
 """
 
 from __future__ import annotations

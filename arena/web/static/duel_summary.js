@@ -1,8 +1,8 @@
 // Summaries of files from `arena match`: deal pairs (--out FILE) and replays (--replays DIR). This module reads texts
 // and draws nothing.
 
-// Summarise a file of deal pairs as `arena match` does: the first bot's points minus the other's per pair, and
-// each bot's figures.
+// Summarise a file of deal pairs as `arena match` does. For each pair, subtract the other bot's points from
+// the first bot's. Add each bot's figures.
 export function summaryOfSets(text) {
   const lines = text.split("\n").slice(0, -1); // without a last line that was cut off
   const head = parsed(lines[0], 1);

@@ -153,7 +153,7 @@ async def test_the_catalogues_are_there_for_the_asking() -> None:
 
 @pytest.mark.parametrize("size", [1, 50_000, 70_000])
 async def test_a_replay_of_any_size_comes_to_its_end(size: int) -> None:
-    """Also try a replay that fits into one piece: its end arrives while the piece is still in transit."""
+    """A replay may fit into one piece: its end then arrives while the piece is still in transit."""
     stored = pack_replay(['{"noise":"' + Random(size).randbytes(size).hex() + '"}'])
     async with serving() as (arena, channel):
         store = arena.store

@@ -373,7 +373,7 @@ def test_a_server_that_stops_says_when_to_come_back(tmp_path: Path) -> None:
 
 
 def test_the_headers_of_a_stream_come_before_the_hello(arena: Server) -> None:
-    """Otherwise a client that waits for the headers and a server that waits for its Hello would wait forever."""
+    """If not, a client that waits for headers and a server that waits for its Hello would wait forever."""
     with Crowd(arena.address) as crowd, RawConnection(arena.address) as connection:
         stream = connection.open("/arena.v1.PlayService/Play", ("authorization", f"bearer {crowd.token('waits')}"))
         answer = connection.answers[stream]

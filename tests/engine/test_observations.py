@@ -79,7 +79,7 @@ def part(game: Game, state: Any, seat: int, name: str) -> list[float]:
 
 @EVERY_GAME
 def test_seats_are_counted_from_the_one_that_looks(game: Game) -> None:
-    """This holds for the fields with the same meaning in every game."""
+    """Check the fields that have the same meaning in every game."""
     seats = min(4, game.seats[-1])
     named = {field.name for field in game.observation(seats)}
     for state in played(game, seats, {}, 200):

@@ -175,7 +175,7 @@ def test_bots_are_young_for_so_many_days_from_the_first_result_of_any_version() 
 
 @pytest.mark.parametrize(("house", "older", "bound"), [(61, 0, True), (60, 0, False), (40, 21, True), (0, 60, False)])
 def test_who_meets_mostly_young_ones_counts_them_as_any_others(house: int, older: int, bound: bool) -> None:
-    """Otherwise a new server, or a class on its first day, would rate no bot."""
+    """If young bots always counted as one, a new server, or a class on its first day, would rate no bot."""
     parts = [duels(20, MONDAY + 1, nodes=(2, young)) for young in YOUNG]
     week = (duels(house, MONDAY, nodes=(0, 2)), duels(older, MONDAY + 6, nodes=(2, 3)))
     results = numbered(aged(2, 3), *week, *parts)
@@ -256,7 +256,7 @@ def test_a_ladder_of_the_rule_of_days_alone_is_what_it_was_before_there_were_wee
 
 @pytest.mark.parametrize("young_days", [0, 2])
 def test_a_ladder_kept_up_is_the_same_as_one_made_at_once(season: Season, young_days: int) -> None:
-    """This also holds if a day's weights change with each match, and if a bot's first match is annulled."""
+    """Both ladders are also equal if a day's weights change with each match, and if a bot's first match is annulled."""
     results = growing(season, 6, 300)
     quota, kept = PairQuota(Quota(3, 8, young_days), GUESTS), FittedLadder()
     first = next(at for at, each in enumerate(results) if 9 in each.nodes)

@@ -116,7 +116,7 @@ def test_a_match_tells_paces_and_who_waited_for_whom() -> None:
 
 
 def test_a_bot_that_was_slow_before_is_waited_for_as_a_slow_one() -> None:
-    """Otherwise a bot for which the others do not wait would cost no time in every second match."""
+    """If the earlier pace did not count, a slow bot would cost no time in every second match."""
     slow, quick = known(0.9), known(0.005)
     owed = OwedTime(2)
     owed.owes(0, 1, 0)

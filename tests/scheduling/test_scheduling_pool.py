@@ -657,7 +657,7 @@ def spent(*pairs: str, since: str = "") -> list[Waiting[str]]:
 @pytest.mark.parametrize("tables", [COVERAGE, CONTENTION])
 @pytest.mark.parametrize("since", ["", "ab"])
 def test_a_pair_that_has_spent_its_quota_sits_together_only_where_nobody_else_waits(tables: int, since: str) -> None:
-    """This also applies to two bots that have waited longest, or whose match has the largest information gain."""
+    """The rule also applies to two bots that have waited longest, or whose match has the largest information gain."""
     pair = [each._replace(value=NEWCOMER) for each in spent("ab", since=since)]
     others = [waiting(bot, value=KNOWN) for bot in "cdef"]
     for seats in (2, 3, 4):

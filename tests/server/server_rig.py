@@ -183,7 +183,7 @@ class MemoryStore:
 
     operator_token = "operator_secret"
     lease = None
-    """It is the store of a server without further nodes."""
+    """None, as in the store of a server with a single node."""
 
     def __init__(self) -> None:
         engine = in_memory(schema.metadata)

@@ -59,7 +59,7 @@ async def test_a_casual_bot_plays_house_bots_only_and_no_rating_moves(hall: Hall
 
 
 async def test_casual_matches_move_no_balance(hall: Hall, store: MemoryStore) -> None:
-    """Otherwise a bot that plays casual matches slowly would gain more opponents in rated matches."""
+    """If they did, a bot that plays casual matches slowly would gain more opponents in rated matches."""
     ann, bob = Slow(store.register("ann")), Slow(store.register("bob"))
     ann.hello = ann.hello._replace(casual=True)
     async with hall.open(house_bots=HOUSE, house=True) as arena:

@@ -251,7 +251,7 @@ async def test_a_bot_has_one_challenge_at_a_time_and_one_without_room_fails_afte
 async def test_a_place_that_was_kept_in_vain_is_not_kept_again_so_soon(
     hall: Hall, store: MemoryStore, nursery: trio.Nursery, given_up: bool
 ) -> None:
-    """Otherwise two names could keep a bot that accepts challenges from its matches for half of each hour."""
+    """Without this limit, two names could keep a bot that accepts challenges from its matches for half of each hour."""
     ann, bob = challenger(store, "ann", "anna"), challenger(store, "bob", "anna")
     full = challenger(store, "full", capacity=0)
     async with hall.open(seats=(2, 3)) as arena:

@@ -208,7 +208,7 @@ async def test_a_hanging_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_worker_may_take_longer_to_start_than_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a worker that was killed for a slow start on a busy machine would be started and killed forever."""
+    """If a worker had to start quickly, a busy machine would start and kill it forever."""
     with capture_logs() as logs:
         async with working(1) as client:
             with monkeypatch.context() as patch:

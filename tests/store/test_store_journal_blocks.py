@@ -72,7 +72,7 @@ def test_a_changed_byte_of_each_of_several_commits_costs_nothing() -> None:
 
 
 def test_two_changed_bytes_of_a_commit_cost_all_that_had_begun_but_nothing_after() -> None:
-    """Such bytes are not mistaken for another single changed byte."""
+    """The repair must not mistake two changed bytes for a single one elsewhere."""
     content = BLOCKS[2]
     for at in range(21, len(content) - 1):
         bad = content[:20] + bytes([content[20] ^ 1]) + content[21:at] + bytes([content[at] ^ 4]) + content[at + 1 :]

@@ -321,7 +321,7 @@ async def test_a_rotated_key_is_named_by_the_old_one(data: Path, crashed: bool) 
 async def test_a_key_and_its_name_are_on_the_disk_before_the_log_names_it(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise a power failure could leave a log whose key is lost, and no server could start on it."""
+    """Without this order, a power failure could leave a log whose key is lost, and no server could start on it."""
     sync, synced = os.fsync, []
 
     def recorded(descriptor: int) -> None:

@@ -134,7 +134,7 @@ async def test_a_harmed_file_costs_the_replays_in_it_by_name_and_nothing_else(
 
 
 async def test_a_segment_that_was_cut_short_is_not_added_to(played: Path) -> None:
-    """Otherwise new replays would replace lost ones that a backup might restore."""
+    """New replays in it would take the place of lost replays that a backup might restore."""
     newest = segments(played)[-1]
     whole = newest.read_bytes()
     cut(newest)

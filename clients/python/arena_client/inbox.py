@@ -49,11 +49,11 @@ class Gathered:
             self._sessions |= dict.fromkeys(matches, each.session)
 
     def __contains__(self, decision: object) -> bool:
-        """Return whether a decision, given by the numbers of match and decision, is open."""
+        """Return True if a decision, given by the numbers of match and decision, is open."""
         return any(decision in session.open for session in self._streams)
 
     def plays(self, match_id: int) -> bool:
-        """Return whether a match is still running, as far as is known."""
+        """Return True if a match is still running, as far as the client knows."""
         return self._sessions[match_id].plays(match_id)
 
     def send(self, request: PlayRequest) -> None:

@@ -187,7 +187,7 @@ class Session:
             )
 
     def plays(self, match_id: int) -> bool:
-        """Return whether a match is still running on this stream, as far as is known."""
+        """Return True if a match is still running on this stream, as far as the client knows."""
         return match_id not in self._ended and not self.over
 
     def receive(self, message: PlayResponse) -> PlayRequest | None:

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -20,12 +22,16 @@ const (
 	longestPlaceWait = time.Minute
 	// goneAfter is the time after which matches at an unreachable node count as lost.
 	goneAfter = time.Minute
+	// mostNodes is the maximum number of nodes to which a bot connects.
+	mostNodes = 64
 )
 
 // node is one server, with the bot's stream to it. A single server is the only node.
 type node struct {
 	*connection
 	address string
+	// listed is the node's address in the latest list; empty if no list has had the node.
+	listed string
 	// id is the node's number; 0 for a single server or before its first welcome.
 	id       uint32
 	progress *progress
@@ -99,16 +105,58 @@ func (c *connection) connected() (nodes []*node) {
 	return nodes
 }
 
+// listed is an entry of a server's list of nodes.
+type listed struct {
+	id      uint32
+	address string
+}
+
+// usable returns the usable entries of a server's list of nodes, and warns of the others; reached: the address of the node
+// that sent the list.
+func usable(nodes []*arenav1.Node, reached string) (found []listed) {
+	host, _, _ := net.SplitHostPort(reached)
+	var skipped []string
+	for _, each := range nodes {
+		address := each.Address
+		if strings.HasPrefix(address, ":") {
+			address = net.JoinHostPort(host, address[1:])
+		}
+		twice := func(other listed) bool { return other.id == each.Number || other.address == address }
+		why := ""
+		switch {
+		case checkedAddress(address) != nil:
+			why = "not HOST:PORT"
+		case each.Number == 0:
+			why = "numbers start from 1"
+		case slices.ContainsFunc(found, twice):
+			why = "its number or address is listed twice"
+		case len(found) == mostNodes:
+			why = fmt.Sprintf("a bot connects to %d nodes at most", mostNodes)
+		default:
+			found = append(found, listed{each.Number, address})
+			continue
+		}
+		skipped = append(skipped, fmt.Sprintf("node %d at '%s': %s", each.Number, each.Address, why))
+	}
+	if len(skipped) > 0 {
+		more := ""
+		if len(skipped) > 1 {
+			more = fmt.Sprintf(" (and %d more)", len(skipped)-1)
+		}
+		slog.Warn(fmt.Sprintf("skipped in the server's list of nodes: %s%s; please tell its operator", skipped[0], more))
+	}
+	return found
+}
+
 // follow dials the nodes that a welcome lists, and gives up unreachable nodes that it does not list.
 func (c *connection) follow(from *node, welcome *arenav1.Welcome) {
-	from.id = welcome.Node
-	host, _, _ := net.SplitHostPort(from.address)
-	listed := map[uint32]bool{}
-	for _, each := range welcome.Nodes {
-		listed[each.Number] = true
+	var list []listed
+	if from.id = welcome.Node; from.id != 0 {
+		list = usable(welcome.Nodes, from.address)
 	}
 	c.nodes = slices.DeleteFunc(c.nodes, func(each *node) bool {
-		gone := each != from && each.session == nil && !listed[each.id]
+		lists := func(one listed) bool { return one.id == each.id }
+		gone := each != from && each.session == nil && !slices.ContainsFunc(list, lists)
 		if gone {
 			each.hangUp()
 			each.ended = true
@@ -116,19 +164,20 @@ func (c *connection) follow(from *node, welcome *arenav1.Welcome) {
 		}
 		return gone
 	})
-	for _, each := range welcome.Nodes {
-		address := each.Address
-		if strings.HasPrefix(address, ":") {
-			address = net.JoinHostPort(host, address[1:])
-		}
-		at := slices.IndexFunc(c.nodes, func(known *node) bool { return known.id == each.Number })
-		if at > 0 && c.nodes[at].session == nil {
-			c.nodes[at].address = address
+	for _, each := range list {
+		at := slices.IndexFunc(c.nodes, func(known *node) bool { return known.id == each.id })
+		if at >= 0 {
+			known := c.nodes[at]
+			if known.listed != "" && known.listed != each.address {
+				known.address = each.address
+			}
+			known.listed = each.address
 		}
 		if at >= 0 || c.goal.ending {
 			continue
 		}
-		made := c.newNode(each.Number, address, 0)
+		made := c.newNode(each.id, each.address, 0)
+		made.listed = each.address
 		made.progress.reportsAfter = from.progress.reportsAfter
 		c.nodes = append(c.nodes, made)
 		made.start()

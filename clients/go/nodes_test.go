@@ -264,6 +264,59 @@ func TestTheListOfNodesMayChange(t *testing.T) {
 	ended(t, over)
 }
 
+// Unusable entries of the list are skipped.
+func TestUnusableEntriesOfTheListAreSkipped(t *testing.T) {
+	quiet(t)
+	many := []*arenav1.Node{}
+	for number := range uint32(1000) {
+		many = append(many, &arenav1.Node{Number: number + 1, Address: fmt.Sprintf(":%d", number+1)})
+	}
+	if found := usable(many, "here:50051"); len(found) != mostNodes || found[mostNodes-1] != (listed{mostNodes, "here:64"}) {
+		t.Errorf("of 1,000 it uses %v", found)
+	}
+	odd := []*arenav1.Node{{Number: 0, Address: "here:7"}, {Number: 1, Address: ":7"}, {Number: 1, Address: ":8"}, {Number: 2, Address: ""},
+		{Number: 3, Address: "there"}, {Number: 4, Address: "here:7"}, {Number: 5, Address: ":0"}, {Number: 6, Address: "there:7"}}
+	if found := usable(odd, "here:50051"); !slices.Equal(found, []listed{{1, "here:7"}, {6, "there:7"}}) {
+		t.Errorf("it uses %v", found)
+	}
+}
+
+// A list from a server that does not tell its own number is not used.
+func TestAListWithoutTheNumberOfTheAnsweringNodeIsNotUsed(t *testing.T) {
+	quiet(t)
+	given := "given"
+	spec := botSpec{Games: []string{"sixth_sense"}, Version: "1", Token: &given, Capacity: 1}
+	p := &performance{T: t, tokens: map[string]string{}, spec: spec}
+	p.begin()
+	call := next[*scriptedCall](p)
+	call.events.message(p.message([]byte(`{"welcome": {"games": [{"name": "sixth_sense"}], "nodes": [{"number": 2, "address": "localhost:2"}]}}`)))
+	if len(p.connection.nodes) != 1 {
+		t.Errorf("it dials %d nodes", len(p.connection.nodes))
+	}
+	p.connection.end(nil)
+}
+
+// A known node is dialled at its new address when its listed address has changed.
+func TestANodeThatMovedIsDialledAtItsNewAddress(t *testing.T) {
+	quiet(t)
+	p := atTwoNodes(t, botSpec{Capacity: 2})
+	p.connection.locked(func() {
+		c := p.connection
+		given := c.nodes[0].address
+		list := []*arenav1.Node{{Number: 1, Address: "localhost:1"}, {Number: 2, Address: "localhost:3"}}
+		c.follow(c.nodes[0], &arenav1.Welcome{Node: 1, Nodes: list})
+		if c.nodes[0].address != given || c.nodes[1].address != "localhost:3" {
+			t.Errorf("the addresses are %s, %s", c.nodes[0].address, c.nodes[1].address)
+		}
+		list[0].Address = "localhost:4"
+		c.follow(c.nodes[1], &arenav1.Welcome{Node: 2, Nodes: list})
+		if c.nodes[0].address != "localhost:4" {
+			t.Errorf("the first address stays %s", c.nodes[0].address)
+		}
+	})
+	p.connection.end(nil)
+}
+
 // A bot that is taken over at one node leaves all nodes.
 func TestTakenOverAnywhereIsFinal(t *testing.T) {
 	bot := Bot{Capacity: 8, Decide: func(decision *Decision) int { return decision.Legal[0] }}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,6 +26,9 @@ from arena_client.errors import (
     TokenRefusedError,
 )
 from arena_client.options import Tls
+from arena_client.v1.play_pb2 import Node
+
+_log = logging.getLogger("arena_client")
 
 _OPTIONS = (
     ("grpc.keepalive_time_ms", 20_000),
@@ -52,6 +56,8 @@ _SCHEMES = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:
 """Prefixes of the other kinds of addresses that gRPC knows."""
 
 
+MOST_NODES = 64
+"""Maximum number of nodes to which a bot connects."""
 _GRPC_PREFIX = re.compile(r"^[A-Z_]+: (?:ipv4|ipv6):\S+: (?:Failed to connect to remote host: )?(?:connect: )?")
 """The text that gRPC puts before the reason: a status, the address and the attempted action."""
 
@@ -76,6 +82,33 @@ def checked_address(address: str) -> str:
         f"the address {address!r} is not of the form HOST:PORT; a server listens on port {DEFAULT_PORT} unless its "
         f"operator chose another: {host}:{DEFAULT_PORT}"
     )
+
+
+def node_addresses(listed: Iterable[Node], reached: str) -> dict[int, str]:
+    """Return the addresses in a server's list of nodes, by number. Skip unusable entries with a warning.
+
+    `reached`: the address of the node that sent the list.
+    """
+    host, addresses, skipped = reached.rpartition(":")[0], dict[int, str](), list[str]()
+    for each in listed:
+        address = f"{host}{each.address}" if each.address.startswith(":") else each.address
+        try:
+            checked_address(address)
+        except ArgumentError:
+            skipped.append(f"node {each.number} at {each.address!r}: not HOST:PORT")
+            continue
+        if each.number == 0:
+            skipped.append(f"node 0 at {address}: numbers start from 1")
+        elif each.number in addresses or address in addresses.values():
+            skipped.append(f"node {each.number} at {address}: its number or address is listed twice")
+        elif len(addresses) == MOST_NODES:
+            skipped.append(f"node {each.number} at {address}: a bot connects to {MOST_NODES} nodes at most")
+        else:
+            addresses[each.number] = address
+    if skipped:
+        more = f" (and {len(skipped) - 1} more)" if len(skipped) > 1 else ""
+        _log.warning("skipped in the server's list of nodes: %s%s; please tell its operator", skipped[0], more)
+    return addresses
 
 
 def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:

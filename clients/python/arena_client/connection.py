@@ -26,6 +26,7 @@ from arena_client.channel import (
     DroppedError,
     checked_address,
     error_reason,
+    node_addresses,
     open_channel,
     play_failure,
     registration_failure,
@@ -125,6 +126,8 @@ class _Node:
 
     def __init__(self, address: str, goal: Goal) -> None:
         self.address = address
+        self.listed = ""
+        """The node's address in the latest list; empty if no list has had the node."""
         self.number = 0
         """The number of the node; 0 on a server alone, or before its first welcome."""
         self.progress = Progress(goal=goal)
@@ -485,20 +488,19 @@ class Connection:
     def _follow(self, node: _Node, welcome: Welcome) -> None:
         """Connect to the nodes that a welcome lists."""
         node.number = welcome.node
-        host = node.address.rpartition(":")[0]
-        listed = {
-            each.number: f"{host}{each.address}" if each.address.startswith(":") else each.address
-            for each in welcome.nodes
-        }
+        listed = node_addresses(welcome.nodes, node.address) if welcome.node else {}
         self._listed = listed.keys()
-        known = {each.number for each in self._nodes}
+        known = {each.number: each for each in self._nodes}
         for number, address in () if self._goal.ending else listed.items():
             if number not in known:
-                other = _Node(address, self._goal)
+                known[number] = other = _Node(address, self._goal)
                 other.number, other.progress.share = number, 0
                 other.progress.reports_after = node.progress.reports_after
                 self._nodes.append(other)
                 self._dial(other)
+            elif known[number].listed not in ("", address):
+                known[number].address = address
+            known[number].listed = address
         if len(self._nodes) > 1 and self._moving is None:
             self._moving = self._tasks.create_task(self._move_places())
         self._share_out()

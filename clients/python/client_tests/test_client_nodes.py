@@ -11,6 +11,7 @@ from time import monotonic
 import grpc
 import pytest
 from arena_client import Decision, TakenOverError, connection
+from arena_client.channel import MOST_NODES, node_addresses
 from arena_client.v1 import play_pb2
 from client_tests.peer import PATIENCE, First, Peer, Playing, Script, Talk, asks, invites, reports, starts, welcome
 
@@ -318,3 +319,110 @@ def test_a_bot_decides_at_once_about_what_several_nodes_ask(tmp_path: Path) -> N
     with nodes, pytest.raises(TakenOverError):
         Playing(Batches(capacity=8), nodes.peers[0].address, tmp_path / "token").result()
     assert batches == [{11}, {1, 2}]
+
+
+@pytest.mark.parametrize(
+    ("listed", "used", "why"),
+    [
+        ([(1, ":7"), (2, "")], {1: "here:7"}, "node 2 at '': not HOST:PORT"),
+        ([(1, ":7"), (2, "there")], {1: "here:7"}, "node 2 at 'there': not HOST:PORT"),
+        ([(0, "there:8"), (1, ":7")], {1: "here:7"}, "node 0 at there:8: numbers start from 1"),
+        ([(1, ":7"), (1, ":8")], {1: "here:7"}, "node 1 at here:8: its number or address is listed twice"),
+        ([(1, ":7"), (2, "here:7")], {1: "here:7"}, "node 2 at here:7: its number or address is listed twice"),
+        (
+            [(each, f":{each}") for each in range(1, 1001)],
+            {each: f"here:{each}" for each in range(1, MOST_NODES + 1)},
+            "node 65 at here:65: a bot connects to 64 nodes at most (and 935 more)",
+        ),
+    ],
+)
+def test_unusable_entries_of_the_list_are_skipped_with_a_warning(
+    listed: list[tuple[int, str]], used: dict[int, str], why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    nodes = [play_pb2.Node(number=number, address=address) for number, address in listed]
+    assert node_addresses(nodes, "here:50051") == used
+    assert [each.getMessage() for each in caplog.records] == [
+        f"skipped in the server's list of nodes: {why}; please tell its operator"
+    ]
+
+
+def test_a_bot_plays_on_with_a_list_of_useless_entries(tmp_path: Path) -> None:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        greeting = nodes.greet(1)
+        for number, address in ((0, "localhost:1"), (0, ""), (1, "localhost:2"), (2, ""), (3, "no port"), (4, ":0")):
+            greeting.welcome.nodes.add(number=number, address=address)
+        yield greeting
+        yield from plays(talk, 1)
+        yield reports(1)
+        ends(talk)
+
+    nodes = Nodes([script])
+    bot = Counts(2)
+    with nodes:
+        Playing(bot, nodes.peers[0].address, tmp_path / "token", matches=1).result()
+    assert bot.results == [1]
+
+
+def test_a_list_without_the_number_of_the_answering_node_is_not_used(tmp_path: Path) -> None:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert talk.next().hello.capacity == 1
+        greeting = nodes.greet(1)
+        greeting.welcome.node = 0
+        yield greeting
+        yield from plays(talk, 1)
+        yield reports(1)
+        ends(talk)
+
+    nodes = Nodes([script], [])
+    bot = Counts(1)
+    with nodes:
+        Playing(bot, nodes.peers[0].address, tmp_path / "token", matches=1).result()
+    assert (bot.results, nodes.peers[1].streams) == ([1], 0)
+
+
+def test_a_node_that_moved_is_dialled_at_its_new_address(tmp_path: Path) -> None:
+    moved = Event()
+
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        greeting = nodes.greet(1)
+        del greeting.welcome.nodes[2]
+        yield greeting
+        told_capacity(talk, 1)
+        assert moved.wait(PATIENCE)
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "restarts")
+
+    def again(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        greeting = nodes.greet(1)
+        del greeting.welcome.nodes[1]
+        greeting.welcome.nodes[1].number = 2
+        yield greeting
+        ends(talk)
+
+    def old(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        greeting = nodes.greet(2)
+        del greeting.welcome.nodes[2]
+        yield greeting
+        told_capacity(talk, 1)
+        moved.set()
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "moves")
+
+    def away(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "moved")
+        yield from ()
+
+    def new(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        greeting = nodes.greet(2)
+        del greeting.welcome.nodes[1]
+        greeting.welcome.nodes[1].number = 2
+        yield greeting
+        takes_over(talk)
+
+    nodes = Nodes([first, again], [old, away], [new])
+    with nodes, pytest.raises(TakenOverError):
+        Playing(First(capacity=2), nodes.peers[0].address, tmp_path / "token").result()
+    assert nodes.peers[2].streams == 1

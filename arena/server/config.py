@@ -102,9 +102,7 @@ class LadderSettings:
     patience: float
     """Time that a bot waits for other bots before house bots fill its table."""
     patience_grows: bool
-    """True if patience grows with the lengths of recent matches: the clock is slow and no setting fixes the
-    patience.
-    """
+    """True if patience grows with the lengths of recent matches. This needs a slow clock and no fixed patience."""
     answer_limits: tuple[float, float, float]
     """The time limits for answers to invitations: `ready_limit`, `offer_limit`, `seat_limit`."""
     house: bool

@@ -45,7 +45,9 @@ class AppendOnly(NamedTuple):
     number: str
     """Name of the column with the rows' numbers."""
     within: str | None = None
-    """Name of the column whose values are numbered separately. None if all rows of the table are numbered together."""
+    """Name of a column. Rows are numbered separately for each value of this column. None if all rows are numbered
+    together.
+    """
 
 
 def next_number(table: Table) -> ColumnElement[int]:

@@ -252,8 +252,8 @@ def greeting(address: str, played: Sequence[str], data: Path, pages: str) -> str
 async def _open_store(
     config: Config, writer_process: WriterProcess | None, place: NodePlace | None
 ) -> AsyncIterator[Store]:
-    """Open the store while the `with` block runs. Log its ladders that the settings no longer name, and owner lists
-    that do not protect.
+    """Open the store while the `with` block runs. Log ladders in the store that the settings no longer name, and
+    ladders whose list of owners is useless under open registration.
 
     Raises:
         StoreError: The store cannot be used.

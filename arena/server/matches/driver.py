@@ -157,7 +157,7 @@ class MatchDriver:
 
     @property
     def over(self) -> bool:
-        """True if the match has ended. Its result may not be stored yet."""
+        """True if the match has ended, even if its result is not stored yet."""
         return self._over is not None
 
     def begin(self) -> None:

@@ -61,7 +61,7 @@ class Observers(NamedTuple):
     played: Callable[[MatchDriver, ReadyCheck | None, Sequence[RatingChange]], None]
     """Called when a match has ended, before its bots are released. The arguments are the match, its ready check and the
     rating changes by seat. The ready check is None if an earlier server started the match. The rating changes are empty
-    if it is not rated.
+    for an unrated match.
     """
     stuck: Callable[[float], None]
     """Called when storing has failed. The argument is the time of the next attempt, in seconds of the server's

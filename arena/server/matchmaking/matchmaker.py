@@ -328,7 +328,7 @@ class CasualMatches:
         self._casual_per_owner = casual_per_owner
         self._allowance = HourlyAllowance(casual_per_owner / HOUR)
         self._resting: dict[int, float] = {}
-        """By bot, the time of the next casual match that a notice announced."""
+        """By bot, the time that a notice gave for the bot's next casual match."""
 
     @property
     def given(self) -> bool:

@@ -83,7 +83,7 @@ class Turns:
             self._wake.set()
 
     def __enter__(self) -> None:
-        """Begin a turn."""
+        """Start a turn."""
         self._in_turn = True
         self._began = perf_counter()
 

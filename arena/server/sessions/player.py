@@ -346,7 +346,7 @@ class BotPlayer:
         return max(0, min(most - busy, min(most, 1) - busy + elsewhere))
 
     def room(self, matches_per_bot: int, ladder: str = "") -> int:
-        """Return the bot's free capacity, without what is reserved. `ladder`: as for `free`."""
+        """Return the bot's free capacity minus the reserved capacity. `ladder`: as for `free`."""
         return max(0, self.free(matches_per_bot, ladder) - self.offers.reserved - self.offers.availability.reserved)
 
     def changed(self) -> None:

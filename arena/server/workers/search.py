@@ -44,7 +44,7 @@ class SearchWorker:
         self.spent = 0.0
         """Total wall-clock time of all choices so far, in seconds."""
         self.down = False
-        """True if the last attempt to start the process failed."""
+        """True if the latest attempt to start the process failed."""
         self._turns = turns
         self._tell = tell
         self._worker: Worker | None = None

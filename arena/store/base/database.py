@@ -49,7 +49,7 @@ class Database(Protocol):
         """Return true if a server has created the database."""
 
     def empty(self) -> bool:
-        """Return true if the database is missing or empty. No file is created or opened."""
+        """Return true if the database is missing or empty. Does not create or open a file."""
 
     def writing(self) -> Engine:
         """Return an engine that creates the database. Its transactions acquire the write lock when they begin."""

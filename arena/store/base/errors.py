@@ -375,7 +375,7 @@ class NoSuchLadder(Refused):
 
 
 class LadderOfOtherGame(Refused):
-    """The requested ladder belongs to another game than the requested one."""
+    """The requested ladder belongs to a game other than the requested game."""
 
     def __init__(self, ladder: str, of_game: str, game: str) -> None:
         super().__init__(f"the ladder {ladder} is of {of_game}, not of {game}; leave the game out, or name its ladder")

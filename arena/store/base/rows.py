@@ -195,7 +195,7 @@ class LadderRows:
     standings: tuple[LadderRow, ...]
     """The standings, best first."""
     through: int | None
-    """Number of the game's last event that the fit includes; None before the first fit."""
+    """Number of the ladder's last event (result or annulment) that the fit includes; None before the first fit."""
     digest: str
     """SHA-256 of all figures of the ladder, in hex; empty before the first fit."""
     published: datetime | None
@@ -262,7 +262,7 @@ class PastLadder:
     published: datetime | None
     """Time at which the ladder was published; None if no ladder from before the requested time is stored."""
     through: int | None
-    """Number of the game's last event that the fit includes."""
+    """Number of the ladder's last event (result or annulment) that the fit includes."""
     digest: str
     """SHA-256 of all figures of the ladder, in hex."""
     scale_error: float | None

@@ -398,7 +398,7 @@ def secret_hash(secret: str) -> bytes:
 
 
 def bot_of(row: Row[Any]) -> Bot:
-    """Return the bot of a row of the table `bots`."""
+    """Return the bot for a row of the table `bots`."""
     troubles = tuple(json.loads(row.troubles))
     since = (row.registered, troubles, row.parked, row.forgiven)
     return Bot(row.id, row.name, row.owner, bool(row.house), *since, row.hidden is not None, row.deleted is not None)

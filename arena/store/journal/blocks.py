@@ -56,7 +56,7 @@ def block_length(content: bytes) -> int:
 def select_lines(content: bytes, wanted: Collection[bytes]) -> tuple[list[bytes], int]:
     """Return the lines of the `wanted` matches in the complete blocks at the start of `content`.
 
-    The number is the total length of these blocks.
+    Also return the total length of these blocks.
     """
     lines: list[bytes] = []
     at = 0

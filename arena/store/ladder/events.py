@@ -46,8 +46,7 @@ def add_result(
 
 
 def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
-    """Store that the result of a match is annulled, for a reason of 1 to 200 printable characters. Return the ladder's
-    id.
+    """Annul the result of a match, for a reason of 1 to 200 printable characters. Return the ladder's id.
 
     Raises: UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """

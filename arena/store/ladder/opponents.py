@@ -1,5 +1,5 @@
-"""A bot's results against each opponent, from its newest matches. The cost does not grow with the number of older
-matches.
+"""A bot's results against each opponent, from its newest matches. The number of older matches does not affect the
+cost.
 """
 
 from __future__ import annotations

@@ -246,7 +246,9 @@ class TablesAudit:
 
 
 def _ladder(game: str, ladder_id: str) -> dict[str, str | None]:
-    """Return the fields of a leaf that name game and ladder. A ladder that a leaf does not name is None."""
+    """Return the fields of a leaf that name game and ladder. For a ladder that a leaf does not name, the value is
+    None.
+    """
     return {"ladder": None} | leaves.ladder_fields(game, ladder_id)
 
 

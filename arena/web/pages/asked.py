@@ -51,7 +51,7 @@ class AskedLadder(NamedTuple):
         return f"{name}&season={self.past}" if self.past else name
 
     def read(self, source: DataSource) -> LadderRows:
-        """Return the season's standings; empty if the ladder has no match yet, so that only the server knows it."""
+        """Return the season's standings. They are empty for a ladder without a match, which only the server knows."""
         try:
             return source.ladder(self.game, ladder=self.ladder, season=self.season)
         except NoSuchLadder:

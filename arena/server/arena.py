@@ -317,8 +317,8 @@ class Arena:
 
         `authorize` returns the bot's current row if the bot may play.
 
-        Raises what `authorize` raises, `trio.BrokenResourceError` if the bot vanished, `Closed` if the server ends the
-        session, and StoreError.
+        Raises StoreError, what `authorize` raises, `trio.BrokenResourceError` if the bot vanished, and `Closed` if the
+        server ends the session.
         """
         hello = on_its_ladders(hello, {ladder.name: ladder.game.name for ladder in self.config.ladders})
         games = tuple(self._games[name] for name in hello.games if name in self._games)

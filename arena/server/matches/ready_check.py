@@ -2,7 +2,7 @@
 """The ready check: a match waits until every seat has a bot that is ready. Until then nothing is played or rated.
 
 A bot that waits in a queue may hang, and a connection may break at any moment. So we do not start a match just because
-the matchmaker chose some bots; we ask them first. The answer carries the bot's nonce, which the deal depends on. By
+the matchmaker chose some bots; we ask them first. The answer carries the bot's nonce, on which the deal depends. By
 then the server has committed to its seed, so neither side can choose the cards.
 
 The question must reveal nothing. Otherwise a bot could decline opponents that it does not like, or compare invitations

@@ -1,7 +1,7 @@
 """The events of a server. One task holds each event from its announcement to its result, and continues after a restart.
 
 The rows of `arena.store.matches.contests` are the state of an event; this module seats the event's tables. A table is a
-match of the kind `EVENT`. Like other matches, it is continued by the next server. It is rated on no ladder.
+match of the kind `EVENT`. After a restart it continues like other matches. It is rated on no ladder.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class Queue:
         """Return the time of the next turn, and start a turn that is due. Without a limit the time is infinite.
 
         A bot that used its last turn starts to wait now. An unused turn is lost, and the bot's waiting time continues.
-        Otherwise patience could never run out if turns are shorter.
+        Otherwise patience could never run out if it is longer than a turn.
         """
         if now > self._next_turn - INSTANT:
             passed, used = 1 + int(max(0.0, now - self._next_turn) / self._between_turns), self._turn

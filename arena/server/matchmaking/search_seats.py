@@ -1,8 +1,8 @@
 """Seats for the house bots that search: at most one per table, limited by a share of a processor core.
 
-The cost of a search is known only afterwards. So a searching bot gets a seat only while enough time has been earned. It
-must cover the time already spent and the expected cost of running tables. It replaces another house bot. It never sits
-in a bot's first match or in an unrated one, and nobody waits longer because of it.
+The cost of a search is known only afterwards. So a searching bot gets a seat only while the earned time is sufficient:
+it must cover the time already spent and the expected cost of running tables. The searching bot replaces another house
+bot. It never sits in a bot's first match or in an unrated match, and nobody waits longer because of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The log in the database: leaves, signed heads and proofs.
 
-A leaf is an entry of the log, and the leaves of a Merkle tree whose signed root is a head. A leaf is added in the
-transaction of the event that it records. A head is signed at the end of that transaction.
+A leaf is an entry of the log. The leaves form a Merkle tree, and a head is the tree's signed root. A leaf is added in
+the transaction of the event that it records. A head is signed at the end of that transaction.
 
 A row contains a leaf and the hashes of the subtrees that this leaf completes. All other nodes of the tree follow from
 these hashes. So adding a leaf, computing a root and creating a proof each read some twenty rows, regardless of the

@@ -174,7 +174,7 @@ class FlagRow:
     matches: int
     """Number of compared results."""
     size: float
-    """For "pair" and "owners": the mean score above the expected one.
+    """For "pair" and "owners": the mean score minus the expected score.
 
     For "opponents": the same mean, over the opponents from which the bot gains. For "lift": the Elo that its rating
     would lose without these results. For "change": the Elo by which the newer half of results exceeds the older half.

@@ -1,7 +1,7 @@
 """The published ladders: the result of the last fit for each ladder, stored bit for bit, and past ladders.
 
-Past ladders are thinned out. All ladders of the last day stay, then one per hour for a month, and then one per day. The
-last ladder of each hour or day in UTC stays.
+Past ladders are thinned out. All ladders of the last day stay, then one per hour for a month, and then one per day. Of
+each hour or day (in UTC), the last ladder stays.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The versions of bots, which are the nodes that a ladder rates. A bot that has changed reports a new version.
 
-A version is stored with its first match. Its parent is the version that was the bot's newest at that time. A bot that
-reports an older version again plays as that version.
+A version is stored with its first match. Its parent is the bot's newest version at that time. A bot that reports an
+older version again plays as that version.
 """
 
 from __future__ import annotations

@@ -106,11 +106,11 @@ def finish(
 
     Only a result of the kind `RATED` is an event and changes ratings.
 
-    Sequences are by seat. `counts`: whether the result rates the seat's version. `spoilt`: whether house bots made so
-    many of the seat's decisions that its result does not rate its opponents; empty if no seat is spoilt. `replay`
-    returns the compressed replay, without its hash chain, given the rating changes. `thinking`: how the seats used
-    their time; empty if unknown. `quota` limits how many matches of two players' bots per day and per week change each
-    other's live ratings.
+    Sequences are by seat. `counts`: whether the result rates the seat's version. `spoilt`: whether house bots made too
+    many of the seat's decisions for its result to rate the opponents; empty if no seat is spoilt. `replay` returns the
+    compressed replay, without its hash chain, given the rating changes. `thinking`: how the seats used their time;
+    empty if unknown. `quota` limits, per day and per week, how many matches of a pair of bots change the pair's live
+    ratings.
 
     Raises:
         UnknownMatch, MatchNotPlaying: The match cannot be finished.

@@ -99,7 +99,7 @@ class Inbox:
         """
         if self._deliveries:
             await self._rest()
-        elif not self._ended:
+        while not (self._deliveries or self._ended):  # A wake-up may come for a delivery that `gather` has taken.
             await self._wait()
         if self._deliveries:
             return self._deliveries.popleft()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +13,8 @@ import grpc
 import pytest
 from arena_client import Decision, TakenOverError, connection
 from arena_client.channel import MOST_NODES, node_addresses
+from arena_client.inbox import Delivery, Inbox
+from arena_client.session import Progress, Session
 from arena_client.v1 import play_pb2
 from client_tests.peer import PATIENCE, First, Peer, Playing, Script, Talk, asks, invites, reports, starts, welcome
 
@@ -426,3 +429,31 @@ def test_a_node_that_moved_is_dialled_at_its_new_address(tmp_path: Path) -> None
     with nodes, pytest.raises(TakenOverError):
         Playing(First(capacity=2), nodes.peers[0].address, tmp_path / "token").result()
     assert nodes.peers[2].streams == 1
+
+
+async def takes_two_at_once() -> None:
+    inbox, progress = Inbox(), Progress()
+    first, second, third = (
+        Delivery(Session(First(), welcome().welcome, progress, lambda request: None), asks((match, 1)), 0.0)
+        for match in (1, 2, 3)
+    )
+
+    async def read() -> Delivery | None:
+        delivery = await inbox.get()
+        assert delivery is not None
+        assert {each.match_id for each in inbox.gather(delivery).message.decisions} == {1, 2}
+        return await inbox.get()
+
+    reading = asyncio.create_task(read())
+    await asyncio.sleep(0)
+    inbox.put(first)
+    asyncio.get_running_loop().call_soon(inbox.put, second)  # after the bot was woken, and before it runs
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not reading.done()
+    inbox.put(third)
+    assert await reading is third
+
+
+def test_a_wake_up_for_what_a_bot_has_taken_already_does_not_end_it() -> None:
+    asyncio.run(takes_two_at_once())

@@ -99,7 +99,8 @@ async def open_arena(
         nursery.start_soon(pool.run)
         search_seats = SearchSeats(config.house_search, house.searchers, pool.search)
         matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch, search_seats, ladder_ids)
-        post = _webhook(config, store, nursery)
+        number = None if node is None else node.number
+        post = _webhook(config, store, nursery, number)
         accounts = Accounts(store, players, config, post)
         publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids, _fits(node))
         baselines = Baselines(config, store, pool, publisher.replayed)
@@ -110,7 +111,7 @@ async def open_arena(
                 baselines.finished(header)
 
         figures = MatchFigures()
-        events = Events(config, store, players, house.fillers, ladder_ids, baselines, post)
+        events = Events(config, store, players, house.fillers, ladder_ids, baselines, post, number)
 
         def played(driver: MatchDriver, ready_check: ReadyCheck | None, changes: Sequence[RatingChange]) -> None:
             figures.ended(driver)
@@ -219,13 +220,15 @@ def _newest(connection: Connection, ladders: Sequence[str]) -> tuple[int, dict[s
     return matches.newest(connection), seasons.current_ids(connection, ladders)
 
 
-def _webhook(config: Config, store: Store, nursery: trio.Nursery) -> Callable[[str, Mapping[str, Any]], None]:
+def _webhook(
+    config: Config, store: Store, nursery: trio.Nursery, node: int | None
+) -> Callable[[str, Mapping[str, Any]], None]:
     """Return a function that sends a message to the webhook; without a webhook it does nothing."""
     if config.webhook is None:
         return lambda kind, fields: None
-    from arena.server.workers.webhook import FILE, Webhook
+    from arena.server.workers.webhook import Webhook, file_of
 
-    webhook = Webhook(config.webhook, config.data / FILE, store.signer)
+    webhook = Webhook(config.webhook, config.data / file_of(node), store.signer)
     nursery.start_soon(webhook.run)
     return webhook.post
 

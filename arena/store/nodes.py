@@ -19,7 +19,7 @@ from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
 from arena.store import schema
 from arena.store.base.changes import NEWEST_CHANGE, Change
-from arena.store.base.errors import BadNodeNumber, LeaseLost, NodeNumberTaken, OtherProgram, OtherSettings
+from arena.store.base.errors import BadNodeNumber, JobLost, LeaseLost, NodeNumberTaken, OtherProgram, OtherSettings
 from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchState
 from arena.store.base.statements import DatabaseClock, Statement, database_now
@@ -237,6 +237,12 @@ def holder_of(connection: Connection, name: str) -> int | None:
     """Return the number of the node that holds the lease of a job, or None."""
     held = (_LEASES.name == name) & (_LEASES.until > DatabaseClock())
     return connection.scalar(select(_LEASES.node).where(held))
+
+
+def require_job(connection: Connection, name: str, number: int) -> None:
+    """Check that a node has the lease of a job. Raises: JobLost."""
+    if holder_of(connection, name) != number:
+        raise JobLost(number, name)
 
 
 def reserve_numbers(connection: Connection, number: int, count: int) -> range:

@@ -268,3 +268,60 @@ def met(data: Path) -> set[tuple[str, ...]]:
     with open_readonly(data) as connection:
         ended = [match for match in matches.list_matches(connection, limit=1000) if match.state is MatchState.FINISHED]
     return {pair for match in ended for pair in combinations(sorted(seat.bot for seat in match.seats), 2)}
+
+
+def holder(running: Server) -> int:
+    """Return the node that holds the events, as the log says."""
+    return int(re.findall(r'"node": (\d+), "job": "events"', running.log)[-1])
+
+
+def event_matches(data: Path) -> Counter[str]:
+    """Return the number of matches of the event by state."""
+    with open_readonly(data) as connection:
+        of_event = select(schema.matches.c.state).where(schema.matches.c.kind == "event")
+        return Counter(connection.scalars(of_event))
+
+
+@pytest.mark.long
+def test_an_event_goes_on_when_its_node_is_killed_and_at_another_when_it_stands_still(tmp_path: Path) -> None:
+    data, bundle = tmp_path / "data", tmp_path / "friday.bundle"
+    light = ("--luck", "off", "--house", "--house-workers", "0", "--drain", "0")
+    with server(data, "--processes", "2", *light, seats="4") as running, ExitStack() as stack:
+        address = addresses(running)[0]
+        shown("event", "create", "friday", "--ladder", "nullern", "--start", "+30m", "--budget", "60", "--data", data)
+        for name in NAMES:
+            sample = ("-m", "arena_client.samples.random_bot", "--server", address, "--name", name, "--game", "nullern")
+            entry = ("--event", "friday", "--capacity", "4", "--token-file", str(tmp_path / name))
+            stack.enter_context(program(*sample, *entry, listened_to=False))
+        until(lambda: all((tmp_path / f"{name}.receipts").exists() for name in NAMES), "matches of all bots")
+        assert shown("event", "start", "friday", "--data", data) == "The event friday has begun.\n"
+        until(lambda: event_matches(data)["finished"] > 5, "tables")
+        killed = pid_of(running, first := holder(running))
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: pid_of(running, first) != killed, "the node again")
+        before = event_matches(data)["finished"]
+        until(lambda: event_matches(data)["finished"] > before + 5, "further tables")
+        assert holder(running) == first
+        os.kill(stopped := pid_of(running, first), signal.SIGSTOP)
+        until(lambda: holder(running) != first, "another holder", patience=LEASE + 15)
+        before = event_matches(data)["finished"]
+        until(lambda: event_matches(data)["finished"] > before + 5, "tables there")
+        os.kill(stopped, signal.SIGCONT)
+        until(lambda: "event over" in running.log, "the end of the event", patience=90)
+        shown("event", "export", "friday", bundle, "--data", data)
+        assert "decision of 60 matches agree" in shown("event", "verify", bundle)
+        stop(running)
+        assert "a fault of the server" not in running.log
+    assert not tables_without_one_result(data)
+
+
+def tables_without_one_result(data: Path) -> list[int]:
+    """Return the tables of the event that have no result or several. Audit the log."""
+    with open_readonly(data) as connection:
+        of_event, match = schema.event_matches.c, schema.matches.c
+        query = select(of_event.number, match.state).join_from(schema.event_matches, schema.matches)
+        results = Counter[int]()
+        for number, state in connection.execute(query):
+            results[number] += state == "finished"
+        assert not audit_log(connection).faults
+    return [number for number, count in results.items() if count != 1]

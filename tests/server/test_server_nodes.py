@@ -12,7 +12,7 @@ import trio
 from arena.server.nodes.node import EVENTS, FIT, LUCK, LeaseOverError, ThisNode
 from arena.store import nodes
 from arena.store.base import changes
-from arena.store.base.errors import LeaseLost
+from arena.store.base.errors import JobLost, LeaseLost
 from arena.store.nodes import LEASE, NodeStart
 from arena.store.store import open_store
 from tests.store import jobs
@@ -111,6 +111,22 @@ async def test_each_job_is_done_by_one_node_and_by_another_after_its_end(tmp_pat
             nursery.start_soon(second.run, IGNORED)
             await second.acquired(EVENTS)
             nursery.cancel_scope.cancel()
+
+
+async def test_a_node_ends_when_another_holds_its_events(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (one, _):
+        own = node(one, Clock())
+
+        async def loses() -> None:
+            await own.acquired(EVENTS)
+            await one.write(partial(nodes.give_up, name=EVENTS, number=1))
+            assert await one.write(partial(nodes.acquire, name=EVENTS, number=2))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(loses)
+            with pytest.raises(ExceptionGroup) as ended:
+                await own.run(IGNORED)
+        assert ended.group_contains(JobLost, match="another node does the job 'events' now")
 
 
 async def test_no_number_is_that_of_two_matches(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from arena.log.head import log_name
 from arena.log.keys import HeadSigner, Signer
 from arena.server.sessions.messages import NoticeKind
 from arena.server.workers import webhook
-from arena.server.workers.webhook import FILE, Webhook, WebhookError, webhook_address
+from arena.server.workers.webhook import FILE, Webhook, WebhookError, file_of, webhook_address
 from arena.store.base.errors import StoreUnusable
 from tests.documents import ROOT, blocks
 from tests.server.server_rig import Bot, Hall, HouseBot, MemoryStore
@@ -47,9 +47,9 @@ def byte_by_byte(handler: BaseHTTPRequestHandler) -> None:
 
 
 @asynccontextmanager
-async def posting(address: str, directory: Path) -> AsyncIterator[Webhook]:
+async def posting(address: str, directory: Path, file: str = FILE) -> AsyncIterator[Webhook]:
     """Run a webhook during the `with` block."""
-    made = Webhook(address, directory / FILE, SIGNER, SOON)
+    made = Webhook(address, directory / file, SIGNER, SOON)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.run)
         await wait_all_tasks_blocked()
@@ -86,6 +86,24 @@ async def test_messages_come_in_order_though_the_receiver_fails_and_redirects(tm
     [warning] = [line for line in logged if line["log_level"] == "warning"]
     assert (warning["number"], warning["error"]) == (1, "the receiver answered 500")
     assert "webhook delivered again" in [line["event"] for line in logged]
+
+
+async def test_each_node_numbers_its_messages_in_a_series_of_its_own(tmp_path: Path) -> None:
+    receiver = Receiver()
+    with receiving(receiver) as address:
+        for whole in (5, 10):
+            async with (
+                posting(address, tmp_path, file_of(1)) as first,
+                posting(address, tmp_path, file_of(2)) as second,
+            ):
+                post(first, 2)
+                post(second, 3)
+                until(lambda whole=whole: len(receiver.accepted) == whole, "messages of both")  # type: ignore[misc]
+    by_series: dict[str, list[int]] = {}
+    for message in receiver.accepted:
+        by_series.setdefault(message["series"], []).append(message["number"])
+    assert sorted(by_series.values()) == [[1, 2, 3, 4], [1, 2, 3, 4, 5, 6]]
+    assert file_of(None) == file_of(1) == FILE
 
 
 async def test_the_check_of_the_documentation_accepts_a_message_once_and_refuses_another_byte(tmp_path: Path) -> None:

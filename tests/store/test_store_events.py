@@ -22,8 +22,10 @@ from arena.scheduling.event.course import (
     race_document,
 )
 from arena.scheduling.event.scores import adjusted_scores
+from arena.store import nodes
+from arena.store.base import changes
 from arena.store.base import leaves as log
-from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, UnknownBot
+from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, TableTaken, UnknownBot
 from arena.store.base.rows import MatchState
 from arena.store.bots import bots
 from arena.store.ladder import baselines
@@ -95,6 +97,38 @@ async def test_an_event_goes_from_its_announcement_to_its_result(data: Path) -> 
     with open_readonly(data) as connection:
         assert audit(connection).faults == []
         assert [each.plan.name for each in contests.list_events(connection)] == ["saturday", "friday"]
+
+
+async def test_a_table_has_one_match_and_nodes_learn_of_its_end(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ann, bob = add_bots(connection, "ann", "bob")
+        contests.create(connection, PLAN, SEED, ["ann", "bob"], NOW)
+        contests.start(connection, "friday", {ann: b"", bob: b""}, EarlierMatches(), NOW + 1)
+        players = [bots.BotId(ann), bots.BotId(bob)]
+
+        def begun(number: int, node: int | None) -> matches.MatchId:
+            with connection.begin_nested():
+                return matches.begin(connection, GAME, {}, players, NOW, number, event="friday/0", node=node)
+
+        marks = [nodes.newest_change(connection)]
+
+        def learned() -> bool:
+            mark, found = nodes.changed_since(connection, marks[-1])
+            marks.append(mark)
+            return (changes.EVENT, "friday") in found
+
+        first = begun(65, 2)
+        with pytest.raises(TableTaken, match="table 0 of the event friday is that of match 65"):
+            begun(129, 3)
+        assert not learned()
+        matches.interrupt(connection, [first], "gone", NOW + 1)
+        assert learned()
+        again = begun(130, 3)
+        result: dict[str, Any] = {"scores": (7, 3), "places": (1, 2), "forced": (0, 0), "counts": (True, False)}
+        matches.finish(connection, again, **result, at=NOW + 1, replay=replay, kind=MatchKind.EVENT)
+        assert learned()
+        with pytest.raises(TableTaken, match="match 130"):
+            begun(131, 2)
 
 
 @pytest.mark.parametrize(

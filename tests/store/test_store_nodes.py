@@ -27,6 +27,7 @@ from arena.store.base import leaves as log
 from arena.store.base.directory import database_of, identity
 from arena.store.base.errors import (
     BadNodeNumber,
+    JobLost,
     LeaseLost,
     MatchNotPlaying,
     NodeNumberTaken,
@@ -253,6 +254,16 @@ def test_one_node_has_the_lease_of_a_job(data: Path) -> None:
         assert nodes.acquire(connection, "fit", two.number)
         nodes.give_up(connection, "fit", 2)
         assert nodes.holder_of(connection, "fit") is None
+
+
+def test_who_has_not_the_lease_of_a_job_is_refused_by_name(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        registered(connection, 1)
+        registered(connection, 2)
+        assert nodes.acquire(connection, "events", 1)
+        nodes.require_job(connection, "events", 1)
+        with pytest.raises(JobLost, match="another node does the job 'events' now; start node 2 again"):
+            nodes.require_job(connection, "events", 2)
 
 
 def test_blocks_of_match_numbers_are_disjoint_and_above_every_match(data: Path) -> None:

@@ -19,10 +19,12 @@ import trio
 from arena.replay.header import MatchKind
 from arena.scheduling.event.course import race_document
 from arena.scheduling.event.race import WHOLE
+from arena.server.nodes.node import EVENTS
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.stderr import decisions_log
+from arena.store import nodes
 from arena.store.base.errors import BadEvent, EventRefused, Refused, StoreError
 from arena.store.base.rows import MatchState
 from arena.store.matches import contests
@@ -90,11 +92,13 @@ class Events:
         ladder_ids: Mapping[str, str],
         baselines: Baselines,
         post: Callable[[str, Mapping[str, Any]], None],
+        node: int | None = None,
     ) -> None:
         """`fillers`: the house bots by ladder. `ladder_ids`: the ids of the current seasons, by ladder name.
 
-        `post` sends messages to the webhook.
+        `post` sends messages to the webhook. `node`: the number of this server among several nodes.
         """
+        self._node = node
         self._config = config
         self._store = store
         self._players = players
@@ -175,7 +179,7 @@ class Events:
         if self._stopping:
             raise EventRefused(f"the server is stopping: start the event {name} after the server's next start")
         if self._nursery is None:
-            raise EventRefused("another node holds the events: start the event there")
+            raise EventRefused(f"{await self._store.read(_holder)} holds the events: start the event {name} there")
         await self._check_in(await self._store.read(partial(contests.find, name=name)))
 
     async def cancel(self, name: str, reason: str) -> None:
@@ -433,13 +437,31 @@ class Events:
         return player if player.busy < min(player.session.capacity, self._config.matches_per_bot) else None
 
     async def _stored(self, job: Callable[[Connection], T], writes: bool = False) -> T:
-        """Run a job of the store, retrying until it succeeds or is refused."""
+        """Run a job of the store, retrying until it succeeds or is refused.
+
+        A node stores nothing once another one holds the events.
+        """
+        if writes and self._node is not None:
+            job = partial(_as_holder, job=job, node=self._node)
         while True:
             try:
                 return await (self._store.write(job) if writes else self._store.read(job))
             except StoreError as error:
                 log.error("event not stored yet", error=str(error), retry_in=RETRY)
                 await trio.sleep(RETRY)
+
+
+def _as_holder(connection: Connection, job: Callable[[Connection], T], node: int) -> T:
+    """Run a job if a node holds the events. Raises: JobLost, and what the job raises."""
+    nodes.require_job(connection, EVENTS, node)
+    return job(connection)
+
+
+def _holder(connection: Connection) -> str:
+    """Describe the node that holds all events."""
+    number = nodes.holder_of(connection, EVENTS)
+    address = {node.number: node.address for node in nodes.living(connection)}.get(number or 0)
+    return "another node soon" if address is None else f"node {number} at {address}"
 
 
 def _plays(player: BotPlayer, ladder: LadderSettings) -> bool:

@@ -17,7 +17,7 @@ import trio
 
 from arena.server.runtime.wall_clock import now_us
 from arena.store import nodes
-from arena.store.base.errors import LeaseLost, NodeError, StoreError
+from arena.store.base.errors import JobLost, LeaseLost, NodeError, StoreError
 from arena.store.base.statements import database_now
 from arena.store.nodes import LEASE, REGISTERED, RENEWED
 
@@ -106,7 +106,7 @@ class ThisNode:
         return self._jobs[job] and self.holds
 
     async def acquired(self, job: str) -> None:
-        """Wait until this node gets a job for the first time."""
+        """Wait until this node gets a job for the first time. A node that loses the events is started again."""
         await self._acquired[job].wait()
 
     async def next_number(self) -> int:
@@ -125,7 +125,7 @@ class ThisNode:
         self.living = (await self._look()).living
 
     async def run(self, learn: Mapping[str, Learn]) -> NoReturn:
-        """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost.
+        """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost, JobLost.
 
         `learn`: by kind of change, a function that is called with the changed subject. The node also reads its own
         changes, so these functions must be idempotent.
@@ -159,6 +159,8 @@ class ThisNode:
                 log.error("lease not renewed yet", node=self.number, error=str(error), retry_in=RETRY)
                 await trio.sleep(RETRY)
                 continue
+            if self._acquired[EVENTS].is_set() and EVENTS not in jobs:
+                raise JobLost(self.number, EVENTS)
             self._until = asked + LEASE
             for job in jobs:
                 if not self._jobs[job]:

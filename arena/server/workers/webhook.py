@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from arena.log.keys import HeadSigner
 
 FILE: Final = "webhook.jsonl"
+NODE_FILE: Final = "webhook-{}.jsonl"
+"""Name of the file of a node that is not the first one."""
 VERSION: Final = 1
 """Version of the message format."""
 MOST: Final = 1000
@@ -71,6 +73,14 @@ class Address(NamedTuple):
     port: int | None
     target: str
     """Path and query."""
+
+
+def file_of(node: int | None) -> str:
+    """Return the name of the file of a server, which may be one of several nodes.
+
+    Each node numbers its messages in a series of its own.
+    """
+    return FILE if node in {None, 1} else NODE_FILE.format(node)
 
 
 def webhook_address(webhook: str) -> Address:

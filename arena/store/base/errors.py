@@ -238,6 +238,26 @@ class LeaseLost(NodeError):
         self.number = number
 
 
+class JobLost(NodeError):
+    """Another node does a job for all that this node did."""
+
+    def __init__(self, number: int, job: str) -> None:
+        super().__init__(
+            f"node {number} did not renew its lease in time, and another node does the job {job!r} now; start node "
+            f"{number} again, and it continues its matches"
+        )
+        self.number = number
+        self.job = job
+
+
+class TableTaken(StoreError):
+    """A table of an event has a match already."""
+
+    def __init__(self, event: str, number: int, match_id: int) -> None:
+        super().__init__(f"table {number} of the event {event} is that of match {match_id} already")
+        self.match_id = match_id
+
+
 class StoreClosed(StoreError):
     """The store is closed and accepts no more jobs."""
 

@@ -29,7 +29,7 @@ from arena.scheduling.event.course import (
 from arena.store import schema
 from arena.store.base import changes
 from arena.store.base import leaves as log
-from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent
+from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, TableTaken
 from arena.store.base.rows import EventState, MatchState
 from arena.store.bots.bots import Bot, known
 from arena.store.ladder import baselines
@@ -356,10 +356,30 @@ def tables(connection: Connection, event_id: int, first: int = 0, until: int | N
 
 
 def seat(connection: Connection, event: str, match_id: int) -> None:
-    """Store that a match plays a table. `event`: as in the header."""
-    name, _, number = event.partition("/")
-    row = {"match_id": match_id, "event_id": find(connection, name).id, "number": int(number)}
+    """Store that a match plays a table. `event`: as in the header.
+
+    Raises: TableTaken: Another node has seated the table.
+    """
+    name, _, text = event.partition("/")
+    event_id, number = find(connection, name).id, int(text)
+    at_table = select(_MATCHES.id).join_from(schema.event_matches, schema.matches)
+    at_table = at_table.where(_OF_EVENT.event_id == event_id, _OF_EVENT.number == number)
+    taken = connection.scalar(at_table.where(_MATCHES.state != MatchState.INTERRUPTED.value))
+    if taken is not None:
+        raise TableTaken(name, number, taken)
+    row = {"match_id": match_id, "event_id": event_id, "number": number}
     connection.execute(insert(schema.event_matches).values(row))
+
+
+def ended(connection: Connection, match_id: int) -> None:
+    """Tell the node that holds the event of a match that the match is over; a match without an event changes nothing.
+
+    On a server without further nodes, nobody needs to learn it.
+    """
+    query = select(_EVENTS.name).join_from(schema.event_matches, schema.events).join(schema.matches)
+    name = connection.scalar(query.where(_OF_EVENT.match_id == match_id, _MATCHES.node.is_not(None)))
+    if name is not None:
+        changes.note(connection, changes.EVENT, name)
 
 
 def replayed(connection: Connection, name: str, match_id: int, house: str, scores: Sequence[int]) -> None:

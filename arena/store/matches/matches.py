@@ -152,6 +152,8 @@ def finish(
     ended = {"of_match": match_id, "state": MatchState.FINISHED.value, "ended": at, "kind": kind.value}
     _END.run(connection, ended)
     replays.keep(connection, match_id, game, content)
+    if kind is MatchKind.EVENT:
+        contests.ended(connection, match_id)
     return changes
 
 
@@ -194,6 +196,7 @@ def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str,
         fields = log.ladder_fields(game, ladder_id) | log.seated(connection, match_id)
         number = log.append(connection, LeafKind.INTERRUPTED, at, match=match_id, **fields, reason=reason)
         connection.execute(update(schema.match_seats).where(_SEATS.match_id == match_id).values(leaf=number))
+        contests.ended(connection, match_id)
 
 
 def seated(connection: Connection, match_id: int) -> tuple[Bot, ...]:

@@ -41,7 +41,7 @@ class SeatRecord:
     place: float
     """Mean place; 1 is the best."""
     points: float
-    """Mean points above the mean of the others at the table."""
+    """Mean difference between the points of this seat and the mean points of the other seats."""
     points_error: float | None
     """Standard error of `points`; None after one match."""
 
@@ -52,7 +52,7 @@ class MatchPoints:
 
     match_id: int = field(metadata={JSON_KEY: "match"})
     points: float
-    """Points above the mean of the others at the table."""
+    """Points minus the mean points of the other seats."""
     place: int
     spoilt: bool = False
     """True if house bots made too many of the seat's decisions."""

@@ -358,7 +358,7 @@ class Client:
             entrants=entrants,
         )
         request.start.FromMicroseconds(plan.start)
-        with self._translated_errors():  # `name` is the event's, so only the error's text names an unknown bot.
+        with self._translated_errors():  # The name here is the event's. The error's text names an unknown bot.
             self._operator.CreateEvent(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     def start_event(self, name: str, operator_token: str) -> None:

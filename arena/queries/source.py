@@ -163,7 +163,7 @@ class DataSource(Protocol):
 def choose_ladders(
     ladders: Iterable[LadderEntryRow], game: str = "", ladder: str = "", season: int = 0
 ) -> tuple[ChosenLadder, ...]:
-    """Return the season that a game, a ladder and a number name among these ladders. Without game and ladder, return
+    """Return the season for a game, a ladder and a season number, among these ladders. Without game and ladder, return
     the current season of each default ladder.
 
     Raises:

@@ -18,7 +18,7 @@ TYPES: Final = {
     "png": "image/png",
     "svg": "image/svg+xml",
 }
-"""Media types by the end of a file's name."""
+"""Media types by file extension."""
 _FOLDERS: Final = (("arena.web", "static"), ("arena.replay.render", "page"))
 
 

@@ -114,7 +114,7 @@ def field_docstrings(row: type) -> Mapping[str, str]:
 
 
 def _object(properties: Mapping[str, Mapping[str, Any]], absent: Collection[str] = ()) -> dict[str, Any]:
-    """Return the schema of an object. `absent` are the properties that it may lack."""
+    """Return the schema of an object. `absent`: the optional properties."""
     return {
         "type": "object",
         "properties": dict(properties),

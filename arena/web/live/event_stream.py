@@ -68,7 +68,7 @@ class Viewers(OpenByOrigin):
     """
 
     def __init__(self) -> None:
-        """Allow `MOST_VIEWERS`, or as many as the limit of open files permits. Log a lower limit."""
+        """Allow `MOST_VIEWERS`, or as many as the limit of open files permits. Log it if fewer are permitted."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = MOST_VIEWERS if files == resource.RLIM_INFINITY else files - files // READERS
         self.most = max(1, min(MOST_VIEWERS, few))

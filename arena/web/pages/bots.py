@@ -82,7 +82,7 @@ class Loss(NamedTuple):
     place: int
     seats: int
     points: float
-    """Points above the mean of the others at the table."""
+    """Points minus the mean points of the other seats."""
     spoilt: bool
     pruned: bool
 

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-long check check-types check-rest format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-nodes test-long check check-types check-rest format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -62,6 +62,9 @@ coverage-all: .venv/.ready ## Every test, and how much of all the code they run:
 
 test-quick: .venv/.ready ## The tests that need no process, no socket and little time: two minutes of processor time at most
 	$(BIN)/pytest $(PARALLEL) --quick
+
+test-nodes: .venv/.ready ## Several nodes on one data directory: deaths, stops, events, few places; some six minutes
+	$(BIN)/pytest --long tests/end_to_end/test_e2e_nodes.py tests/server/test_server_nodes.py tests/store/test_store_nodes.py
 
 test-long: .venv/.ready ## The tests that take minutes, too
 	$(BIN)/pytest --long

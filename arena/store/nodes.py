@@ -303,7 +303,7 @@ def playing_by_node(connection: Connection) -> Mapping[int, int]:
     own = func.coalesce(schema.matches.c.node, 1)
     plays = schema.matches.c.state == MatchState.PLAYING.value
     rows = connection.execute(select(own, func.count()).where(plays).group_by(own).order_by(own))
-    return dict(rows.tuples().all())
+    return {int(node): int(count) for node, count in rows}
 
 
 def _nodes(connection: Connection, *, alive: bool) -> tuple[Node, ...]:

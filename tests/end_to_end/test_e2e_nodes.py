@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import combinations
 from pathlib import Path
+from urllib.request import urlopen
 
 import grpc
 import pytest
@@ -25,8 +28,19 @@ from arena.store.log.audit import audit as audit_log
 from arena.store.matches import matches
 from arena.store.nodes import LEASE
 from arena.store.opening import open_readonly
-from tests.cli.cli_rig import shown
-from tests.end_to_end.e2e_rig import Audit, Crowd, RawBot, Server, audit, failing_server, program, server, until
+from tests.cli.cli_rig import arena, shown
+from tests.end_to_end.e2e_rig import (
+    PATIENCE,
+    Audit,
+    Crowd,
+    RawBot,
+    Server,
+    audit,
+    failing_server,
+    program,
+    server,
+    until,
+)
 
 NAMES = ("ann", "bob", "cid", "dan")
 AGAIN = "--patience", "0.2", "--grace", "60"
@@ -268,6 +282,51 @@ def met(data: Path) -> set[tuple[str, ...]]:
     with open_readonly(data) as connection:
         ended = [match for match in matches.list_matches(connection, limit=1000) if match.state is MatchState.FINISHED]
     return {pair for match in ended for pair in combinations(sorted(seat.bot for seat in match.seats), 2)}
+
+
+@pytest.mark.long
+def test_a_drain_counts_the_matches_of_all_nodes_which_show_their_own_figures_and_speak_tls(tmp_path: Path) -> None:
+    data, tls, ports = tmp_path / "data", tmp_path / "tls", free_ports(2)
+    shown("cert", tls)
+    secure = ("--tls-cert", str(tls / "cert.pem"), "--tls-key", str(tls / "key.pem"))
+    figures = ("--metrics", ",".join(f"127.0.0.1:{port}" for port in ports), "--web", "127.0.0.1:0")
+    with server(data, "--processes", "2", *AGAIN, *secure, *figures) as running, ExitStack() as stack:
+        assert running.process.stdout is not None
+        lines = iter(running.process.stdout.readline, "")
+        pages = next(line for line in lines if line.startswith("Pages at ")).removeprefix("Pages at ").strip()
+        address = next(line for line in lines if line.startswith("Nodes at ")).split()[2].rstrip(",")
+        for name in NAMES:
+            sample = ("-m", "arena_client.samples.search_bot", "--server", address, "--name", name, "--game", "nullern")
+            token = ("--tls-roots", str(tls / "cert.pem"), "--token-file", str(tmp_path / name))
+            stack.enter_context(program(*sample, *token, listened_to=False))
+
+        def bots_at(port: int) -> bool:
+            try:
+                return "arena_bots_connected 4.0" in read_text(f"http://127.0.0.1:{port}/metrics")
+            except OSError:  # the metrics begin a moment after the node
+                return False
+
+        until(lambda: all(map(bots_at, ports)), "all bots at both nodes")
+        until(lambda: all(played(data)[:2]), "matches at both nodes")
+        assert "ann" in read_text(f"{pages}ladder/nullern")
+        drained = arena("drain", "--limit", "0", "--data", data, "--json")
+        assert running.ended() == 0
+    assert drained.exit_code == 3, drained.output
+    assert json.loads(drained.stdout)["left"] == len(audit(data).playing) > 0
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def read_text(url: str) -> str:
+    with urlopen(url, timeout=PATIENCE) as page:
+        text: str = page.read().decode()
+    return text
 
 
 def holder(running: Server) -> int:

@@ -57,6 +57,7 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
                 left = row.playing
                 show(left)
         _await_the_end(place.data, found)
+        left = max(left, _left_by_nodes(place.data))
     except StoreError as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
@@ -77,6 +78,15 @@ def _await_the_end(data: Path, server: LockHolder | None) -> None:
         if time.monotonic() > end:
             raise click.ClickException(f"the server has drained, but its process {server.pid} does not end")
         time.sleep(0.02)
+
+
+def _left_by_nodes(data: Path) -> int:
+    """Return the number of matches that several nodes left to the next start; 0 if there was one server alone."""
+    from arena.store import nodes
+    from arena.store.opening import open_readonly
+
+    with open_readonly(data) as connection:
+        return sum(nodes.playing_by_node(connection).values()) if nodes.list_nodes(connection) else 0
 
 
 @contextmanager

@@ -64,6 +64,7 @@ _FEATURE: Final = re.compile(f"[a-z0-9-]{{1,{LONGEST_FEATURE}}}")
 HANDLED: Final = (
     "welcome",
     "heartbeat",
+    "nodes",
     "invitations",
     "starts",
     "closed",
@@ -188,8 +189,13 @@ def encode(message: Outgoing) -> bytes:
         reports=map(_report, message.reports),
         closed=[play_pb2.ClosedDecision(match_id=match, decision_id=decision) for match, decision in message.closed],
         heartbeat=message.heartbeat,
+        nodes=_nodes(message.nodes),
     )
     return b"".join((response.SerializeToString(), *parts))
+
+
+def _nodes(nodes: Mapping[int, str]) -> list[play_pb2.Node]:
+    return [play_pb2.Node(number=number, address=address) for number, address in nodes.items()]
 
 
 def split(encoded: bytes, most: int) -> list[bytes]:
@@ -298,7 +304,7 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             for ladder in welcome.ladders
         ],
         events=welcome.events,
-        nodes=[play_pb2.Node(number=number, address=address) for number, address in welcome.nodes.items()],
+        nodes=_nodes(welcome.nodes),
         node=welcome.node,
     )
 

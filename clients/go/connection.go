@@ -191,6 +191,9 @@ func (c *node) hear(message *arenav1.PlayResponse) {
 	if reply := c.session.receive(message); reply != nil {
 		c.call.write(reply)
 	}
+	if len(message.Nodes) > 0 {
+		c.follow(c, message.Nodes)
+	}
 	if first || concernsBot(message) {
 		c.inbox.deliver(c.number, message, c.session.questions, received)
 	}
@@ -225,7 +228,8 @@ func (c *node) greet(welcome *arenav1.Welcome) (err error) {
 	c.greeted, c.reached = true, true
 	c.sessions++
 	c.number = c.sessions
-	c.follow(c, welcome)
+	c.id = welcome.Node
+	c.follow(c, welcome.Nodes)
 	if c.welcomed != nil {
 		c.welcomed(welcome.Log, c.channel)
 	}

@@ -148,11 +148,11 @@ func usable(nodes []*arenav1.Node, reached string) (found []listed) {
 	return found
 }
 
-// follow dials the nodes that a welcome lists, and gives up unreachable nodes that it does not list.
-func (c *connection) follow(from *node, welcome *arenav1.Welcome) {
+// follow dials the nodes that a node lists, and gives up unreachable nodes that it does not list.
+func (c *connection) follow(from *node, nodes []*arenav1.Node) {
 	var list []listed
-	if from.id = welcome.Node; from.id != 0 {
-		list = usable(welcome.Nodes, from.address)
+	if from.id != 0 {
+		list = usable(nodes, from.address)
 	}
 	c.nodes = slices.DeleteFunc(c.nodes, func(each *node) bool {
 		lists := func(one listed) bool { return one.id == each.id }

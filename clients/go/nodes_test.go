@@ -264,6 +264,39 @@ func TestTheListOfNodesMayChange(t *testing.T) {
 	ended(t, over)
 }
 
+// A node that comes while the bot plays is dialled, and one that has left is given up when it vanishes.
+func TestTheListOfNodesMayChangeWhileABotPlays(t *testing.T) {
+	bot := Bot{Capacity: 6, Decide: func(decision *Decision) int { return decision.Legal[0] }}
+	nodes, stop, over := testNodes(t, 2, bot, Options{})
+	nodes[0].hasRoom(3)
+	nodes[1].hasRoom(3)
+	third := &testNode{T: t, number: 3, address: "127.0.0.1:0"}
+	third.listen()
+	third.listed = []*testNode{nodes[0], third}
+	list := func(listed ...*testNode) *arenav1.PlayResponse {
+		message := &arenav1.PlayResponse{}
+		for _, each := range listed {
+			message.Nodes = append(message.Nodes, &arenav1.Node{Number: each.number, Address: each.address})
+		}
+		return message
+	}
+	nodes[0].sends <- list(nodes[0], nodes[1], third)
+	third.hasRoom(2)
+	nodes[0].hasRoom(2)
+	nodes[1].server.Stop()
+	nodes[0].hasRoom(3)
+	nodes[0].sends <- list(nodes[0], third)
+	nodes[0].settles()
+	nodes[1].listen()
+	select {
+	case <-nodes[1].says:
+		t.Error("it dials a node that has left")
+	case <-time.After(firstWait + 200*time.Millisecond):
+	}
+	stop()
+	ended(t, over)
+}
+
 // Unusable entries of the list are skipped.
 func TestUnusableEntriesOfTheListAreSkipped(t *testing.T) {
 	quiet(t)
@@ -304,12 +337,12 @@ func TestANodeThatMovedIsDialledAtItsNewAddress(t *testing.T) {
 		c := p.connection
 		given := c.nodes[0].address
 		list := []*arenav1.Node{{Number: 1, Address: "localhost:1"}, {Number: 2, Address: "localhost:3"}}
-		c.follow(c.nodes[0], &arenav1.Welcome{Node: 1, Nodes: list})
+		c.follow(c.nodes[0], list)
 		if c.nodes[0].address != given || c.nodes[1].address != "localhost:3" {
 			t.Errorf("the addresses are %s, %s", c.nodes[0].address, c.nodes[1].address)
 		}
 		list[0].Address = "localhost:4"
-		c.follow(c.nodes[1], &arenav1.Welcome{Node: 2, Nodes: list})
+		c.follow(c.nodes[1], list)
 		if c.nodes[0].address != "localhost:4" {
 			t.Errorf("the first address stays %s", c.nodes[0].address)
 		}

@@ -544,6 +544,11 @@ def test_a_heartbeat_of_zero_is_a_heartbeat() -> None:
     assert not sent().HasField("heartbeat")
 
 
+def test_a_changed_list_of_nodes_has_numbers_and_addresses() -> None:
+    nodes = sent(nodes={1: ":50051", 3: "there:50051"}).nodes
+    assert [(each.number, each.address) for each in nodes] == [(1, ":50051"), (3, "there:50051")]
+
+
 # --- every game ---
 
 

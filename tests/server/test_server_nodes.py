@@ -155,3 +155,19 @@ async def test_what_one_node_changes_the_other_reads_once(tmp_path: Path) -> Non
             await trio.sleep(1.2)
             nursery.cancel_scope.cancel()
     assert learned == ["ann"]
+
+
+async def test_a_changed_list_of_nodes_is_announced_once(tmp_path: Path) -> None:
+    announced: list[dict[int, str]] = []
+    async with pair(tmp_path) as (one, two), trio.open_nursery() as nursery:
+        own, other = node(one, Clock()), node(two, Clock())
+        await own.begin()
+        nursery.start_soon(own.run, IGNORED, lambda listed: announced.append(dict(listed)))
+        await trio.sleep(1.2)
+        assert announced == []
+        await other.release()
+        while not announced:
+            await trio.sleep(0.05)
+        await trio.sleep(1.2)
+        nursery.cancel_scope.cancel()
+    assert announced == [{1: "127.0.0.1:1"}]

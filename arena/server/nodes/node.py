@@ -90,6 +90,8 @@ class ThisNode:
         self._acquired: dict[str, trio.Event] = {job: trio.Event() for job in JOBS}
         self._numbers: deque[int] = deque()
         self._mark = 0
+        self._announced: Mapping[int, str] = {}
+        """The list of nodes that all connected bots know."""
 
     @property
     def holds(self) -> bool:
@@ -122,13 +124,15 @@ class ThisNode:
         StoreError.
         """
         self._mark = await self._store.read(nodes.newest_change)
-        self.living = (await self._look()).living
+        self.living = self._announced = (await self._look()).living
 
-    async def run(self, learn: Mapping[str, Learn]) -> NoReturn:
+    async def run(
+        self, learn: Mapping[str, Learn], announce: Callable[[Mapping[int, str]], None] = lambda _: None
+    ) -> NoReturn:
         """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost, JobLost.
 
         `learn`: by kind of change, a function that is called with the changed subject. The node also reads its own
-        changes, so these functions must be idempotent.
+        changes, so these functions must be idempotent. `announce` is called with each changed list of nodes.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._renew)
@@ -136,8 +140,14 @@ class ThisNode:
                 await trio.sleep(LOOK)
                 try:
                     await self._follow(learn)
+                    self._announce(announce)
                 except StoreError as error:
                     log.error("other nodes' changes cannot be read", error=str(error))
+
+    def _announce(self, announce: Callable[[Mapping[int, str]], None]) -> None:
+        if self.living != self._announced and self.number in self.living and self.holds:
+            self._announced = self.living
+            announce(self.living)
 
     async def release(self) -> None:
         """Release the lease. This node's running matches stay in its journal for the next start."""

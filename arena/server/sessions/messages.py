@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from arena.log.head import LogEntry, LogState
@@ -294,6 +295,9 @@ class MatchOver:
     """The result's entry in the log, or None on a server without a log."""
 
 
+_NO_NODES: Final[Mapping[int, str]] = MappingProxyType({})
+
+
 @dataclass(init=False, slots=True)
 class Outgoing:
     """One message to a bot, with everything that is due for sending."""
@@ -308,6 +312,8 @@ class Outgoing:
     closed: list[tuple[int, int]]
     """Questions that the bot received but that were decided without it, as pairs of match and decision numbers."""
     heartbeat: int | None
+    nodes: Mapping[int, str]
+    """The addresses of the live nodes if the list has changed; otherwise empty."""
 
     def __init__(self, questions: Sequence[Question] = ()) -> None:
         self.welcome = None
@@ -319,6 +325,7 @@ class Outgoing:
         self.reports = []
         self.closed = []
         self.heartbeat = None
+        self.nodes = _NO_NODES
 
     @property
     def asks(self) -> int:
@@ -335,6 +342,7 @@ class Outgoing:
             not (self.notices or self.reports or self.invitations or self.starts or self.closed)
             and self.heartbeat is None
             and self.welcome is None
+            and not self.nodes
         )
 
 

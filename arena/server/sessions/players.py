@@ -51,6 +51,12 @@ class Players:
         """Call `tell` with every bot that connects, leaves, is parked or resumed, or whose free capacity changes."""
         self._on_change = tell
 
+    def list_nodes(self, nodes: Mapping[int, str]) -> None:
+        """Send a changed list of nodes to every connected bot."""
+        for player in self._players.values():
+            if player.session is not None:
+                player.session.list_nodes(nodes)
+
     def get(self, bot_id: int) -> BotPlayer | None:
         """Return the bot with a number, or None if it is not in the registry."""
         return self._players.get(bot_id)

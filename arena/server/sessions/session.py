@@ -24,7 +24,7 @@ from arena.server.sessions.rate_limit import RateLimit
 from arena.server.sessions.round_trip import RoundTrip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from arena.match.effects import Ask
     from arena.server.runtime.turns import Turns
@@ -137,6 +137,10 @@ class Session:
     def welcome(self, welcome: Welcome) -> None:
         """Queue the welcome."""
         self._letter().welcome = welcome
+
+    def list_nodes(self, nodes: Mapping[int, str]) -> None:
+        """Queue a changed list of nodes."""
+        self._letter().nodes = nodes
 
     def invite(self, invitation: Invitation) -> None:
         """Queue an invitation."""

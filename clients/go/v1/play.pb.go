@@ -922,8 +922,8 @@ func (x *Answer) GetAction() uint32 {
 	return 0
 }
 
-// From the server. A bot handles the fields in this order: welcome, heartbeat, invitations, starts, closed, rounds, reports, notices,
-// decisions.
+// From the server. A bot handles the fields in this order: welcome, heartbeat, nodes, invitations, starts, closed, rounds, reports,
+// notices, decisions.
 type PlayResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server's greeting; in the first message, and only there.
@@ -944,7 +944,9 @@ type PlayResponse struct {
 	Starts []*MatchStart `protobuf:"bytes,8,rep,name=starts,proto3" json:"starts,omitempty"`
 	// Decisions that the server sent to this bot and that were made without its answer. The server does not confirm the bot's own answers.
 	// A report closes all decisions of its match. After a new welcome only the decisions that the server sends again are open.
-	Closed        []*ClosedDecision `protobuf:"bytes,9,rep,name=closed,proto3" json:"closed,omitempty"`
+	Closed []*ClosedDecision `protobuf:"bytes,9,rep,name=closed,proto3" json:"closed,omitempty"`
+	// The nodes that bots can connect to, as in `Welcome.nodes`, if they have changed since the server last listed them on this stream.
+	Nodes         []*Node `protobuf:"bytes,10,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1038,6 +1040,13 @@ func (x *PlayResponse) GetStarts() []*MatchStart {
 func (x *PlayResponse) GetClosed() []*ClosedDecision {
 	if x != nil {
 		return x.Closed
+	}
+	return nil
+}
+
+func (x *PlayResponse) GetNodes() []*Node {
+	if x != nil {
+		return x.Nodes
 	}
 	return nil
 }
@@ -2537,7 +2546,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
 	"decisionId\x12\x16\n" +
-	"\x06action\x18\x03 \x01(\rR\x06action\"\xc6\x03\n" +
+	"\x06action\x18\x03 \x01(\rR\x06action\"\xec\x03\n" +
 	"\fPlayResponse\x12+\n" +
 	"\awelcome\x18\x01 \x01(\v2\x11.arena.v1.WelcomeR\awelcome\x126\n" +
 	"\vinvitations\x18\x02 \x03(\v2\x14.arena.v1.InvitationR\vinvitations\x120\n" +
@@ -2547,7 +2556,9 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\areports\x18\x06 \x03(\v2\x15.arena.v1.MatchReportR\areports\x12%\n" +
 	"\theartbeat\x18\a \x01(\x04B\x020\x02H\x00R\theartbeat\x88\x01\x01\x12,\n" +
 	"\x06starts\x18\b \x03(\v2\x14.arena.v1.MatchStartR\x06starts\x120\n" +
-	"\x06closed\x18\t \x03(\v2\x18.arena.v1.ClosedDecisionR\x06closedB\f\n" +
+	"\x06closed\x18\t \x03(\v2\x18.arena.v1.ClosedDecisionR\x06closed\x12$\n" +
+	"\x05nodes\x18\n" +
+	" \x03(\v2\x0e.arena.v1.NodeR\x05nodesB\f\n" +
 	"\n" +
 	"_heartbeat\"P\n" +
 	"\x0eClosedDecision\x12\x1d\n" +
@@ -2864,36 +2875,37 @@ var file_arena_v1_play_proto_depIdxs = []int32{
 	21, // 9: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
 	17, // 10: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
 	10, // 11: arena.v1.PlayResponse.closed:type_name -> arena.v1.ClosedDecision
-	26, // 12: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
-	15, // 13: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
-	14, // 14: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
-	27, // 15: arena.v1.Welcome.log:type_name -> arena.v1.LogState
-	13, // 16: arena.v1.Welcome.ladders:type_name -> arena.v1.LadderTerms
-	12, // 17: arena.v1.Welcome.nodes:type_name -> arena.v1.Node
-	23, // 18: arena.v1.LadderTerms.options:type_name -> arena.v1.LadderTerms.OptionsEntry
-	15, // 19: arena.v1.LadderTerms.conduct:type_name -> arena.v1.Conduct
-	1,  // 20: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
-	24, // 21: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
-	1,  // 22: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
-	25, // 23: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
-	28, // 24: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
-	29, // 25: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
-	30, // 26: arena.v1.Decision.other:type_name -> google.protobuf.Any
-	2,  // 27: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
-	31, // 28: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
-	32, // 29: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
-	30, // 30: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
-	22, // 31: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
-	1,  // 32: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
-	33, // 33: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
-	3,  // 34: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
-	4,  // 35: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
-	9,  // 36: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
-	36, // [36:37] is the sub-list for method output_type
-	35, // [35:36] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	12, // 12: arena.v1.PlayResponse.nodes:type_name -> arena.v1.Node
+	26, // 13: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
+	15, // 14: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
+	14, // 15: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
+	27, // 16: arena.v1.Welcome.log:type_name -> arena.v1.LogState
+	13, // 17: arena.v1.Welcome.ladders:type_name -> arena.v1.LadderTerms
+	12, // 18: arena.v1.Welcome.nodes:type_name -> arena.v1.Node
+	23, // 19: arena.v1.LadderTerms.options:type_name -> arena.v1.LadderTerms.OptionsEntry
+	15, // 20: arena.v1.LadderTerms.conduct:type_name -> arena.v1.Conduct
+	1,  // 21: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
+	24, // 22: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
+	1,  // 23: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
+	25, // 24: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
+	28, // 25: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
+	29, // 26: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
+	30, // 27: arena.v1.Decision.other:type_name -> google.protobuf.Any
+	2,  // 28: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
+	31, // 29: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
+	32, // 30: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
+	30, // 31: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
+	22, // 32: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
+	1,  // 33: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
+	33, // 34: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
+	3,  // 35: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
+	4,  // 36: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
+	9,  // 37: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
+	37, // [37:38] is the sub-list for method output_type
+	36, // [36:37] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_play_proto_init() }

@@ -14,7 +14,8 @@ import random
 import shlex
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypedDict, Unpack, cast
 
@@ -45,7 +46,7 @@ from arena_client.v1.bots_pb2 import JoinLadderRequest, RegisterBotRequest, Rota
 from arena_client.v1.bots_pb2_grpc import BotServiceStub
 from arena_client.v1.log_pb2 import GetConsistencyRequest
 from arena_client.v1.log_pb2_grpc import LogServiceStub
-from arena_client.v1.play_pb2 import EventEntry, Hello, PlayRequest, PlayResponse, Welcome
+from arena_client.v1.play_pb2 import EventEntry, Hello, Node, PlayRequest, PlayResponse, Welcome
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from arena_client.version import __version__
 
@@ -424,7 +425,9 @@ class Connection:
                     self._events,
                 )
                 node.session, node.stream = session, stream
-                self._follow(node, message.welcome)
+                node.number = message.welcome.node
+                self._follow(node, message.welcome.nodes)
+                session.follow = partial(self._follow, node)
                 checking = asyncio.create_task(self._check_log(channel, message.welcome))
                 try:
                     await self._converse(node, stream, session, message)
@@ -485,10 +488,9 @@ class Connection:
         _log.info("registered %s at %s; its token is in %s", response.name, self._address, self._token_file)
         return response.token
 
-    def _follow(self, node: _Node, welcome: Welcome) -> None:
-        """Connect to the nodes that a welcome lists."""
-        node.number = welcome.node
-        listed = node_addresses(welcome.nodes, node.address) if welcome.node else {}
+    def _follow(self, node: _Node, nodes: Iterable[Node]) -> None:
+        """Connect to the nodes that a node lists."""
+        listed = node_addresses(nodes, node.address) if node.number else {}
         self._listed = listed.keys()
         known = {each.number: each for each in self._nodes}
         for number, address in () if self._goal.ending else listed.items():

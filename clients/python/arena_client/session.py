@@ -10,7 +10,7 @@ import hashlib
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import InitVar, dataclass, field
 
 from arena_client.bot import Bot
@@ -22,6 +22,8 @@ from arena_client.v1.play_pb2 import (
     MatchKind,
     MatchReport,
     MatchStart,
+    Node,
+    Notice,
     NoticeKind,
     PlayRequest,
     PlayResponse,
@@ -156,6 +158,8 @@ class Session:
             NoGameInCommonError: The welcome has none of the bot's games.
         """
         self.send = send
+        self.follow: Callable[[Iterable[Node]], None] = ignore
+        """Function that is called with each later list of nodes."""
         self.over = False
         """True if the stream has ended. The next stream repeats its open decisions."""
         self.games = {game.name: Catalog.of(game) for game in welcome.games}
@@ -218,6 +222,8 @@ class Session:
         reply = PlayRequest()
         if message.HasField("heartbeat"):
             reply.heartbeat = message.heartbeat
+        if message.nodes:
+            self.follow(message.nodes)
         for invitation in message.invitations:
             number = invitation.invitation_id
             if invitation.kind == MatchKind.MATCH_KIND_CHALLENGE and not self._takes(invitation):
@@ -240,12 +246,15 @@ class Session:
             self._close(report.match_id, [decision for match, decision in self.open if match == report.match_id])
             self._end(report)
         for notice in message.notices:
-            if notice.kind in _NO_MATCH:
-                self._progress.accepted.pop(notice.invitation_id, None)
-                self._progress.nonces.pop(notice.invitation_id, None)
-            elif notice.kind == NoticeKind.NOTICE_KIND_PARKED:
-                self._progress.goal.parked, self._progress.goal.ending = notice.text, True
+            self._heed(notice)
         return reply if reply.ListFields() else None
+
+    def _heed(self, notice: Notice) -> None:
+        if notice.kind in _NO_MATCH:
+            self._progress.accepted.pop(notice.invitation_id, None)
+            self._progress.nonces.pop(notice.invitation_id, None)
+        elif notice.kind == NoticeKind.NOTICE_KIND_PARKED:
+            self._progress.goal.parked, self._progress.goal.ending = notice.text, True
 
     def _close(self, match_id: int, decision_ids: Sequence[int]) -> None:
         self.open -= {(match_id, decision) for decision in decision_ids}
@@ -293,6 +302,10 @@ class Session:
             earlier = goal.past is not None and report.entry.number <= goal.past
         if not (report.interrupted or earlier):
             goal.finished += 1
+
+
+def ignore(nodes: Iterable[Node]) -> None:
+    """Ignore a list of nodes."""
 
 
 def _opens(start: MatchStart, promised: bytes) -> bool:

@@ -457,3 +457,54 @@ async def takes_two_at_once() -> None:
 
 def test_a_wake_up_for_what_a_bot_has_taken_already_does_not_end_it() -> None:
     asyncio.run(takes_two_at_once())
+
+
+def test_the_list_of_nodes_may_change_while_a_bot_plays(tmp_path: Path) -> None:
+    come, gone = Event(), Event()
+
+    def lists(*numbers: int) -> play_pb2.PlayResponse:
+        wanted = [play_pb2.Node(number=each, address=nodes.peers[each - 1].address) for each in numbers]
+        return play_pb2.PlayResponse(nodes=wanted)
+
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        greeting = nodes.greet(1)
+        del greeting.welcome.nodes[2]
+        yield greeting
+        told_capacity(talk, 3)
+        yield lists(1, 2, 3)
+        told_capacity(talk, 2)
+        left = lists(1, 3)
+        left.heartbeat = 7
+        yield left
+        while talk.next().heartbeat != 7:
+            pass
+        come.set()
+        told_capacity(talk, 3)  # the second node has left
+        gone.set()
+        yield from plays(talk, 1)
+        yield reports(1)
+        takes_over(talk)
+
+    def leaves(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        greeting = nodes.greet(2)
+        del greeting.welcome.nodes[2]
+        yield greeting
+        told_capacity(talk, 2)
+        assert come.wait(PATIENCE)
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "drained")
+
+    def comes(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert talk.next().hello.capacity == 0
+        greeting = nodes.greet(3)
+        del greeting.welcome.nodes[1]
+        yield greeting
+        told_capacity(talk, 3)
+        assert gone.wait(PATIENCE)
+        ends(talk)
+
+    nodes = Nodes([first], [leaves], [comes])
+    with nodes, pytest.raises(TakenOverError):
+        Playing(First(capacity=6), nodes.peers[0].address, tmp_path / "token").result()
+    assert [peer.streams for peer in nodes.peers] == [1, 1, 1]

@@ -611,8 +611,8 @@ global___Answer = Answer
 
 @typing.final
 class PlayResponse(google.protobuf.message.Message):
-    """From the server. A bot handles the fields in this order: welcome, heartbeat, invitations, starts, closed, rounds, reports, notices,
-    decisions.
+    """From the server. A bot handles the fields in this order: welcome, heartbeat, nodes, invitations, starts, closed, rounds, reports,
+    notices, decisions.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -626,6 +626,7 @@ class PlayResponse(google.protobuf.message.Message):
     HEARTBEAT_FIELD_NUMBER: builtins.int
     STARTS_FIELD_NUMBER: builtins.int
     CLOSED_FIELD_NUMBER: builtins.int
+    NODES_FIELD_NUMBER: builtins.int
     heartbeat: builtins.int
     """A number to send back at once; absent in most messages. A late answer gains nothing: the shortest of all times counts."""
     @property
@@ -662,6 +663,10 @@ class PlayResponse(google.protobuf.message.Message):
         A report closes all decisions of its match. After a new welcome only the decisions that the server sends again are open.
         """
 
+    @property
+    def nodes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Node]:
+        """The nodes that bots can connect to, as in `Welcome.nodes`, if they have changed since the server last listed them on this stream."""
+
     def __init__(
         self,
         *,
@@ -674,9 +679,10 @@ class PlayResponse(google.protobuf.message.Message):
         heartbeat: builtins.int | None = ...,
         starts: collections.abc.Iterable[global___MatchStart] | None = ...,
         closed: collections.abc.Iterable[global___ClosedDecision] | None = ...,
+        nodes: collections.abc.Iterable[global___Node] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "heartbeat", b"heartbeat", "welcome", b"welcome"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "closed", b"closed", "decisions", b"decisions", "heartbeat", b"heartbeat", "invitations", b"invitations", "notices", b"notices", "reports", b"reports", "rounds", b"rounds", "starts", b"starts", "welcome", b"welcome"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "closed", b"closed", "decisions", b"decisions", "heartbeat", b"heartbeat", "invitations", b"invitations", "nodes", b"nodes", "notices", b"notices", "reports", b"reports", "rounds", b"rounds", "starts", b"starts", "welcome", b"welcome"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_heartbeat", b"_heartbeat"]) -> typing.Literal["heartbeat"] | None: ...
 
 global___PlayResponse = PlayResponse

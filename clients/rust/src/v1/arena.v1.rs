@@ -790,8 +790,8 @@ pub struct Answer {
     #[prost(uint32, tag = "3")]
     pub action: u32,
 }
-/// From the server. A bot handles the fields in this order: welcome, heartbeat, invitations, starts, closed, rounds, reports, notices,
-/// decisions.
+/// From the server. A bot handles the fields in this order: welcome, heartbeat, nodes, invitations, starts, closed, rounds, reports,
+/// notices, decisions.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PlayResponse {
     /// The server's greeting; in the first message, and only there.
@@ -822,6 +822,9 @@ pub struct PlayResponse {
     /// A report closes all decisions of its match. After a new welcome only the decisions that the server sends again are open.
     #[prost(message, repeated, tag = "9")]
     pub closed: ::prost::alloc::vec::Vec<ClosedDecision>,
+    /// The nodes that bots can connect to, as in `Welcome.nodes`, if they have changed since the server last listed them on this stream.
+    #[prost(message, repeated, tag = "10")]
+    pub nodes: ::prost::alloc::vec::Vec<Node>,
 }
 /// A decision that was made without the bot's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

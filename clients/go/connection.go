@@ -231,7 +231,7 @@ func (c *node) greet(welcome *arenav1.Welcome) (err error) {
 	c.id = welcome.Node
 	c.follow(c, welcome.Nodes)
 	if c.welcomed != nil {
-		c.welcomed(welcome.Log, c.channel)
+		c.welcomed(welcome.Log, len(welcome.Nodes) > 1, c.channel)
 	}
 	return nil
 }

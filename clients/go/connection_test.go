@@ -55,7 +55,7 @@ func TestAProgramThatIsStartedAnewAsksForTheReportsThatItLacks(t *testing.T) {
 	hello := func(messages ...*arenav1.PlayResponse) *uint64 {
 		p := &performance{T: t, tokens: map[string]string{}, spec: botSpec{Capacity: 8, Version: "1", Token: &token}}
 		log := newLogChecker(file)
-		p.around = surroundings{keep: log.take, reportsAfter: log.reportsAfter, welcomed: func(state *arenav1.LogState, _ channel) {
+		p.around = surroundings{keep: log.take, reportsAfter: log.reportsAfter, welcomed: func(state *arenav1.LogState, _ bool, _ channel) {
 			log.receipts.load()
 			log.receipts.pinTo(state, nil)
 		}}

@@ -45,11 +45,11 @@ func (l *logChecker) reportsAfter() *uint64 {
 	return l.receipts.reportsAfter
 }
 
-// welcomed checks the log that a welcome shows, in a separate goroutine.
-func (l *logChecker) welcomed(state *arenav1.LogState, channel channel) {
+// welcomed checks the log that a welcome shows, in a separate goroutine. oneOfSeveral: as for check.
+func (l *logChecker) welcomed(state *arenav1.LogState, oneOfSeveral bool, channel channel) {
 	seen := l.seen()
 	go func() {
-		if err := l.check(state, seen, channel.consistency); err != nil {
+		if err := l.check(state, seen, oneOfSeveral, channel.consistency); err != nil {
 			slog.Info(fmt.Sprintf("the server's log of results was not checked: %v", err))
 		}
 	}()
@@ -65,8 +65,9 @@ func (l *logChecker) seen() *arenav1.LogHead {
 }
 
 // check compares the log in a welcome (nil without a log) with the log seen before. It returns an error
-// if the server does not answer.
-func (l *logChecker) check(state *arenav1.LogState, seen *arenav1.LogHead, ask consistency) error {
+// if the server does not answer. oneOfSeveral: the server is one of several nodes, so another node may have sent a
+// report with a newer head in the meantime.
+func (l *logChecker) check(state *arenav1.LogState, seen *arenav1.LogHead, oneOfSeveral bool, ask consistency) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	asked := ask
@@ -90,12 +91,12 @@ func (l *logChecker) check(state *arenav1.LogState, seen *arenav1.LogHead, ask c
 	case l.receipts.pin == nil:
 		l.receipts.pinTo(state, nil)
 	default:
-		return l.compare(state, cmp.Or(seen, l.receipts.pin.head), ask)
+		return l.compare(state, cmp.Or(seen, l.receipts.pin.head), oneOfSeveral, ask)
 	}
 	return nil
 }
 
-func (l *logChecker) compare(state *arenav1.LogState, known *arenav1.LogHead, ask consistency) error {
+func (l *logChecker) compare(state *arenav1.LogState, known *arenav1.LogHead, oneOfSeveral bool, ask consistency) error {
 	pin, head := l.receipts.pin, state.Head
 	if pin.head.Size == head.Size && bytes.Equal(pin.head.Root, head.Root) && slices.EqualFunc(pin.keys, state.Keys, bytes.Equal) {
 		return nil
@@ -112,6 +113,12 @@ func (l *logChecker) compare(state *arenav1.LogState, known *arenav1.LogHead, as
 		if begun {
 			l.receipts.pinTo(state, nil)
 			return nil
+		}
+	}
+	if oneOfSeveral && known.Size > head.Size {
+		begun, err := begins(head, known, ask)
+		if err != nil || begun {
+			return err
 		}
 	}
 	cut := newCut(state, pin.restores, known.Size)

@@ -49,6 +49,7 @@ func TestReceiptsAreKept(t *testing.T) {
 			Reports json.RawMessage      `json:"reports"`
 			Proofs  map[string]*[]string `json:"proofs"`
 			Says    []string             `json:"says"`
+			Several bool                 `json:"one_of_several"`
 		} `json:"steps"`
 	}
 	read("vectors/receipts.json", &stories)
@@ -87,7 +88,7 @@ func TestReceiptsAreKept(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					err := checker.check(state, checker.seen(), func(first, second uint64) (proof [][]byte, refused bool, err error) {
+					err := checker.check(state, checker.seen(), step.Several, func(first, second uint64) (proof [][]byte, refused bool, err error) {
 						found, asked := step.Proofs[fmt.Sprintf("%d %d", first, second)]
 						if !asked {
 							return nil, false, fmt.Errorf("nobody else asks for %d %d", first, second)

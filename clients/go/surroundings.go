@@ -65,7 +65,7 @@ type surroundings struct {
 	done func(error)
 	// keep: see session; welcomed receives the log of each welcome. Either may be nil.
 	keep     func(report *arenav1.MatchReport, seat *seat)
-	welcomed func(state *arenav1.LogState, channel channel)
+	welcomed func(state *arenav1.LogState, oneOfSeveral bool, channel channel)
 	// reportsAfter returns the number of the last report of an earlier run, nil for none; the function itself
 	// may be nil.
 	reportsAfter func() *uint64

@@ -16,6 +16,7 @@ from typing import Any
 
 from arena_client.log_check import LogChecker
 from arena_client.receipts import Receipts
+from arena_client.v1.log_pb2 import LogState
 from arena_client.v1.play_pb2 import MatchReport
 from client_tests.test_client_log import AT, SEAT, Log
 from google.protobuf.json_format import MessageToDict
@@ -39,8 +40,8 @@ class Story:
         self._checker = LogChecker(self._receipts)
         self._note("starts", True)
 
-    def welcome(self, shows: bool = True) -> None:
-        """Send a Welcome message with or without the log."""
+    def welcome(self, shows: bool = True, of_node: LogState | None = None) -> None:
+        """Send a Welcome message with or without the log. `of_node`: the log that one of several nodes shows."""
         proofs: dict[str, list[str] | None] = {}
 
         async def consistency(first: int, second: int) -> Sequence[bytes] | None:
@@ -48,9 +49,10 @@ class Story:
             proofs[f"{first} {second}"] = None if proof is None else [base64.b64encode(each).decode() for each in proof]
             return proof
 
-        state = self.log.state if shows else None
-        asyncio.run(self._checker.check(state, consistency))
-        self._note("shows", None if state is None else MessageToDict(state), proofs=proofs)
+        state = of_node or self.log.state if shows else None
+        asyncio.run(self._checker.check(state, consistency, one_of_several=of_node is not None))
+        nodes = {"one_of_several": True} if of_node is not None else {}
+        self._note("shows", None if state is None else MessageToDict(state), proofs=proofs, **nodes)
 
     def result(self, match: int, change: Callable[[MatchReport], object] = lambda _: None) -> None:
         """Add a match to the log and send its report."""
@@ -107,6 +109,18 @@ def _grows(story: Story) -> None:
     story.log.result(5)
     story.start()
     story.welcome()
+
+
+def _several_nodes(story: Story) -> None:
+    """A node shows the log from before another node's report, and then a log that does not begin so."""
+    story.welcome()
+    story.result(1)
+    before = story.log.state
+    story.result(2)
+    story.welcome(of_node=before)
+    story.log.leaves[1] = story.log.leaves[1].replace(b"12", b"13")
+    del story.log.leaves[2:]
+    story.welcome(of_node=story.log.state)
 
 
 def _changed(change: Callable[[Log], object], grows: bool = True) -> Callable[[Story], None]:
@@ -223,6 +237,7 @@ CHECKS_DECIDE: frozenset[str] = frozenset(
         "A retired key signs what came after it",
         "The log was restored from a backup",
         "The log was restored, and changed before that",
+        "A node shows the log from before the report of another node",
     }
 )
 """Stories in which a client without verification writes different lines."""
@@ -238,6 +253,7 @@ STORIES: dict[str, Callable[[Story], None]] = {
     "A retired key signs a restoration to before the next one": _cut_under_a_retired_key,
     "It is another log": _changed(lambda log: setattr(log, "__dict__", Log(2).__dict__)),
     "The same log is shown under another key": _under_another_key,
+    "A node shows the log from before the report of another node": _several_nodes,
     "A crash cut the last line off": _torn,
     "The log is gone": _gone,
     "The log was restored from a backup": _restored,

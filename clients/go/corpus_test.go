@@ -576,6 +576,9 @@ func TestConversations(t *testing.T) {
 	files, _ := filepath.Glob(conformance + "conversations/*.json")
 	played := 0
 	for _, file := range files {
+		if filepath.Base(file) == "one_node.json" {
+			continue // this package connects to every node
+		}
 		var scripts []conversation
 		read(strings.TrimPrefix(file, conformance), &scripts)
 		for _, script := range scripts {

@@ -171,7 +171,7 @@ class ScriptedBot : public arena::Bot {
 };
 
 struct ScriptedCall : arena::Call {
-  std::string token;
+  std::string address, token;
   arena::CallEvents events;
   std::vector<v1::PlayRequest> said;
   bool closed = false, cancelled = false;
@@ -196,10 +196,11 @@ struct Try {
 
 class ScriptedChannel : public arena::Channel {
  public:
-  explicit ScriptedChannel(std::deque<Try>& tries) : tries_(tries) {}
+  ScriptedChannel(std::string address, std::deque<Try>& tries) : address_(std::move(address)), tries_(tries) {}
 
   std::shared_ptr<arena::Call> play(const std::string& token, arena::CallEvents events) override {
     auto call = std::make_shared<ScriptedCall>();
+    call->address = address_;
     call->token = token;
     call->events = std::move(events);
     tries_.push_back({call, nullptr});
@@ -210,6 +211,7 @@ class ScriptedChannel : public arena::Channel {
   }
 
  private:
+  const std::string address_;
   std::deque<Try>& tries_;
 };
 
@@ -291,8 +293,8 @@ class Play {
     run.answering = std::make_unique<arena::Answering>(
         *run.caller, [&run](std::uint64_t session, const v1::PlayRequest& request) { run.connection->say(session, request); });
     run.connection = std::make_unique<arena::Connection>(
-        arena::profile_of(*run.bot, options), [this] { return std::make_shared<ScriptedChannel>(tries_); }, clock_,
-        *run.answering, [] { return 1.0; });
+        arena::profile_of(*run.bot, options), [this](auto& address) { return std::make_shared<ScriptedChannel>(address, tries_); },
+        clock_, *run.answering, [] { return 1.0; });
     stopped_ = false;
     run.connection->start();
   }
@@ -386,6 +388,7 @@ class Play {
     const Try found = next();
     demand(found.call != nullptr, "it opens a stream, and does not register");
     call_ = found.call;
+    demand(call_->address == (wanted.fields().count("address") ? text_of(wanted, "address") : "arena:1"), "it goes to the node");
     same_token(text_of(wanted, "token"), call_->token);
     std::vector<v1::PlayRequest> said;
     said.swap(call_->said);

@@ -46,7 +46,7 @@ void check() {
   arena::Caller caller(bot, arena::OnError::raise, [&] { return clock.now(); });
   arena::Answering answering(caller, [](std::uint64_t, const v1::PlayRequest&) {});
   const auto door = std::make_shared<Door>();
-  arena::Connection connection(arena::profile_of(bot, options), [&] { return door; }, clock, answering, [] { return 1.0; });
+  arena::Connection connection(arena::profile_of(bot, options), [&](auto&) { return door; }, clock, answering, [] { return 1.0; });
   connection.start();
   const auto& hello = door->line->heard.at(0).hello();
   demand(hello.features_size() == 1 && hello.features(0) == "made-up", "the hello names them");

@@ -45,7 +45,7 @@ double first_wait(const arena::CallStatus& status, double chance) {
   arena::Profile profile;
   profile.token = "t";
   int tries = 0;
-  const auto open = [&]() -> std::shared_ptr<arena::Channel> {
+  const auto open = [&](auto&) -> std::shared_ptr<arena::Channel> {
     tries++;
     return std::make_shared<Refusing>(clock, status);
   };
@@ -72,7 +72,7 @@ std::string probed(int found_at, int& asked) {
   Ends inbox;
   arena::Profile profile;
   profile.token = "t";
-  const auto open = [&] { return std::make_shared<Refusing>(clock, arena::CallStatus{"UNAVAILABLE", "gone", "", 0}); };
+  const auto open = [&](auto&) { return std::make_shared<Refusing>(clock, arena::CallStatus{"UNAVAILABLE", "gone", "", 0}); };
   const auto probe = [&](std::function<void(std::string)> found) {
     asked++;
     clock.after(1, [&asked, found_at, found] { found(asked == found_at ? "no such host" : ""); });

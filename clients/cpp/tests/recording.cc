@@ -53,7 +53,7 @@ struct Playing {
     profile.token = "t";
     profile.games = {"sixth_sense"};
     profile.capacity = 2;
-    const auto open = [this] { return std::make_shared<Server::Door>(server); };
+    const auto open = [this](auto&) { return std::make_shared<Server::Door>(server); };
     connection = std::make_unique<arena::Connection>(profile, open, clock, inbox, [] { return 1.0; }, nullptr, &receipts);
     connection->start();
   }

@@ -49,12 +49,16 @@ BOT: Final = {
 }
 """The default bot of a conversation."""
 A_DAY: Final = 86400.0
+ONE_NODE: Final = "one_node"
+"""The topic of conversations for SDKs that connect to one node of a server."""
 
 
 def conversations() -> dict[str, dict[str, Any]]:
-    """Return all conversations by topic and title."""
+    """Return all conversations by topic and title, except those for SDKs that connect to one node."""
     found = {}
     for file in sorted((CONFORMANCE / "conversations").glob("*.json")):
+        if file.stem == ONE_NODE:
+            continue
         for each in json.loads(file.read_text("utf-8")):
             found[f"{file.stem}: {each['title']}"] = each
     return found

@@ -16,6 +16,7 @@ use tonic::Status;
 
 use self::alarms::{Alarm, Alarms};
 pub(crate) use self::effect::Effect;
+use crate::addresses::Addresses;
 use crate::answering::Delivery;
 use crate::errors::{Error, Kind};
 use crate::options::{Settings, Token};
@@ -35,6 +36,7 @@ pub(crate) struct Connection {
     chance: Box<dyn FnMut() -> f64 + Send>,
     probes: u32,
     progress: Progress,
+    addresses: Addresses,
     name: String,
     attempt: u64,
     session: Option<Session>,
@@ -64,6 +66,7 @@ impl Connection {
         Self {
             name: settings.name.clone(),
             progress: Progress::new(settings.matches),
+            addresses: Addresses::new(settings.address.clone()),
             settings,
             chance,
             probes,
@@ -238,7 +241,7 @@ impl Connection {
     /// Plays on one stream until all matches are played or the stream ends.
     fn converse(&mut self, token: String) {
         self.after(ANSWER_TIME, Alarm::NoWelcome);
-        self.effects.push_back(Effect::Play { attempt: self.attempt, token });
+        self.effects.push_back(Effect::Play { attempt: self.attempt, address: self.addresses.current.clone(), token });
         self.calling = true;
         self.write(self.progress.hello(&self.settings));
     }
@@ -247,8 +250,9 @@ impl Connection {
         let none = Welcome::default();
         let welcome = welcome.unwrap_or(&none);
         let build = if welcome.build.is_empty() { String::new() } else { format!(", {}", welcome.build) };
-        info!("{} is connected to {} (Arena {}{build})", welcome.bot, self.settings.address, welcome.server);
+        info!("{} is connected to {} (Arena {}{build})", welcome.bot, self.addresses.current, welcome.server);
         self.name.clone_from(&welcome.bot);
+        self.addresses.list(&welcome.nodes);
         self.progress.welcomed(welcome);
         let session = Session::new(welcome, &self.settings, &self.progress)?;
         (self.greeted, self.reached) = (true, true);

@@ -204,6 +204,7 @@ impl Bot for Described {
 /// A stream that the script answers.
 struct Call {
     attempt: u64,
+    address: String,
     token: String,
     said: Vec<PlayRequest>,
     closed: bool,
@@ -300,10 +301,10 @@ impl Performance {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Register { attempt, request } => self.tries.push_back(Try::Registration(attempt, request)),
-            Effect::Play { attempt, token } => {
+            Effect::Register { attempt, request, .. } => self.tries.push_back(Try::Registration(attempt, request)),
+            Effect::Play { attempt, address, token } => {
                 self.tries.push_back(Try::Call(self.calls.len()));
-                self.calls.push(Call { attempt, token, said: Vec::new(), closed: false });
+                self.calls.push(Call { attempt, address, token, said: Vec::new(), closed: false });
             }
             Effect::Write(request) => self.calls.last_mut().unwrap().said.push(request),
             Effect::CloseSend => self.calls.last_mut().unwrap().closed = true,
@@ -346,6 +347,8 @@ impl Performance {
     fn opens(&mut self, wanted: &Value) {
         let Some(Try::Call(at)) = self.tries.pop_front() else { panic!("it opens nothing; ended {:?}", self.ended) };
         self.call = Some(at);
+        let address = wanted["address"].as_str().unwrap_or("arena:1");
+        assert_eq!(self.calls[at].address, address);
         let token = self.calls[at].token.clone();
         self.line.attempt.set(self.calls[at].attempt);
         self.same_token(text(wanted, "token"), &token);
@@ -497,7 +500,7 @@ fn program(
         events: spec.events.clone(),
         ..Options::default()
     };
-    let settings = Settings::new(spec.profile(), "", &options).unwrap();
+    let settings = Settings::new(spec.profile(), "arena:1", &options).unwrap();
     let connection = Connection::new(settings.into(), Box::new(|| 1.0), 0);
     let (attempt, meanwhile) = (Cell::default(), RefCell::default());
     let line = Rc::new(Line { connection: RefCell::new(connection), attempt, meanwhile });

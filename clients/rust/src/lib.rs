@@ -3,6 +3,7 @@
 #[cfg(test)]
 extern crate self as arena_client;
 
+mod addresses;
 mod answering;
 mod bot;
 mod caller;

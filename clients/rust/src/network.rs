@@ -26,9 +26,9 @@ pub(crate) enum News {
     Ended(u64, Status),
 }
 
-/// One server, and at most one connection to it. It must be used inside a Tokio runtime.
+/// At most one connection to one of a server's nodes. It must be used inside a Tokio runtime.
 pub(crate) struct Network {
-    endpoint: Endpoint,
+    settings: Settings,
     news: mpsc::UnboundedSender<News>,
     channel: Option<Channel>,
     say: Option<mpsc::UnboundedSender<PlayRequest>>,
@@ -38,12 +38,19 @@ pub(crate) struct Network {
 impl Network {
     /// Prepares a connection; `BadArgument` if the address or a certificate cannot be used.
     pub fn new(settings: &Settings, news: mpsc::UnboundedSender<News>) -> Result<Self, Error> {
-        Ok(Self { endpoint: endpoint(settings)?, news, channel: None, say: None, tasks: Vec::new() })
+        endpoint(settings)?;
+        Ok(Self { settings: settings.clone(), news, channel: None, say: None, tasks: Vec::new() })
     }
 
-    pub fn register(&mut self, attempt: u64, request: RegisterBotRequest) {
-        let mut service = BotServiceClient::new(self.line());
+    pub fn register(&mut self, attempt: u64, address: &str, request: RegisterBotRequest) {
         let news = self.news.clone();
+        let mut service = match self.line(address) {
+            Ok(line) => BotServiceClient::new(line),
+            Err(status) => {
+                let _ = news.send(News::Registered(attempt, Err(status)));
+                return;
+            }
+        };
         self.tasks.push(tokio::spawn(async move {
             let answer = timeout(ANSWER_TIME, service.register_bot(request)).await;
             let answer = answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer")));
@@ -53,7 +60,7 @@ impl Network {
     }
 
     /// Opens a stream. It queues messages, so that callers never wait for the network.
-    pub fn play(&mut self, attempt: u64, token: &str) {
+    pub fn play(&mut self, attempt: u64, address: &str, token: &str) {
         let (say, said) = mpsc::unbounded_channel();
         self.say = Some(say);
         let news = self.news.clone();
@@ -63,7 +70,13 @@ impl Network {
             let _ = news.send(News::Ended(attempt, told));
             return;
         };
-        let mut service = PlayServiceClient::new(self.line());
+        let mut service = match self.line(address) {
+            Ok(line) => PlayServiceClient::new(line),
+            Err(status) => {
+                let _ = news.send(News::Ended(attempt, status));
+                return;
+            }
+        };
         let mut request = Request::new(UnboundedReceiverStream::new(said));
         request.metadata_mut().insert("authorization", bearer);
         self.tasks.push(tokio::spawn(async move {
@@ -102,8 +115,13 @@ impl Network {
         self.tasks.drain(..).for_each(|task| task.abort());
     }
 
-    fn line(&mut self) -> Channel {
-        self.channel.get_or_insert_with(|| self.endpoint.connect_lazy()).clone()
+    fn line(&mut self, address: &str) -> Result<Channel, Status> {
+        if let Some(channel) = &self.channel {
+            return Ok(channel.clone());
+        }
+        let settings = Settings { address: address.into(), ..self.settings.clone() };
+        let made = endpoint(&settings).map_err(|problem| Status::unavailable(problem.to_string()))?;
+        Ok(self.channel.insert(made.connect_lazy()).clone())
     }
 }
 

@@ -194,8 +194,8 @@ impl Run {
     fn perform(&mut self) {
         while let Some(effect) = self.connection.effect() {
             match effect {
-                Effect::Register { attempt, request } => self.network.register(attempt, request),
-                Effect::Play { attempt, token } => self.network.play(attempt, &token),
+                Effect::Register { attempt, address, request } => self.network.register(attempt, &address, request),
+                Effect::Play { attempt, address, token } => self.network.play(attempt, &address, &token),
                 Effect::Write(request) => self.network.write(request),
                 Effect::CloseSend => self.network.close_send(),
                 Effect::HangUp => self.network.hang_up(),

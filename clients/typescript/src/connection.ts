@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 
 import { create, fromBinary } from "@bufbuild/protobuf";
 
+import { Addresses } from "./addresses.js";
 import { ArenaError, DroppedError, ParkedError, TokenRefusedError, UnreachableError } from "./errors.js";
 import { log } from "./log.js";
 import type { Profile } from "./options.js";
@@ -27,6 +28,9 @@ const LONGEST_WAIT = 5_000;
 const LONG_OUTAGE = 120_000;
 /** Maximum milliseconds between two tries during a long outage. */
 const LONGEST_OUTAGE_WAIT = 30_000;
+/** Milliseconds without a connection to a node after which other nodes may have interrupted its matches. The bot then
+ * connects to another node. */
+const LEASE = 15_000;
 /** The server's time limit, in milliseconds, to end the stream of a bot that leaves in the middle of matches. */
 const LEAVE_TIME = 2_000;
 /** Milliseconds after which a connection counts as good, so that waits start again from the shortest. */
@@ -87,6 +91,7 @@ export function longestWait(outage: number): number {
 /** A bot's connection, with one stream at a time. */
 export class Connection {
   readonly #progress: Progress;
+  readonly #addresses: Addresses;
   readonly #receipts: Receipts | undefined;
   readonly #ended: Promise<never>;
   readonly #alarms = new Set<() => void>();
@@ -103,13 +108,14 @@ export class Connection {
   /** `chance`: a number from 0 to 1. `obstacle`: a description of a permanent obstacle, if the first connection fails. */
   constructor(
     private readonly profile: Profile,
-    private readonly open: () => Channel,
+    private readonly open: (address: string) => Channel,
     private readonly clock: Clock,
     private readonly inbox: Inbox,
     private readonly chance: () => number = Math.random,
     private readonly obstacle: () => Promise<string> = async () => "",
   ) {
     this.#name = profile.name;
+    this.#addresses = new Addresses(profile.address);
     this.#progress = new Progress(profile.matches);
     this.#receipts = profile.receipts === undefined ? undefined : new Receipts(profile.receipts);
     this.#ended = new Promise((_, reject) => (this.#end = reject));
@@ -205,9 +211,10 @@ export class Connection {
         }
         const wait = this.chance() * longestWait(now - good) + error.pause;
         if (profile.giveUpAfter !== undefined && now + wait - seen > profile.giveUpAfter * 1000) {
-          throw new UnreachableError(`no connection to ${profile.address}: ${error.message}`);
+          throw new UnreachableError(`no connection to ${this.#addresses.current}: ${error.message}`);
         }
-        log.warn(`no connection to ${profile.address}: ${error.message}; next try in ${(wait / 1000).toFixed(1)} s`);
+        log.warn(`no connection to ${this.#addresses.current}: ${error.message}; next try in ${(wait / 1000).toFixed(1)} s`);
+        if (now + wait - seen > LEASE) this.#addresses.next();
         await this.#until(new Promise<void>((resolve) => this.#after(wait, resolve)));
       }
     }
@@ -229,7 +236,7 @@ export class Connection {
 
   async #connect(): Promise<void> {
     const known = this.profile.token ?? readToken(this.profile.tokenFile);
-    const channel = this.open();
+    const channel = this.open(this.#addresses.current);
     try {
       const token = known ?? (await this.#until(this.#register(channel)));
       await this.#until(this.#converse(channel, token));
@@ -305,9 +312,10 @@ export class Connection {
   }
 
   #welcome(welcome: Session["welcome"]): Session {
-    const { address, games, capacity, challengers, ladders, events } = this.profile;
-    log.info(`${welcome.bot} is connected to ${address} (Arena ${welcome.server}${welcome.build && `, ${welcome.build}`})`);
+    const { games, capacity, challengers, ladders, events } = this.profile;
+    log.info(`${welcome.bot} is connected to ${this.#addresses.current} (Arena ${welcome.server}${welcome.build && `, ${welcome.build}`})`);
     this.#name = welcome.bot;
+    this.#addresses.list(welcome.nodes);
     this.#progress.reconnect();
     if (welcome.log?.head !== undefined) this.#progress.welcomed(welcome.log.head.size);
     const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers, ladders, events);

@@ -28,7 +28,7 @@ const inbox: Inbox = {
   over: (session) => tell({ kind: "over", session }),
   hurry: () => tell({ kind: "hurry" }),
 };
-const connection = new Connection(profile, () => new GrpcChannel(address, tls), CLOCK, inbox, Math.random, () => obstacle(address, tls));
+const connection = new Connection(profile, (node) => new GrpcChannel(node, tls), CLOCK, inbox, Math.random, () => obstacle(address, tls));
 port.on("message", (message: FromMain) => {
   if (message.kind === "say") connection.say(message.session, fromBinary(PlayRequestSchema, message.bytes));
   else if (message.kind === "drain") connection.drain(message.ms);

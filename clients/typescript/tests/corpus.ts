@@ -94,7 +94,7 @@ class ScriptedCall implements Call {
   closed = false;
   cancelled = false;
 
-  constructor(readonly token: string, readonly events: CallEvents) {}
+  constructor(readonly address: string, readonly token: string, readonly events: CallEvents) {}
 
   write(request: PlayRequest): void {
     if (!this.cancelled) this.said.push(fromBinary(PlayRequestSchema, toBinary(PlayRequestSchema, request)));
@@ -280,7 +280,7 @@ class Play {
     const caller = new Caller(bot, onError, () => this.#clock.now());
     const answering = new Answering(caller, (session, request) => connection.say(session, request));
     const profile = profileOf(bot, { ...options, receipts: false });
-    const connection = new Connection(profile, () => this.#channel(), this.#clock, answering, () => 1);
+    const connection = new Connection(profile, (at) => this.#channel(at), this.#clock, answering, () => 1);
     [this.#connection, this.#end, this.#stopped] = [connection, undefined, false];
     connection.stay().then(() => answering.end(), (error: unknown) => answering.end(error));
     const over = (error?: unknown) => {
@@ -290,10 +290,10 @@ class Play {
     answering.answer().then(over, over);
   }
 
-  #channel(): Channel {
+  #channel(at: string): Channel {
     return {
       play: (token, events) => {
-        const call = new ScriptedCall(token, events);
+        const call = new ScriptedCall(at, token, events);
         this.#tries.push(call);
         return call;
       },
@@ -341,8 +341,9 @@ class Play {
       this.#registration!.resolve(create(RegisterBotResponseSchema, { name: request.name, token: token ?? request.token }));
     },
     refused: (status: Ending) => this.#registration!.reject(statusOf(status)),
-    opens: ({ token, hello: wanted }: { token: string; hello: JsonValue }) => {
+    opens: ({ address = "arena:1", token, hello: wanted }: { address?: string; token: string; hello: JsonValue }) => {
       this.#call = this.#next(ScriptedCall);
+      assert.equal(this.#call.address, address);
       this.#sameToken(token, this.#call.token);
       const [first, ...more] = this.#call.said.splice(0);
       assert.equal(more.length, 0);

@@ -16,6 +16,9 @@ constexpr double FIRST_WAIT = 100;              // maximum before the first try 
 constexpr double LONGEST_WAIT = 5'000;          // maximum between two tries while the server may only be restarting
 constexpr double LONG_OUTAGE = 120'000;         // after which a restart is no longer likely
 constexpr double LONGEST_OUTAGE_WAIT = 30'000;  // between two tries after that
+// Milliseconds without a connection to a node after which other nodes may have interrupted its matches. The bot then
+// connects to another node.
+constexpr double LEASE = 15'000;
 constexpr double LEAVE_TIME = 2'000;            // the server's limit to end the stream of a bot that leaves matches
 constexpr double STEADY = 1'000;                // after which a connection counts as good, so that waits start anew
 constexpr int PROBES = 3;                       // failures to diagnose before the first connection
@@ -29,8 +32,8 @@ double longest_wait(double outage_ms) {
   return std::min(longest, std::max(FIRST_WAIT, outage_ms));
 }
 
-Connection::Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
-                       std::function<double()> chance, Probe probe, Receipts* receipts)
+Connection::Connection(Profile profile, std::function<std::shared_ptr<Channel>(const std::string& address)> open,
+                       Clock& clock, Inbox& inbox, std::function<double()> chance, Probe probe, Receipts* receipts)
     : profile_(std::move(profile)),
       open_(std::move(open)),
       clock_(clock),
@@ -39,6 +42,7 @@ Connection::Connection(Profile profile, std::function<std::shared_ptr<Channel>()
       probe_(std::move(probe)),
       receipts_(receipts),
       progress_(profile_.matches),
+      addresses_(profile_.address),
       name_(profile_.name) {}
 
 void Connection::start() {
@@ -106,7 +110,7 @@ void Connection::connect() {
   try_++;
   const auto token = profile_.token ? profile_.token : read_token(profile_.token_file);
   known_ = token.has_value();
-  channel_ = open_();
+  channel_ = open_(addresses_.current());
   if (token) converse(*token);
   else enroll();
 }
@@ -166,8 +170,9 @@ void Connection::welcome(const v1::Welcome& welcome) {
   clock_.call_off(too_late_);
   alarms_.erase(too_late_);
   const std::string build = welcome.build().empty() ? "" : ", " + welcome.build();
-  log(Level::info, welcome.bot() + " is connected to " + profile_.address + " (Arena " + welcome.server() + build + ")");
+  log(Level::info, welcome.bot() + " is connected to " + addresses_.current() + " (Arena " + welcome.server() + build + ")");
   name_ = welcome.bot();
+  addresses_.list(welcome);
   progress_.welcomed(welcome);
   Keep keep;
   if (receipts_) keep = [this](const v1::MatchReport& report, const Seat* seat) { receipts_->record_match(report, seat); };
@@ -221,13 +226,14 @@ void Connection::retry(const Failure& failure, bool welcomed) {
     seen_ = now;
   }
   const double wait = chance_() * longest_wait(now - good_) + failure.pause_ms;
-  const std::string lost = "no connection to " + profile_.address + ": " + failure.dropped;
+  const std::string lost = "no connection to " + addresses_.current() + ": " + failure.dropped;
   if (profile_.give_up_after && now + wait - seen_ > *profile_.give_up_after * 1000) {
     throw ArenaError(ErrorKind::unreachable, lost);
   }
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.1f", wait / 1000);
   log(Level::warn, lost + "; next try in " + seconds + " s");
+  if (now + wait - seen_ > LEASE) addresses_.next();
   after(wait, [this] { connect(); });
 }
 

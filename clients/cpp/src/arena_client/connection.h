@@ -14,6 +14,7 @@
 
 #include "arena/v1/bots.pb.h"
 #include "arena/v1/play.pb.h"
+#include "arena_client/addresses.h"
 #include "arena_client/open_decisions.h"
 #include "arena_client/options.h"
 #include "arena_client/receipts.h"
@@ -92,7 +93,7 @@ using Probe = std::function<void(std::function<void(std::string)> found)>;
 class Connection {
  public:
   /// `open` may throw ArenaError. `chance`: a number from 0 to 1. `receipts`: records the log of results, if given.
-  Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
+  Connection(Profile profile, std::function<std::shared_ptr<Channel>(const std::string& address)> open, Clock& clock, Inbox& inbox,
              std::function<double()> chance, Probe probe = nullptr, Receipts* receipts = nullptr);
   Connection(const Connection&) = delete;  // its alarms and calls refer to it
   Connection& operator=(const Connection&) = delete;
@@ -126,13 +127,14 @@ class Connection {
   ArenaError parked() const;
 
   const Profile profile_;
-  const std::function<std::shared_ptr<Channel>()> open_;
+  const std::function<std::shared_ptr<Channel>(const std::string& address)> open_;
   Clock& clock_;
   Inbox& inbox_;
   const std::function<double()> chance_;
   const Probe probe_;
   Receipts* const receipts_;
   Progress progress_;
+  Addresses addresses_;
   std::string name_;
   std::set<std::uint64_t> alarms_;
   std::shared_ptr<Channel> channel_;

@@ -161,13 +161,13 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(const Profile& profile) {
 
 }  // namespace
 
-std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, std::shared_ptr<Loop> loop) {
+std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, const std::string& address, std::shared_ptr<Loop> loop) {
   grpc::ChannelArguments options;
   options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   options.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a new try is a new connection, without the old one's back-off
   options.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  auto channel = grpc::CreateCustomChannel(profile.address, credentials(profile), options);
+  auto channel = grpc::CreateCustomChannel(address, credentials(profile), options);
   return std::make_shared<GrpcChannel>(std::move(channel), std::move(loop));
 }
 

@@ -10,6 +10,6 @@ namespace arena {
 
 /// Open a channel to "host:port", which connects at the first call; throws ArenaError if a
 /// certificate cannot be read. Each call keeps the loop alive until gRPC has finished the call.
-std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, std::shared_ptr<Loop> loop);
+std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, const std::string& address, std::shared_ptr<Loop> loop);
 
 }  // namespace arena

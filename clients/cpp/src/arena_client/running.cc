@@ -83,7 +83,7 @@ class Signals {
 class Network {
  public:
   Network(const Profile& profile, Inbox& inbox) : loop_(std::make_shared<Loop>()) {
-    auto open = [profile, loop = loop_] { return open_grpc_channel(profile, loop); };
+    auto open = [profile, loop = loop_](const std::string& address) { return open_grpc_channel(profile, address, loop); };
     if (!profile.receipts.empty()) receipts_.emplace(profile.receipts);
     connection_ = std::make_unique<Connection>(profile, std::move(open), *loop_, inbox, random_part, probe(profile, loop_),
                                                receipts_ ? &*receipts_ : nullptr);

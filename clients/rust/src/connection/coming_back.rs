@@ -17,6 +17,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const LONG_OUTAGE: Duration = Duration::from_secs(120);
 /// Maximum wait between two tries during a long outage.
 const LONGEST_OUTAGE_WAIT: Duration = Duration::from_secs(30);
+/// Time without a connection to a node after which other nodes may have interrupted its matches. The bot then connects to
+/// another node.
+const LEASE: Duration = Duration::from_secs(15);
 /// Time after which a connection counts as good, so that the next wait is the shortest again.
 const STEADY: Duration = Duration::from_secs(1);
 
@@ -63,7 +66,7 @@ impl Connection {
 
     fn retry(&mut self, lost: Failure) {
         let Failure::Dropped { text, pause } = lost else { return };
-        let (now, address) = (self.now, &self.settings.address);
+        let now = self.now;
         if self.greeted {
             // the server can be reached, even if the stream ended at once and may do so again
             self.good = self.good.max(now.saturating_sub(LONGEST_WAIT));
@@ -72,12 +75,16 @@ impl Connection {
             }
             self.seen = now;
         }
+        let address = &self.addresses.current;
         let wait = longest(now - self.good).mul_f64((self.chance)()) + pause;
         if self.settings.give_up_after.is_some_and(|limit| now + wait - self.seen > limit) {
             let told = format!("no connection to {address}: {text}");
             return self.finish(Err(Error::new(Kind::Unreachable, told)));
         }
         warn!("no connection to {address}: {text}; next try in {:.1} s", wait.as_secs_f64());
+        if now + wait - self.seen > LEASE {
+            self.addresses.next();
+        }
         self.after(wait, Alarm::Connect);
     }
 

@@ -9,10 +9,10 @@ use crate::v1::{LogState, MatchReport, PlayRequest, RegisterBotRequest};
 /// An effect to perform. Tries to connect are numbered, and so are sessions, one per stream.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Register within `ANSWER_TIME` and pass the answer to `registered`.
-    Register { attempt: u64, request: RegisterBotRequest },
-    /// Open a stream. Pass its messages to `hear`, and its end to `ended`.
-    Play { attempt: u64, token: String },
+    /// Register at an address within `ANSWER_TIME` and pass the answer to `registered`.
+    Register { attempt: u64, address: String, request: RegisterBotRequest },
+    /// Open a stream to an address. Pass its messages to `hear`, and its end to `ended`.
+    Play { attempt: u64, address: String, token: String },
     /// Send a message on the stream.
     Write(PlayRequest),
     /// Close the bot's side of the stream.

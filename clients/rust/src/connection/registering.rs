@@ -20,7 +20,7 @@ impl Connection {
             token: made.token.clone(),
         };
         self.registering = Some(made);
-        self.effects.push_back(Effect::Register { attempt: self.attempt, request });
+        self.effects.push_back(Effect::Register { attempt: self.attempt, address: self.addresses.current.clone(), request });
     }
 
     /// Handles the answer to a registration.

@@ -14,7 +14,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /**
  * A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost. It answers
@@ -34,13 +34,13 @@ final class Connection {
     /**
      * Everything that a connection needs besides the bot's profile.
      *
-     * @param open opens a channel, which connects at its first call @param chance returns numbers from 0 to 1 @param obstacle
+     * @param open opens a channel to an address, which connects at its first call @param chance returns numbers from 0 to 1 @param obstacle
      * describes a permanent obstacle if the first connection fails; its later result is empty without an obstacle @param receipts
      * records the server's statements about its log of results; null to record nothing @param done receives the end, once: null
      * without an error
      */
     record Surroundings(
-            Supplier<Channel> open,
+            Function<String, Channel> open,
             Clock clock,
             Inbox inbox,
             DoubleSupplier chance,
@@ -58,6 +58,11 @@ final class Connection {
     private static final long LONG_OUTAGE = SECONDS.toNanos(120);
     /** Maximum wait between two tries during a long outage. */
     private static final long LONGEST_OUTAGE_WAIT = SECONDS.toNanos(30);
+    /**
+     * Time without a connection to a node after which other nodes may have interrupted its matches. The bot then connects to
+     * another node.
+     */
+    private static final long LEASE = SECONDS.toNanos(15);
     /** The server's time limit to end the stream of a bot that leaves in the middle of matches. */
     private static final long LEAVE_TIME = SECONDS.toNanos(2);
     /**
@@ -70,6 +75,7 @@ final class Connection {
     private final Profile profile;
     private final Surroundings around;
     private final Progress progress;
+    private final Addresses addresses;
     private final Set<Alarm> alarms = new HashSet<>();
     private String name;
     /** Number of tries to connect. Events of earlier tries are ignored. */
@@ -95,6 +101,7 @@ final class Connection {
         this.profile = profile;
         this.around = around;
         progress = new Progress(profile.matches);
+        addresses = new Addresses(profile.address);
         name = profile.name;
     }
 
@@ -245,7 +252,7 @@ final class Connection {
         begun = around.clock.now();
         greeted = false;
         String token = profile.token.isEmpty() ? Tokens.read(profile.tokenFile) : profile.token;
-        channel = around.open.get();
+        channel = around.open.apply(addresses.current);
         known = !token.isEmpty();
         if (known) {
             converse(token);
@@ -336,8 +343,9 @@ final class Connection {
 
     private void greet(Welcome welcome) {
         String build = welcome.getBuild().isEmpty() ? "" : ", " + welcome.getBuild();
-        News.info("%s is connected to %s (Arena %s%s)", welcome.getBot(), profile.address, welcome.getServer(), build);
+        News.info("%s is connected to %s (Arena %s%s)", welcome.getBot(), addresses.current, welcome.getServer(), build);
         name = welcome.getBot();
+        addresses.list(welcome.getNodesList());
         progress.reconnect();
         progress.shown(welcome.getLog());
         session = new Session(welcome, profile, progress, around.receipts);
@@ -396,10 +404,13 @@ final class Connection {
         }
         long wait = (long) (around.chance.getAsDouble() * longest(now - good)) + lost.pause;
         if (profile.giveUpAfter >= 0 && now + wait - seen > profile.giveUpAfter) {
-            finish(new ArenaException(Kind.UNREACHABLE, "no connection to " + profile.address + ": " + lost.getMessage()));
+            finish(new ArenaException(Kind.UNREACHABLE, "no connection to " + addresses.current + ": " + lost.getMessage()));
             return;
         }
-        News.warn("no connection to %s: %s; next try in %.1f s", profile.address, lost.getMessage(), wait / 1e9);
+        News.warn("no connection to %s: %s; next try in %.1f s", addresses.current, lost.getMessage(), wait / 1e9);
+        if (now + wait - seen > LEASE) {
+            addresses.next();
+        }
         new Alarm(wait, this::connect);
     }
 

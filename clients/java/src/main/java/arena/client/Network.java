@@ -28,9 +28,9 @@ final class Network implements Channel {
 
     private final ManagedChannel line;
 
-    /** Opens a channel, which connects at the first call; BAD_ARGUMENT if a certificate cannot be read. */
-    Network(Profile profile) {
-        line = Grpc.newChannelBuilder(profile.address, trust(profile))
+    /** Opens a channel to an address, which connects at the first call; BAD_ARGUMENT if a certificate cannot be read. */
+    Network(Profile profile, String address) {
+        line = Grpc.newChannelBuilder(address, trust(profile))
                 .keepAliveTime(20, SECONDS)
                 .keepAliveTimeout(10, SECONDS)
                 .disableServiceConfigLookUp()

@@ -19,7 +19,7 @@ public final class Run implements AutoCloseable {
         MachineClock clock = new MachineClock();
         answering = new Answering(new Caller(bot, options.playOn, clock), this::say);
         connection = new Connection(profile, new Connection.Surroundings(
-                () -> new Network(profile),
+                node -> new Network(profile, node),
                 clock,
                 answering,
                 () -> ThreadLocalRandom.current().nextDouble(),

@@ -89,13 +89,15 @@ class ConversationsTest {
 
     /** A stream whose other side is the script. */
     private static final class ScriptedCall implements Channel.Call {
+        final String address;
         final String token;
         final Channel.Events events;
         final List<PlayRequest> said = new ArrayList<>();
         boolean closed;
         boolean cancelled;
 
-        ScriptedCall(String token, Channel.Events events) {
+        ScriptedCall(String address, String token, Channel.Events events) {
+            this.address = address;
             this.token = token;
             this.events = events;
         }
@@ -133,6 +135,7 @@ class ConversationsTest {
         private final Set<ByteString> nonces = new HashSet<>();
         private final Queue<PlayResponse> meanwhile = new ArrayDeque<>();
         private ScriptedCall call;
+        private String address;
         private ScriptedRegistration registration;
         private Connection connection;
         private Answering answering;
@@ -173,7 +176,7 @@ class ConversationsTest {
 
         @Override
         public Call play(String token, Events events) {
-            ScriptedCall made = new ScriptedCall(token, events);
+            ScriptedCall made = new ScriptedCall(address, token, events);
             tries.add(made);
             return made;
         }
@@ -186,19 +189,24 @@ class ConversationsTest {
         @Override
         public void close() {}
 
+        private Channel at(String address) {
+            this.address = address;
+            return this;
+        }
+
         /** Starts the bot's program. */
         private void begin() {
             Options options = bot.options(tokenFile);
             Connection[] made = new Connection[1];
             answering = new Answering(
                     new Caller(bot, options.playOn, clock), (session, request) -> made[0].say(session, request));
-            Connection.Surroundings around = new Connection.Surroundings(() -> this, clock, answering, () -> 1, null, null, reason -> {
+            Connection.Surroundings around = new Connection.Surroundings(this::at, clock, answering, () -> 1, null, null, reason -> {
                 if (connection == made[0]) {
                     ended = true;
                     why = reason;
                 }
             });
-            made[0] = new Connection(new Profile(bot, "", options, Map.of()), around);
+            made[0] = new Connection(new Profile(bot, "arena:1", options, Map.of()), around);
             connection = made[0];
             ended = false;
             why = null;
@@ -298,6 +306,7 @@ class ConversationsTest {
 
         private void opens(JsonObject wanted) {
             call = next(ScriptedCall.class);
+            assertEquals(wanted.has("address") ? wanted.get("address").getAsString() : "arena:1", call.address);
             sameToken(wanted.get("token").getAsString(), call.token);
             assertEquals(1, call.said.size(), "what it says at first");
             Hello hello = call.said.get(0).getHello();

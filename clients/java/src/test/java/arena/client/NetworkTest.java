@@ -163,7 +163,7 @@ class NetworkTest {
     }
 
     private Network network() {
-        return new Network(new Profile(new Endless(), address(), new Options().token("t"), Map.of()));
+        return new Network(new Profile(new Endless(), address(), new Options().token("t"), Map.of()), address());
     }
 
     @Test

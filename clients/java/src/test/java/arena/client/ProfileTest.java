@@ -86,7 +86,7 @@ class ProfileTest {
         refused(
                 "the file /nowhere cannot be used: there is no such file",
                 () -> profile(new Plain(8, "", Path.of("/nowhere")), "", none, nothing));
-        refused("the file /nowhere cannot be used", () -> new Network(profile(new Options().tlsRoots(Path.of("/nowhere")), nothing)));
+        refused("the file /nowhere cannot be used", () -> new Network(profile(new Options().tlsRoots(Path.of("/nowhere")), nothing), "localhost:1"));
     }
 
     @Test

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-nodes test-long check check-types check-rest format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-nodes test-long test-postgresql check check-types check-rest format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -68,6 +68,9 @@ test-nodes: .venv/.ready ## Several nodes on one data directory: deaths, stops, 
 
 test-long: .venv/.ready ## The tests that take minutes, too
 	$(BIN)/pytest --long
+
+test-postgresql: .venv/.ready ## The tests of the store on PostgreSQL
+	$(BIN)/pytest tests/store --postgresql --long
 
 check: ## Lock, format, lint, types, layers, settings, prose, protocol lint and drift
 	@$(MAKE) --jobs=2 check-rest check-types

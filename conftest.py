@@ -68,6 +68,7 @@ if COMPILED in os.environ.get("PYTHONPATH", "").split(os.pathsep):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests that take minutes")
     parser.addoption("--quick", action="store_true", help="leave out what needs a process, a socket or much time")
+    parser.addoption("--postgresql", action="store_true", help="run the tests of the store on PostgreSQL")
     parser.addoption("--compiled", action="store_true", help="run with what `make compiled` compiled")
 
 
@@ -87,7 +88,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent.name in OF_PROCESSES:
+        if item.path.parent.name in OF_PROCESSES or config.getoption("--postgresql"):
             item.add_marker("process")
         if item.path.parent.name in UNMEASURED:
             item.add_marker("unmeasured")
@@ -97,6 +98,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if config.getoption("--compiled") and (marker := item.get_closest_marker("sources_only")):
             (reason,) = marker.args
             item.add_marker(pytest.mark.skip(reason=f"runs with the sources only: {reason}"))
+        if config.getoption("--postgresql") and (marker := item.get_closest_marker("sqlite_only")):
+            (reason,) = marker.args
+            item.add_marker(pytest.mark.skip(reason=f"on SQLite only: {reason}"))
     if config.getoption("--quick"):
         left_out = [item for item in items if {"process", "thorough", "unmeasured", "long"} & set(item.keywords)]
         config.hook.pytest_deselected(items=left_out)

@@ -133,6 +133,13 @@ class Config:
     data: Path = field(
         default=Path("arena-data"), metadata={"help": "Directory of the database and journal; created if missing."}
     )
+    store: str | None = field(
+        default=None,
+        metadata={
+            "help": "Address of a PostgreSQL database instead of one in --data, as postgresql://USER@HOST/DATABASE; "
+            "see docs/postgresql.md."
+        },
+    )
     registration: Literal["open", "invited"] = field(
         default="open",
         metadata={"help": "Who may register a bot: anybody, or holders of an invitation (`arena bots invite`)."},

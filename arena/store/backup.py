@@ -202,7 +202,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
                 shutil.rmtree(journal_of(directory))
                 shutil.rmtree(segments_of(directory))
                 continue
-            database_of(data).copy(connection, directory, progress)
+            database_of(data).copy(connection, database_of(directory), progress)
             count = select(func.count()).select_from(schema.matches).where(schema.matches.c.state == "finished")
             finished = connection.scalar(count) or 0
             replays = connection.scalar(select(func.sum(schema.replay_segments.c.kept))) or 0

@@ -85,7 +85,7 @@ def open_to_amend(directory: Path) -> Iterator[Connection]:
     Raises StoreLocked, DiskFull and the errors of `open_readonly`.
     """
     database = _existing(directory)
-    with database.locked(), _current(database, database.writing()) as connection:
+    with database.locked(), _current(database, database.writing(beside=False)) as connection:
         yield connection
 
 

@@ -40,7 +40,7 @@ from arena.store.log.key import open_log
 from arena.store.matches import matches
 from arena.store.nodes import Lease, NodeStart
 from arena.store.opening import ExposedFile, close_to_others, disposed, store_errors
-from arena.store.replays.files import Segment, attach
+from arena.store.replays.files import Segment, attach, attached
 from arena.store.replays.replays import move
 from arena.store.writer.process import WriterProcess, process_writer
 from arena.store.writer.writer import Writer, thread_writer
@@ -248,6 +248,8 @@ def _replay_files(database: Database, directory: Path, progress: Callable[[int, 
         try:
             with connection.begin():
                 broken = files.sweep(connection)
+            if attached(connection) is None:
+                return FilesFound(broken)
             found = FilesFound(broken, move(connection, files, progress))
         finally:
             files.close()

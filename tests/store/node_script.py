@@ -28,6 +28,7 @@ from arena.store.nodes import NodeStart
 from arena.store.store import Store, open_store
 from arena.store.writer.group_commit import AtEnd
 from arena.store.writer.process import fork_writer_process
+from tests.postgresql import defer_foreign_key, in_words_of
 from tests.store import jobs
 from tests.store.test_store_journal import header, sent
 
@@ -47,8 +48,9 @@ def undone(connection: Connection, players: list[Any]) -> None:
 def uncommitted(connection: Connection, players: list[Any]) -> None:
     """Play a match and let the commit of the whole transaction fail: the commit checks a deferred constraint."""
     played(connection, players, 0)
-    connection.execute(text("PRAGMA defer_foreign_keys = ON"))
-    connection.execute(text("INSERT INTO replays (match_id, content, sha256) VALUES (999999999, x'', x'')"))
+    defer_foreign_key(connection, "replays")
+    wrong = "INSERT INTO replays (match_id, content, sha256) VALUES (999999999, x'', x'')"
+    connection.execute(in_words_of(connection, wrong))
 
 
 def begun(connection: Connection, players: list[Any], number: int) -> MatchId:

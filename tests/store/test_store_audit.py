@@ -22,6 +22,7 @@ from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.replays import replays
 from arena.store.store import open_store
+from tests.postgresql import in_words_of
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.test_store_log import _play
 
@@ -130,7 +131,7 @@ async def test_leaves_of_a_further_ladder_name_it_and_are_in_order(
 async def test_a_leaf_about_no_number_of_a_match_is_a_fault(directory: Path) -> None:
     await make(directory)
     with open_to_amend(directory) as connection:
-        connection.execute(text("DROP TRIGGER log_stay"))
+        connection.execute(in_words_of(connection, "DROP TRIGGER log_stay"))
         changed = text("UPDATE log SET leaf = replace(leaf, '\"match\"\\:1', '\"match\"\\:[1]') WHERE match_id = 1")
         assert connection.execute(changed).rowcount
     assert "there is no match [1]" in audited_loosely(directory)
@@ -205,8 +206,8 @@ async def test_every_change_behind_the_servers_back_is_found(directory: Path, ch
     with open_to_amend(directory) as connection:
         for table in ("log", "rated_results", "bot_events"):
             for trigger in ("stay", "remain"):
-                connection.execute(text(f"DROP TRIGGER {table}_{trigger}"))
-        changed = connection.execute(text(change)).rowcount
+                connection.execute(in_words_of(connection, f"DROP TRIGGER {table}_{trigger}"))
+        changed = connection.execute(in_words_of(connection, change)).rowcount
         assert changed > 0
     faults = audited_loosely(directory)
     assert any(words in fault for fault in faults), faults
@@ -220,8 +221,8 @@ def audited_loosely(directory: Path) -> list[str]:
 async def test_faults_are_named_up_to_twenty(directory: Path) -> None:
     await make(directory)
     with open_to_amend(directory) as connection:
-        connection.execute(text("DROP TRIGGER log_stay"))
-        connection.execute(text("UPDATE log SET leaf = 'x', nodes = x''"))
+        connection.execute(in_words_of(connection, "DROP TRIGGER log_stay"))
+        connection.execute(in_words_of(connection, "UPDATE log SET leaf = 'x', nodes = x''"))
     with open_readonly(directory) as connection:
         made = audit(connection)
     assert len(made.faults) == 20

@@ -66,6 +66,7 @@ async def test_backup_and_restored_directory_are_for_their_user_alone(directory:
         assert {path.stat().st_mode & 0o777 for path in paths if path.is_file()} == {0o600}
 
 
+@pytest.mark.sqlite_only("the replays are rows, not files")
 async def test_all_of_a_backup_and_of_a_restored_directory_is_on_the_disk_before_it_has_its_name(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

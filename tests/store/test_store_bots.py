@@ -43,6 +43,7 @@ def test_tokens_are_long_and_never_the_same(data: Path) -> None:
     assert all(token.replace("-", "").replace("_", "").isalnum() for token in tokens)
 
 
+@pytest.mark.sqlite_only("it reads the database's file")
 async def test_neither_token_nor_invitation_is_anywhere_in_the_files(directory: Path) -> None:
     async with open_store(directory, NOW) as store:
         code = await store.write(lambda connection: bots.invite(connection, "Lovelace", NOW))
@@ -168,6 +169,7 @@ async def test_the_operator_token_is_made_once_and_is_for_the_operator_alone(dir
         assert store.operator_token == first
 
 
+@pytest.mark.sqlite_only("the directory exists already")
 async def test_an_operator_token_that_cannot_be_read_is_named(directory: Path) -> None:
     directory.mkdir(mode=0o700)
     (directory / "operator.token").mkdir()

@@ -86,7 +86,7 @@ async def test_the_lock_goes_with_a_killed_server(directory: Path) -> None:
 async def test_a_lock_without_a_process_id_is_waited_for_as_long_as_a_writer_process_may_take(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.store.sqlite.lock._LAST_WRITES", 0.05)
+    monkeypatch.setattr("arena.store.base.lock._LAST_WRITES", 0.05)
     async with open_store(directory, 2):
         os.truncate(directory / "arena.lock", 0)
         with pytest.raises(StoreLocked, match="another server") as caught:
@@ -144,6 +144,7 @@ async def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.sqlite_only("it replaces the database's file")
 async def test_a_database_that_cannot_be_opened(directory: Path) -> None:
     (directory / "arena.db").mkdir(parents=True)
     with pytest.raises(StoreUnusable, match="unable to open database file"):

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from arena.ladder.luck import fitted
 from arena.log.leaf import decode_leaf
@@ -34,6 +34,7 @@ from arena.store.matches import contests, matches
 from arena.store.matches.contests import EventPlan, EventRoll
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.store import open_store
+from tests.postgresql import in_words_of
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
 
 PLAN = EventPlan("friday", GAME, 2, "race", 3, None, "open", NOW + 100)
@@ -148,7 +149,7 @@ async def test_a_change_behind_the_servers_back_is_found(data: Path, change: str
         event = contests.start(connection, "friday", {ann: b"a" * 16, bob: b"b" * 16}, EarlierMatches(), NOW + 1)
         contests.call_roll(connection, event, EventRoll(0, (ann, bob), 0), NOW + 2)
     with open_to_amend(data) as connection:
-        connection.execute(text(change))
+        connection.execute(in_words_of(connection, change))
     with open_readonly(data) as connection:
         assert any(words in fault.text for fault in audit(connection).faults), audit(connection).faults
 

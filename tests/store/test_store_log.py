@@ -36,6 +36,7 @@ from arena.store.replays import replays
 from arena.store.store import open_store
 from arena.store.writer.group_commit import AtEnd, Committer
 from tests.log.test_log_tree import plain_root
+from tests.postgresql import defer_foreign_key, in_words_of
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.test_store_pages import steps
 
@@ -210,8 +211,9 @@ def test_two_committers_write_one_log_whatever_is_undone(data: Path) -> None:
 
     def failing_commit(connection: Connection, owner: str) -> None:
         ban(connection, owner)
-        connection.execute(text("PRAGMA defer_foreign_keys = ON"))  # so that only the commit checks the constraint
-        connection.execute(text("INSERT INTO replays (match_id, content, sha256) VALUES (99, x'', x'')"))
+        defer_foreign_key(connection, "replays")
+        wrong = "INSERT INTO replays (match_id, content, sha256) VALUES (99, x'', x'')"
+        connection.execute(in_words_of(connection, wrong))
 
     with open_to_amend(data) as connection:
         sign = open_log(connection, data, NOW)
@@ -244,6 +246,7 @@ async def test_leaves_stay_as_they_are(data: Path) -> None:
             connection.execute(change)
 
 
+@pytest.mark.sqlite_only("it counts SQLite's steps")
 async def test_a_welcome_reads_no_more_of_the_log_however_often_replays_were_pruned(data: Path) -> None:
     costs = []
     with open_to_amend(data) as connection:

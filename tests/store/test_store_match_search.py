@@ -150,6 +150,7 @@ def test_a_bot_that_nobody_knows_has_no_matches_and_one_that_is_not_named_is_ask
                 search(connection, wanted)
 
 
+@pytest.mark.sqlite_only("it counts SQLite's steps")
 @pytest.mark.thorough
 def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
     """The cost is counted in steps of SQLite's virtual machine, which do not depend on the load of this machine."""

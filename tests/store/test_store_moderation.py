@@ -105,6 +105,7 @@ def test_events_are_listed_newest_first_in_pages(data: Path) -> None:
         assert [event.name for event in moderation.list_events(connection, before=2)] == ["eve-1"]
 
 
+@pytest.mark.sqlite_only("it is SQLite's own SQL")
 def test_the_database_itself_refuses_to_change_what_the_operator_did(data: Path) -> None:
     with open_to_amend(data) as connection:
         moderation.ban(connection, "eve", "a ring", NOW)

@@ -41,6 +41,7 @@ def test_a_file_that_was_not_there_is_not_the_one_that_comes(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["arena.db", "arena.db-wal", "arena.db-shm"])
+@pytest.mark.sqlite_only("it removes the database's files")
 async def test_a_commit_to_a_file_that_is_gone_fails(directory: Path, name: str) -> None:
     async with open_store(directory, NOW) as store:
         assert len(await store.write(lambda connection: add_bots(connection, "Ada"))) == 1
@@ -53,6 +54,7 @@ async def test_a_commit_to_a_file_that_is_gone_fails(directory: Path, name: str)
 
 
 @pytest.mark.parametrize("name", ["arena.db", "journal/00000001.log"])
+@pytest.mark.sqlite_only("it replaces the database's file")
 async def test_a_file_that_is_replaced_is_noticed_within_a_second_though_nothing_is_written(
     directory: Path, name: str, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
@@ -73,6 +75,7 @@ async def test_a_file_that_is_replaced_is_noticed_within_a_second_though_nothing
             await noticed.wait()
 
 
+@pytest.mark.sqlite_only("it removes the database's file")
 async def test_a_first_start_that_died_before_the_journal_is_begun_again(directory: Path) -> None:
     async with open_store(directory, NOW):
         pass

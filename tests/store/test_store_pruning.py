@@ -118,6 +118,7 @@ def files(data: Path) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in sorted((data / "replays").iterdir())}
 
 
+@pytest.mark.sqlite_only("the replays are rows, not files")
 def test_a_file_goes_when_none_of_its_replays_is_left_and_its_number_does_not_come_again(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +162,7 @@ def test_what_is_rolled_back_is_neither_kept_nor_pruned(played: Path) -> None:
     assert files(played).keys() == before.keys()
 
 
+@pytest.mark.sqlite_only("the replays are rows, not files")
 def test_a_replay_that_is_pruned_while_it_is_looked_at_is_called_pruned(data: Path) -> None:
     """The reading transaction still sees the row, but the file is gone."""
     with open_to_amend(data) as connection:
@@ -176,6 +178,7 @@ def test_a_replay_that_is_pruned_while_it_is_looked_at_is_called_pruned(data: Pa
         assert (made.replays, made.faults) == (0, [])
 
 
+@pytest.mark.sqlite_only("the replays are rows, not files")
 def test_disk_use_is_by_game_and_counts_every_file(played: Path) -> None:
     with open_to_amend(played) as connection:
         big(connection, begin(connection, [BotId(1), BotId(2)], "skat"))

@@ -28,6 +28,8 @@ from arena.store.store import MOVING, FilesFound, open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.recorded import oldest_database
 
+pytestmark = pytest.mark.sqlite_only("the replays are rows, not files")
+
 PIECE = 5000
 
 

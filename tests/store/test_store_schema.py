@@ -25,6 +25,8 @@ from arena.store.sqlite.engine import in_memory
 from arena.store.store import open_store
 from tests.store.recorded import oldest_database
 
+pytestmark = pytest.mark.sqlite_only("it is about the file and its tables; the tables of both are compared elsewhere")
+
 
 async def make(directory: Path) -> None:
     async with open_store(directory, 1):

@@ -35,6 +35,8 @@ from arena.store.store import FilesFound, open_store
 from tests.store.jobs import NOW, add_bots
 from tests.store.recorded import recorded_directory
 
+pytestmark = pytest.mark.sqlite_only("PostgreSQL never had an older schema")
+
 RECORDED_GAME = "sixth_sense"
 KEYED = ("ratings", "pair_days", "events", "baselines", "ladders", "standings", "kept_ladders", "flags")
 """Tables whose key was a game up to schema 0022."""

@@ -128,6 +128,7 @@ def test_only_a_result_that_stands_can_be_void_and_only_for_a_reason(data: Path)
             matches.void(connection, finished, "again", NOW)
 
 
+@pytest.mark.sqlite_only("it is SQLite's own SQL")
 def test_the_database_itself_refuses_to_change_the_list(data: Path) -> None:
     with open_to_amend(data) as connection:
         match_id = begin(connection, add_bots(connection, "Ada", "Bob"))

@@ -26,6 +26,7 @@ def run(case: str, directory: Path) -> tuple[list[object], str, int]:
     return json.loads(done.stdout), done.stderr, done.returncode
 
 
+@pytest.mark.sqlite_only("it has the driver's words")
 def test_values_and_errors_are_those_of_a_writer_thread(directory: Path) -> None:
     (errors, names), said, status = run("results", directory)
     assert errors == [

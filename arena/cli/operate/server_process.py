@@ -35,6 +35,7 @@ from arena.server.nodes.node import instant
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
 from arena.stderr import StatusLine, log_to_stderr
+from arena.store.base.directory import use_server
 from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
 from arena.store.ladder import seasons
 from arena.store.store import Store, open_store
@@ -260,6 +261,8 @@ async def _open_store(
         RuntimeError: A ladder of the settings has matches of another game.
     """
     data = config.data
+    if config.store is not None:
+        use_server(data, config.store)
     node, lock = (None, None) if place is None else (place.start, place.lock)
     async with open_store(data, now_us(), writer_process, _Upgrading(), node, lock) as store:
         played = {ladder.name: ladder.game.name for ladder in config.ladders}

@@ -46,13 +46,16 @@ class Database(Protocol):
         """The files of the database while a connection is writing. The file at `path` comes first."""
 
     def exists(self) -> bool:
-        """Return true if a server has created the database."""
+        """Return true if the directory has, or names, a database."""
 
     def empty(self) -> bool:
         """Return true if the database is missing or empty. Does not create or open a file."""
 
-    def writing(self) -> Engine:
-        """Return an engine that creates the database. Its transactions acquire the write lock when they begin."""
+    def writing(self, beside: bool = True) -> Engine:
+        """Return an engine that creates the database. Its transactions acquire the write lock when they begin.
+
+        `beside`: servers may wait for the lock, so that a database server ends a transaction that pauses for seconds.
+        """
 
     def reading(self) -> Engine:
         """Return a read-only engine. Each transaction sees one committed state, even while a server writes.
@@ -60,8 +63,8 @@ class Database(Protocol):
         The engine may keep connections open, so dispose of it before the last writer closes.
         """
 
-    def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> Database:
-        """Copy the database, as a transaction of `reading` sees it, to a directory; return the copy.
+    def copy(self, connection: Connection, to: Database, progress: Callable[[int, int], None]) -> None:
+        """Copy the database, as a transaction of `reading` sees it, to a missing database in a directory's own file.
 
         `progress` is called now and then with the number of copied parts and the total number. Raises: DiskFull,
         StoreError.

@@ -10,7 +10,8 @@ from secrets import token_hex, token_urlsafe
 from typing import Final
 
 from arena.store.base.database import Database, LockHolder
-from arena.store.base.errors import StoreReplaced, file_error
+from arena.store.base.errors import StoreReplaced, StoreUnusable, file_error
+from arena.store.postgres.database import PostgresDatabase, address_in, store_address
 from arena.store.sqlite.database import SqliteDatabase
 
 _OPERATOR: Final = "operator.token"
@@ -18,8 +19,25 @@ _IDENTITY: Final = "node.id"
 
 
 def database_of(directory: Path) -> Database:
-    """Return the database of a data directory, which need not exist yet. Only this function names an implementation."""
+    """Return the database of a data directory, which need not exist yet. Only this function names an implementation.
+
+    Raises: StoreUnusable, if the file with the address of a PostgreSQL database cannot be read.
+    """
+    if (address := address_in(directory)) is not None:
+        return PostgresDatabase(directory, address)
     return SqliteDatabase(directory)
+
+
+def use_server(directory: Path, store: str) -> None:
+    """Let a data directory use the PostgreSQL database at an address from now on.
+
+    Raises: ServerUnusable, StoreUnusable, DiskFull.
+    """
+    own = SqliteDatabase(directory)
+    if not own.empty():
+        reason = "it has results of its own, so --store needs another data directory"
+        raise StoreUnusable(own.path, reason)
+    store_address(directory, store)
 
 
 def locked(directory: Path) -> AbstractContextManager[int]:

@@ -180,6 +180,21 @@ class StoreBusy(StoreError):
         self.path = path
 
 
+class ServerUnusable(StoreError):
+    """The database server cannot be reached or used."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address} cannot be used as the store: {reason}")
+        self.address = address
+
+
+class DriverMissing(StoreError):
+    """The store is in PostgreSQL, and the driver is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("a store in PostgreSQL needs psycopg: pip install 'psycopg[binary]>=3.2'")
+
+
 class NodeError(StoreError):
     """This server cannot be a node, or no longer is one."""
 

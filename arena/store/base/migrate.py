@@ -6,10 +6,11 @@ Only a migration imports Alembic, which is slow to load.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, select, text
 
 from arena.store.base.database import Database
 from arena.store.base.errors import StoreCorrupt, StoreNewer, StoreOlder, StoreTooOld, StoreUnusable
@@ -24,6 +25,9 @@ _VERSION: Final = Table(
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
 """Alembic's table with the revision of the database, exactly as Alembic creates it."""
+
+_AT_ONCE: Final = 1000
+"""Number of rows that `copy_rows` reads in one step."""
 
 
 def check(connection: Connection, database: Database) -> bool:
@@ -55,6 +59,19 @@ def migrate(connection: Connection, database: Database) -> None:
     config.set_main_option("script_location", str(database.migrations).replace("%", "%%"))
     config.attributes.update(connection=connection, metadata=metadata)
     command.upgrade(config, REVISION)
+
+
+def copy_rows(connection: Connection, to: Connection, progress: Callable[[int, int], None]) -> None:
+    """Copy all rows to a database of another kind that has empty tables.
+
+    `progress` is called with the number of copied tables and their total number.
+    """
+    tables = metadata.sorted_tables
+    for done, table in enumerate(tables):
+        rows = connection.execute(select(table).order_by(*table.primary_key)).mappings()
+        while some := rows.fetchmany(_AT_ONCE):
+            to.execute(insert(table), [dict(row) for row in some])
+        progress(done + 1, len(tables))
 
 
 def require_current(connection: Connection, database: Database) -> None:

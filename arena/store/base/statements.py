@@ -15,6 +15,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+REPLAYS_IN_ROWS: Final = "replays_in_rows"
+"""Execution option of engines whose database has the replays in its rows, not in files of the data directory."""
+
 
 class DatabaseClock(FunctionElement[int]):
     """The present time by the clock of the database's machine, in microseconds since 1970. It advances within a

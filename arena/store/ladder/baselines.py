@@ -49,19 +49,20 @@ def read(connection: Connection, ladder_id: str, after: int = 0, through: int | 
     replayed it.
     """
     query = _READ if through is None else _READ.where(_BASELINES.number <= literal(through))
-    rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_ladder": ladder_id, "after": after})
-    for number, group in groupby(rows, attrgetter("number")):
-        seats = list(group)
-        row = seats[0]
-        yield ReplayedMatch(
-            number,
-            row.match_id,
-            DealKind(row.seats, row.options, row.house),
-            nodes_of(row.nodes),
-            flags_of(row.counts),
-            tuple(seat.score for seat in seats),
-            tuple(map(int, row.baselines.split(","))),
-        )
+    streamed = query.execution_options(yield_per=AT_ONCE)
+    with connection.execute(streamed, {"of_ladder": ladder_id, "after": after}) as rows:
+        for number, group in groupby(rows, attrgetter("number")):
+            seats = list(group)
+            row = seats[0]
+            yield ReplayedMatch(
+                number,
+                row.match_id,
+                DealKind(row.seats, row.options, row.house),
+                nodes_of(row.nodes),
+                flags_of(row.counts),
+                tuple(seat.score for seat in seats),
+                tuple(map(int, row.baselines.split(","))),
+            )
 
 
 def newest(connection: Connection, ladder_id: str) -> int:

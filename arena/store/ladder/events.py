@@ -76,13 +76,14 @@ def read(connection: Connection, ladder_id: str, after: int = 0, through: int | 
     Numbers are above `after` and, if given, not above `through`.
     """
     query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
-    rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_ladder": ladder_id, "after": after})
-    for number, match_id, kind, reason, nodes, places, counts, spoilt, at in rows:
-        if kind == "void":
-            yield Void(number, match_id, reason)
-        else:
-            flags = flags_of(counts), flags_of(spoilt)
-            yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), *flags, day_of(at))
+    streamed = query.execution_options(yield_per=AT_ONCE)
+    with connection.execute(streamed, {"of_ladder": ladder_id, "after": after}) as rows:
+        for number, match_id, kind, reason, nodes, places, counts, spoilt, at in rows:
+            if kind == "void":
+                yield Void(number, match_id, reason)
+            else:
+                flags = flags_of(counts), flags_of(spoilt)
+                yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), *flags, day_of(at))
 
 
 def voided(connection: Connection, ladder_id: str, after: int, through: int) -> frozenset[int]:

@@ -96,8 +96,9 @@ def history(
     """
     seats, result, void = schema.match_seats, schema.rated_results.alias("result"), schema.rated_results.alias("void")
     # This query uses the index of the bot's own seats. So its cost depends on the page and not on the length of the
-    # history. All seats of a bot in a match have the same ratings, so the first seat is enough.
-    own = select(seats.c.match_id, func.min(seats.c.seat).label("seat"), result.c.at, result.c.number)
+    # history. All seats of a bot in a match have the same ratings, so the first seat is enough. A match has one result.
+    first, at, number = func.min(seats.c.seat), func.min(result.c.at), func.min(result.c.number)
+    own = select(seats.c.match_id, first.label("seat"), at.label("at"), number.label("number"))
     own = own.join(result, and_(result.c.match_id == seats.c.match_id, result.c.kind == "result"))
     own = own.where(seats.c.bot_id == bots.known(connection, bot).id, result.c.ladder == ladder_id)
     if before is not None:

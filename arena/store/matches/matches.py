@@ -247,20 +247,23 @@ def list_matches(
     The optional conditions are a game, a ladder, a bot (by a present or former name), and numbers below `before`.
     """
     columns = schema.matches.c
-    query, number = select(schema.matches), columns.id
+    number = columns.id
+    query = select(number)
     if bot:
         # Use the index of the bot's own seats, so that only one page is read. A bot may have several seats in a match.
         named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
         number = _SEATS.match_id
-        query = query.join(schema.match_seats, number == columns.id).where(_SEATS.bot_id == named).group_by(number)
+        query = select(number.label("id")).join_from(schema.match_seats, schema.matches, number == columns.id)
+        query = query.where(_SEATS.bot_id == named).group_by(number)
     if game:
         query = query.where(columns.game == game)
     if ladder_id:
         query = query.where(columns.ladder == ladder_id)
     if before is not None:
         query = query.where(number < before)
-    query = query.order_by(number.desc()).limit(limit)
-    return with_seats(connection, connection.execute(query).all())
+    page = query.order_by(number.desc()).limit(limit).subquery("page")
+    rows = select(schema.matches).join(page, page.c.id == columns.id).order_by(columns.id.desc())
+    return with_seats(connection, connection.execute(rows).all())
 
 
 def has_finished(connection: Connection, bot_id: int) -> bool:

@@ -24,7 +24,7 @@ from sqlalchemy import Connection, func, select
 from arena.store import schema
 from arena.store.base.directory import OpenFiles, database_of, sync_directory
 from arena.store.base.errors import ReplayDamaged, file_error
-from arena.store.base.statements import Statement
+from arena.store.base.statements import REPLAYS_IN_ROWS, Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
@@ -211,7 +211,9 @@ def attach(connection: Connection, data: Path, shared: bool = False) -> ReplayFi
 
 
 def attached(connection: Connection) -> ReplayFiles | None:
-    """Return the folder set by `attach`, or None for a database without files, such as one in memory."""
+    """Return the folder set by `attach`, or None for a database with replays in rows, such as one in memory."""
+    if connection.get_execution_options().get(REPLAYS_IN_ROWS):
+        return None
     files: ReplayFiles | None = connection.info.get(_KEY)
     return files
 

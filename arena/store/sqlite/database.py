@@ -15,11 +15,11 @@ from typing import Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from arena.store.base.database import LockHolder
+from arena.store.base import lock as locks
+from arena.store.base.database import Database, LockHolder
 from arena.store.base.errors import DiskFull, StoreBusy, StoreCorrupt, StoreError, StoreUnusable
 from arena.store.schema import metadata
 from arena.store.sqlite import engine
-from arena.store.sqlite import lock as locks
 
 FILE: Final = "arena.db"
 """Name of the database file in the data directory."""
@@ -97,20 +97,18 @@ class SqliteDatabase:
     def empty(self) -> bool:
         return not self.path.is_file() or self.path.stat().st_size == 0
 
-    def writing(self) -> Engine:
+    def writing(self, beside: bool = True) -> Engine:
         return engine.writing(self.path)
 
     def reading(self) -> Engine:
         return engine.reading(self.path)
 
-    def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> SqliteDatabase:
+    def copy(self, connection: Connection, to: Database, progress: Callable[[int, int], None]) -> None:
         # Use SQLite's online backup, which neither waits for a server nor delays it.
-        copied = SqliteDatabase(directory)
         try:
-            engine.copy(connection, copied.path, progress)
+            engine.copy(connection, to.path, progress)
         except sqlite3.Error as error:
-            raise of_driver(error, copied.path) from error
-        return copied
+            raise of_driver(error, to.path) from error
 
     def compact(self) -> None:
         engine.compact(self.path)

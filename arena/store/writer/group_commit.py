@@ -113,6 +113,8 @@ class Committer:
         assert driver is not None, "the connection is open"
         with suppress(self._connection.dialect.loaded_dbapi.Error):  # The next transaction reports it.
             driver.rollback()
+        if getattr(driver, "closed", False):  # The database server ended the session: the next transaction connects.
+            self._connection.invalidate()
 
 
 def _undone_error(error: Exception) -> StoreError:

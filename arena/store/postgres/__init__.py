@@ -1,0 +1,1 @@
+"""The PostgreSQL implementation of the store's `Database`; only `directory` imports it."""

@@ -1,0 +1,199 @@
+"""A data directory whose database is on a PostgreSQL server; the directory has the journal, the key and the lock.
+
+Its file `postgresql.url` has the address of the database. The driver is imported when a connection is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from arena.store.base import lock as locks
+from arena.store.base.database import Database, LockHolder
+from arena.store.base.errors import DiskFull, ServerUnusable, StoreBusy, StoreError, StoreUnusable, file_error
+from arena.store.base.migrate import copy_rows, migrate
+
+FILE: Final = "postgresql.url"
+"""Name of the file with the address."""
+SCHEMES: Final = ("postgresql", "postgres")
+_REMEDIES: Final = {
+    "28P01": "the password is wrong",
+    "28000": "its user may not log in: see pg_hba.conf on that machine",
+    "3D000": "there is no such database: `createdb` makes one",
+    "53300": "it has no connection left: raise max_connections there (a server needs 8)",
+    "53400": "it has no connection left: raise the limit of the user or the database (a server needs 8)",
+    "42501": "the user may not create or change tables there: make it the owner of the database",
+    "25006": "it is a standby, which only `arena web` can use: name the primary",
+    "57P01": "its administrator ended the session, or it stopped; the next try connects anew",
+    "57P03": "it is starting or stopping; try again in a moment",
+    "25P03": "this program was stopped for longer than a transaction may pause, so its transaction was undone",
+    "57P05": "it ended an idle session",
+}
+"""The cause and the remedy, by the server's code for the error."""
+_UNREACHABLE: Final = "it cannot be reached: is it running, and are host and port right?"
+
+
+def address_in(directory: Path) -> str | None:
+    """Return the address of a directory's PostgreSQL database; None if it has none. Raises: StoreUnusable."""
+    try:
+        return (directory / FILE).read_text().strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        if not os.path.lexists(directory / FILE):
+            return None  # The directory cannot be entered, which the next step names.
+        raise StoreUnusable(directory / FILE, str(error)) from error
+
+
+def without_password(store: str) -> str:
+    """Return an address without its password and its parameters."""
+    start, _, rest = store.partition("://")
+    access, at, place = rest.partition("?")[0].rpartition("@")
+    return f"{start}://{access.partition(':')[0]}{at}{place}" if rest else store.partition("@")[0]
+
+
+def store_address(directory: Path, store: str) -> None:
+    """Store the address of a directory's database in its file, which only its owner can read.
+
+    Raises: ServerUnusable, StoreUnusable, DiskFull.
+    """
+    parts = urlsplit(store)
+    if parts.scheme not in SCHEMES or not parts.path.strip("/") or any(each.isspace() for each in store):
+        raise ServerUnusable(without_password(store), "write postgresql://USER@HOST/DATABASE")
+    if address_in(directory) == store:
+        return
+    path = directory / FILE
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = path.with_name(f"{FILE}.new")
+        new.touch(mode=0o600)
+        new.write_text(f"{store}\n")
+        new.replace(path)
+    except OSError as error:
+        raise file_error(path, error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresDatabase:
+    """The database of a data directory in PostgreSQL."""
+
+    directory: Path
+    address: str
+
+    @property
+    def path(self) -> Path:
+        return self.directory / FILE
+
+    @property
+    def migrations(self) -> Path:
+        return Path(__file__).parents[1] / "sqlite" / "migrations"
+
+    def create_tables(self, connection: Connection) -> None:
+        from arena.store.postgres import engine
+
+        engine.create_tables(connection)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    def exists(self) -> bool:
+        return self.path.is_file()
+
+    def empty(self) -> bool:
+        engine = self.reading()
+        try:
+            with engine.connect() as connection:
+                return not connection.dialect.get_table_names(connection)
+        except DBAPIError as error:
+            raise self.named(error) from error
+        finally:
+            engine.dispose()
+
+    def writing(self, beside: bool = True) -> Engine:
+        from arena.store.postgres import engine
+
+        return engine.writing(self.address, without_password(self.address), beside)
+
+    def reading(self) -> Engine:
+        from arena.store.postgres import engine
+
+        return engine.reading(self.address, without_password(self.address))
+
+    def copy(self, connection: Connection, to: Database, progress: Callable[[int, int], None]) -> None:
+        with to.writing().connect() as target, target.begin():
+            migrate(target, to)
+            copy_rows(connection, target, progress)
+
+    def compact(self) -> None:
+        pass  # The server does it.
+
+    @contextmanager
+    def locked(self, node: int | None = None) -> Iterator[int]:
+        from arena.store.postgres import engine
+
+        with locks.locked(self.directory, node) as held:
+            if node is not None:
+                yield held
+                return
+            try:
+                session = engine.lock_database(self.address, without_password(self.address))
+            except DBAPIError as error:
+                raise self.named(error) from error
+            with session:
+                yield held
+
+    def announce(self, lock: int, socket: Path) -> None:
+        locks.announce(self.directory, lock, socket)
+
+    def holder(self) -> LockHolder | None:
+        return locks.holder(self.directory)
+
+    def named(self, error: Exception) -> Exception:
+        if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
+            return error
+        renamed = self._of_driver(error.orig)
+        renamed.__cause__ = error
+        return renamed
+
+    def _of_driver(self, error: BaseException | None) -> StoreError:
+        code = getattr(error, "sqlstate", None)
+        place = without_password(self.address)
+        if code is None and (found := _connection_code(str(error))):
+            code = found
+        if code == "53100":
+            return DiskFull(self.path)
+        if code == "55P03":
+            from arena.store.postgres import engine
+
+            return StoreBusy(self.path, engine.LOCK_TIMEOUT)
+        if code in _REMEDIES:
+            return ServerUnusable(place, _REMEDIES[code])
+        reason = " ".join(str(error).split())
+        if code is None or code[:2] in {"08", "57"}:
+            return ServerUnusable(place, f"{_UNREACHABLE} ({reason})")
+        return StoreError(f"{place}: {reason}")
+
+
+def _connection_code(message: str) -> str | None:
+    """Return the code for the text of a failed connection, for which the driver has no code."""
+    texts = {
+        "password authentication failed": "28P01",
+        "no password supplied": "28P01",
+        "no pg_hba.conf entry": "28000",
+        "too many clients": "53300",
+        "remaining connection slots": "53300",
+        "too many connections for": "53400",
+        "the database system is": "57P03",
+    }
+    if 'database "' in message and "does not exist" in message:
+        return "3D000"
+    return next((code for text, code in texts.items() if text in message), None)

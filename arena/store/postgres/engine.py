@@ -1,0 +1,235 @@
+"""SQLAlchemy engines for PostgreSQL: settings, transactions and creation of tables.
+
+Texts sort by bytes, NULLs come first, sums are integers and new rows get the next number, all as in SQLite. Triggers
+protect the tables that are append-only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Column, Connection, Engine, NullPool, QueuePool, Table, Text, create_engine, event
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.postgresql.base import PGDDLCompiler
+from sqlalchemy.dialects.postgresql.psycopg import PGCompiler_psycopg, PGDialect_psycopg
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import asc_op, desc_op
+
+from arena.store.base.errors import DriverMissing, ServerUnusable
+from arena.store.base.statements import REPLAYS_IN_ROWS
+from arena.store.schema import APPEND_ONLY, AppendOnly, metadata
+
+if TYPE_CHECKING:
+    import psycopg
+
+LOCK_TIMEOUT: Final = 10.0
+"""Maximum number of seconds to wait for the write lock."""
+OLDEST_SERVER: Final = 15
+_WRITE_LOCK: Final = 0x6172656E61
+"""Key of the advisory lock that a writing transaction acquires first. Such locks are those of one database."""
+_DIRECTORY_LOCK: Final = _WRITE_LOCK + 1
+"""Key of the advisory lock of the data directory that uses the database."""
+_LAST_SESSION: Final = 5.0
+"""Maximum number of seconds until the database server notices the end of a killed process."""
+_LOST_MACHINE: Final = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
+_LONGEST_PAUSE: Final = 3000
+"""Milliseconds for which a writing transaction may pause: a stopped server then no longer blocks the others."""
+_CONNECT: Final = {"connect_timeout": 10, "application_name": "arena", "client_encoding": "UTF8"}
+
+
+class _Compiler(PGCompiler_psycopg):
+    """Statements in which NULL sorts before every value."""
+
+    def order_by_clause(self, select: Any, **settings: Any) -> str:
+        """Return ORDER BY with the place of NULLs."""
+        clauses = [self._placed(clause, **settings) for clause in select._order_by_clauses]
+        return f" ORDER BY {', '.join(clauses)}" if clauses else ""
+
+    def _placed(self, clause: Any, **settings: Any) -> str:
+        text: str = clause._compiler_dispatch(self, **settings)
+        of = clause
+        while isinstance(of, UnaryExpression) and of.modifier in {asc_op, desc_op}:
+            of = of.element
+        if "NULLS" in text or (isinstance(of, Column) and not of.nullable):  # Then an index can be used.
+            return text
+        return f"{text} NULLS LAST" if text.endswith(" DESC") else f"{text} NULLS FIRST"
+
+
+class _Tables(PGDDLCompiler):
+    """Tables whose texts sort by bytes, and whose numbers come from a trigger."""
+
+    def get_column_specification(self, column: Column[Any], **settings: Any) -> str:
+        """Return a column."""
+        text = str(super().get_column_specification(column, **settings)).replace("BIGSERIAL", "BIGINT")  # type: ignore[no-untyped-call]
+        return text.replace(" TEXT", ' TEXT COLLATE "C"', 1) if isinstance(column.type, Text) else text
+
+    def visit_column_check_constraint(self, constraint: Any, **settings: Any) -> str:
+        """Return a column's check. `only` is a word of PostgreSQL."""
+        text = super().visit_column_check_constraint(constraint, **settings)  # type: ignore[no-untyped-call]
+        return str(text).replace("(only ", '("only" ')
+
+
+class ArenaDialect(PGDialect_psycopg):
+    """PostgreSQL by psycopg, in which statements and tables mean the same as in SQLite."""
+
+    statement_compiler = _Compiler
+    ddl_compiler = _Tables
+    supports_statement_cache = True
+
+
+registry.register("postgresql.arena", __name__, ArenaDialect.__name__)
+
+
+def writing(address: str, place: str, beside: bool) -> Engine:
+    """Return an engine whose transactions acquire the write lock when they begin. `place`: the address to be shown."""
+    pause = _LONGEST_PAUSE if beside else 0
+    settings = f"SET idle_in_transaction_session_timeout = {pause}; SET lock_timeout = {LOCK_TIMEOUT * 1000:.0f}"
+    begin = f"BEGIN; SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
+    return _engine(address, place, settings, begin, {"poolclass": NullPool}, writes=True)
+
+
+def reading(address: str, place: str) -> Engine:
+    """Return a read-only engine. Each transaction sees one committed state."""
+    begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    return _engine(
+        address, place, "SET default_transaction_read_only = on", begin, {"poolclass": QueuePool}, writes=False
+    )
+
+
+def lock_database(address: str, place: str) -> psycopg.Connection[Any]:
+    """Lock a database for one data directory. Its servers are one server, or nodes with a common parent process.
+
+    Return the session, which holds the lock until it is closed. Raises: DBAPIError, DriverMissing, ServerUnusable.
+    """
+    driver = _driver()
+    statement = "SELECT pg_try_advisory_lock(%s)"
+    try:
+        session: psycopg.Connection[Any] = driver.connect(address, autocommit=True, **_CONNECT)
+        session.execute(_LOST_MACHINE)
+        end = time.monotonic() + _LAST_SESSION
+        while session.execute(statement, [_DIRECTORY_LOCK]).fetchone() != (True,):
+            if time.monotonic() > end:
+                session.close()
+                raise ServerUnusable(place, "a server with another data directory uses it; stop that server first")
+            time.sleep(0.1)
+    except driver.Error as error:
+        raise DBAPIError.instance(statement, None, error, driver.Error) from error
+    return session
+
+
+def _driver() -> Any:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise DriverMissing from error
+    return psycopg
+
+
+def _engine(address: str, place: str, settings: str, begin: str, pool: dict[str, Any], *, writes: bool) -> Engine:
+    driver = _driver()
+
+    def connect() -> psycopg.Connection[Any]:
+        # In this mode the driver begins no transactions; the event listener below does.
+        connection: psycopg.Connection[Any] = driver.connect(address, autocommit=True, context=_adapters(), **_CONNECT)
+        try:
+            version = connection.info.server_version // 10000
+            if version < OLDEST_SERVER:
+                reason = f"it is PostgreSQL {version}, and the arena needs {OLDEST_SERVER} or later"
+                raise ServerUnusable(place, reason)
+            connection.execute(settings)
+            if writes and connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+                raise ServerUnusable(place, "it is a standby, which only `arena web` can use: name the primary")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    # Errors are logged, and parameters include seeds and hashes, so hide them.
+    made = create_engine(
+        "postgresql+arena://",
+        creator=connect,
+        hide_parameters=True,
+        execution_options={REPLAYS_IN_ROWS: True},
+        use_native_hstore=False,
+        **pool,
+    )
+
+    def on_begin(connection: Connection) -> None:
+        try:
+            connection.connection.dbapi_connection.execute(begin)  # type: ignore[union-attr]
+        except driver.Error as error:
+            raise DBAPIError.instance(begin, None, error, driver.Error) from error
+
+    event.listen(made, "begin", on_begin)
+    return made
+
+
+@cache
+def _adapters() -> Any:
+    """Return how values are passed: booleans as integers, and sums, which are decimals, back as integers."""
+    from psycopg import adapters
+    from psycopg.adapt import AdaptersMap, Dumper, Loader
+
+    class Truth(Dumper):  # Without a type, so that it is a number or a truth where one is wanted.
+        def dump(self, value: Any) -> bytes:
+            return b"1" if value else b"0"
+
+    class Number(Loader):
+        def load(self, data: Any) -> int | float:
+            text = bytes(data)
+            return float(text) if b"." in text or text == b"NaN" else int(text)
+
+    own = AdaptersMap(adapters)
+    own.register_dumper(bool, Truth)
+    own.register_loader("numeric", Number)
+
+    class Context:
+        adapters = own
+        connection = None
+
+    return Context()
+
+
+def create_tables(connection: Connection) -> None:
+    """Create the tables in an empty database."""
+    metadata.create_all(connection)
+    for table in metadata.sorted_tables:
+        for trigger in _triggers(table):
+            connection.exec_driver_sql(trigger.replace("%", "%%"))
+
+
+def _triggers(table: Table) -> Iterator[str]:
+    name = table.name
+    key = table.autoincrement_column
+    if key is not None and not key.foreign_keys:
+        yield _function(
+            f"{name}_next",
+            f'NEW."{key.name}" := coalesce((SELECT max("{key.name}") FROM {name}), 0) + 1; RETURN NEW;',  # noqa: S608 - the schema's names
+        )
+        yield (
+            f"CREATE TRIGGER {name}_a_next BEFORE INSERT ON {name} FOR EACH ROW "
+            f'WHEN (NEW."{key.name}" IS NULL) '
+            f"EXECUTE FUNCTION {name}_next()"
+        )
+    guard: AppendOnly | None = table.info.get(APPEND_ONLY)
+    if guard is None:
+        return
+    number, within = guard
+    yield _function(f"{name}_stay", f"RAISE EXCEPTION '{name} are only added' USING ERRCODE = 'check_violation';")
+    yield (f"CREATE TRIGGER {name}_stay BEFORE UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION {name}_stay()")
+    yield f"CREATE TRIGGER {name}_remain BEFORE TRUNCATE ON {name} EXECUTE FUNCTION {name}_stay()"
+    alike = f" WHERE {within} = NEW.{within}" if within else ""
+    yield _function(
+        f"{name}_follow",
+        f"IF NEW.{number} <> (SELECT coalesce(max({number}), 0) + 1 FROM {name}{alike}) THEN "  # noqa: S608
+        f"RAISE EXCEPTION '{name} are numbered without a gap' USING ERRCODE = 'check_violation'; END IF; RETURN NEW;",
+    )
+    yield f"CREATE TRIGGER {name}_follow BEFORE INSERT ON {name} FOR EACH ROW EXECUTE FUNCTION {name}_follow()"
+
+
+def _function(name: str, body: str) -> str:
+    return f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$"

@@ -95,7 +95,7 @@ class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class LateAnswer(NoAnswer):
-    """A server does not answer in time."""
+    """A server does not answer in time, or answers this address only later because of the address's earlier calls."""
 
 
 class Declined(Refused):
@@ -544,6 +544,8 @@ class Client:
                     raise Declined(f"{text}: update the server, or read its data directory with --data") from error
                 case grpc.StatusCode.UNIMPLEMENTED:
                     raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
+                case grpc.StatusCode.RESOURCE_EXHAUSTED if _reason(call) == "OVER_BUDGET":
+                    raise LateAnswer(text) from error
                 case _:
                     raise Declined(text) from error
 

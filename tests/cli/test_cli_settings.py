@@ -384,7 +384,7 @@ def test_what_is_wrong_in_a_ladder_is_named(text: str, said: str, tmp_path: Path
     ("text", "said"),
     [
         ("patients = 3", "patients is no setting; did you mean patience?"),
-        ("xyzzy = 3", "xyzzy is no setting; there is address, data, registration"),
+        ("xyzzy = 3", "xyzzy is no setting; there is address, data, store"),
         ("[policy]\nbanc = 3", "policy.banc is no setting; did you mean bank?"),
         ("bank = 3", "bank is no setting; bank is one, in the table [policy]"),
         ("byte_rat = 3", "byte_rat is no setting; byte_rate is one, in the table [limits]"),

@@ -152,6 +152,7 @@ def dask_cluster(address: str, subject: Subject) -> Iterator[Cluster]:
         raise ClusterUnusable(address, "Dask is not installed: pip install distributed") from error
     for logger in (
         "distributed",
+        "tornado.application",
         *(name for name in logging.root.manager.loggerDict if name.startswith("distributed.")),
     ):
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # our own errors already describe the problem

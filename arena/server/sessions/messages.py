@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from arena.log.head import LogEntry, LogState
@@ -295,7 +294,7 @@ class MatchOver:
     """The result's entry in the log, or None on a server without a log."""
 
 
-_NO_NODES: Final[Mapping[int, str]] = MappingProxyType({})
+_NO_NODES: Final[Mapping[int, str]] = {}
 
 
 @dataclass(init=False, slots=True)

@@ -142,7 +142,11 @@ class BotRecords:
                 try:
                     with self._open() as source:
                         replay = source.replay(number)
-                except (NoAnswer, Refused, StoreError):
+                except (NoAnswer, StoreError):
+                    with self._lock:
+                        self._waiting.popleft()  # The next look at a page requests it again.
+                    continue
+                except Refused:
                     record = None
                 else:
                     helper.send([replay])

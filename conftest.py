@@ -35,7 +35,7 @@ STARTED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socke
 """Audit events with which Python reports a started process or a used socket."""
 ROOT = Path(__file__).parent
 COMPILED = str(ROOT / "build" / "compiled")
-OF_THE_WHOLE = ("conformance", "end_to_end", "test_library.py", "tools/test_tools_compile.py")
+OF_THE_WHOLE = ("cli/test_cli_play.py", "conformance", "end_to_end", "test_library.py", "tools/test_tools_compile.py")
 """Test files that also run compiled. They test no compiled module directly, but their code calls compiled modules."""
 LONG_WHEN_COMPILED = {
     "api": ("list_pages", "proto_comments", "query_services", "reasons", "rows", "watching"),

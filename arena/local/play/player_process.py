@@ -5,27 +5,29 @@ The process answers the messages to a player. It ends with its parent, even if t
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
+import pickle
 import random
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.local.errors import BotCrashed, BotNotLoaded, LocalMatchError
 from arena.local.play.players import load
 from arena.local.play.table import own_trace
+from arena.server.sessions.messages import Outgoing
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
-
-    from arena.server.sessions.messages import Outgoing
 
 TAIL: Final = 12
 """Number of lines from the end of a bot's output that an error message shows."""
@@ -83,7 +85,7 @@ class PlayerProcess:
 
     def _say(self, message: object) -> None:
         with suppress(OSError):  # the process has ended; the missing answer will show this
-            self._pipe.send(message)
+            self._pipe.send_bytes(_pickled(message))
 
     def _answer(self) -> Any:
         try:
@@ -94,6 +96,23 @@ class PlayerProcess:
         lines = self._log.read_text(errors="replace").splitlines()[-TAIL:]
         last = "\n".join(f"  {line}" for line in lines)
         raise BotCrashed(self._spec, self._seat, self._process.exitcode or 0, self._log, last)
+
+
+class _Pickler(pickle.Pickler):
+    """A pickler that calls the constructors of a message's parts. By default, pickle creates objects without them and
+    sets their fields; compiled classes refuse one or the other.
+    """
+
+    def reducer_override(self, value: Any) -> Any:
+        if is_dataclass(value) and not isinstance(value, (type, Outgoing)):
+            return type(value), tuple([getattr(value, field.name) for field in fields(value)])
+        return NotImplemented
+
+
+def _pickled(message: object) -> bytes:
+    content = io.BytesIO()
+    _Pickler(content).dump(message)
+    return content.getvalue()
 
 
 def _start_deaf(process: SpawnProcess) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnprovenLog(StoreError):  # noqa: N818 - the name says what is the matter
-    """An answer about the log that the log's key did not sign, or whose proof does not lead to the head."""
+    """The log's key did not sign an answer about the log, or the answer's proof does not lead to the head."""
 
 
 @dataclass(frozen=True, slots=True)

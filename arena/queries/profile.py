@@ -79,7 +79,7 @@ class BotProfile:
     worst: tuple[MatchPoints, ...]
     """The matches with the fewest points, in ascending order."""
     bids: int | None = None
-    """Number of bids or predictions in the newest matches whose replays were read; None without such a match."""
+    """Number of bids or predictions in the newest matches with a readable replay; None if there is no such match."""
     kept: int | None = None
     """Number of rounds in which the bot won exactly as many tricks as it had predicted or bid."""
     think_95_us: int | None = None

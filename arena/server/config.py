@@ -46,7 +46,7 @@ Entry: TypeAlias = Literal["open", "invited"] | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class LadderTable:
-    """A ladder as its operator configured it. The server's settings supply what is missing."""
+    """The operator's settings of a ladder. The server's settings replace missing ones."""
 
     game: Game = field(metadata={"help": "The game, which the server must play."})
     seats: tuple[int, ...] = field(

@@ -24,6 +24,7 @@ from arena.store.base.migrate import copy_rows, migrate
 FILE: Final = "postgresql.url"
 """Name of the file with the address."""
 SCHEMES: Final = ("postgresql", "postgres")
+STANDBY: Final = "it is a standby, which accepts no writes: name the primary"
 _REMEDIES: Final = {
     "28P01": "the password is wrong",
     "28000": "its user may not log in: see pg_hba.conf on that machine",
@@ -31,7 +32,7 @@ _REMEDIES: Final = {
     "53300": "it has no connection left: raise max_connections there (a server needs 8)",
     "53400": "it has no connection left: raise the limit of the user or the database (a server needs 8)",
     "42501": "the user may not create or change tables there: make it the owner of the database",
-    "25006": "it is a standby, which only `arena web` can use: name the primary",
+    "25006": STANDBY,
     "57P01": "its administrator ended the session, or it stopped; the next try connects anew",
     "57P03": "it is starting or stopping; try again in a moment",
     "25P03": "this program was stopped for longer than a transaction may pause, so its transaction was undone",

@@ -21,6 +21,7 @@ from sqlalchemy.sql.operators import asc_op, desc_op
 
 from arena.store.base.errors import DriverMissing, ServerUnusable
 from arena.store.base.statements import REPLAYS_IN_ROWS
+from arena.store.postgres.database import STANDBY
 from arena.store.schema import APPEND_ONLY, AppendOnly, metadata
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _engine(address: str, place: str, settings: str, begin: str, pool: dict[str,
                 raise ServerUnusable(place, reason)
             connection.execute(settings)
             if writes and connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
-                raise ServerUnusable(place, "it is a standby, which only `arena web` can use: name the primary")
+                raise ServerUnusable(place, STANDBY)
         except BaseException:
             connection.close()
             raise

@@ -37,10 +37,13 @@ class Nodes:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def greet(self, number: int) -> play_pb2.PlayResponse:
+    def greet(self, number: int, without: int | None = None) -> play_pb2.PlayResponse:
+        """Return the welcome of a node, which lists all nodes but the one with the number `without`."""
         greeting = welcome()
         greeting.welcome.node = number
         for other, peer in enumerate(self.peers, 1):
+            if other == without:
+                continue
             greeting.welcome.nodes.add(number=other, address=f":{peer.port}" if other == 1 else peer.address)
         return greeting
 
@@ -234,9 +237,7 @@ def test_a_node_that_another_does_not_list_yet_is_dialled_once(tmp_path: Path) -
 
     def behind(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
-        greeting = nodes.greet(2)
-        del greeting.welcome.nodes[2]
-        yield greeting
+        yield nodes.greet(2, without=3)
         greeted.set()
         ends(talk)
 
@@ -389,9 +390,7 @@ def test_a_node_that_moved_is_dialled_at_its_new_address(tmp_path: Path) -> None
 
     def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
-        greeting = nodes.greet(1)
-        del greeting.welcome.nodes[2]
-        yield greeting
+        yield nodes.greet(1, without=3)
         told_capacity(talk, 1)
         assert moved.wait(PATIENCE)
         talk.fail(grpc.StatusCode.UNAVAILABLE, "restarts")
@@ -406,9 +405,7 @@ def test_a_node_that_moved_is_dialled_at_its_new_address(tmp_path: Path) -> None
 
     def old(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
-        greeting = nodes.greet(2)
-        del greeting.welcome.nodes[2]
-        yield greeting
+        yield nodes.greet(2, without=3)
         told_capacity(talk, 1)
         moved.set()
         talk.fail(grpc.StatusCode.UNAVAILABLE, "moves")
@@ -469,9 +466,7 @@ def test_the_list_of_nodes_may_change_while_a_bot_plays(tmp_path: Path) -> None:
 
     def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
-        greeting = nodes.greet(1)
-        del greeting.welcome.nodes[2]
-        yield greeting
+        yield nodes.greet(1, without=3)
         told_capacity(talk, 3)
         yield lists(1, 2, 3)
         told_capacity(talk, 2)
@@ -489,18 +484,14 @@ def test_the_list_of_nodes_may_change_while_a_bot_plays(tmp_path: Path) -> None:
 
     def leaves(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
-        greeting = nodes.greet(2)
-        del greeting.welcome.nodes[2]
-        yield greeting
+        yield nodes.greet(2, without=3)
         told_capacity(talk, 2)
         assert come.wait(PATIENCE)
         talk.fail(grpc.StatusCode.UNAVAILABLE, "drained")
 
     def comes(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         assert talk.next().hello.capacity == 0
-        greeting = nodes.greet(3)
-        del greeting.welcome.nodes[1]
-        yield greeting
+        yield nodes.greet(3, without=2)
         told_capacity(talk, 3)
         assert gone.wait(PATIENCE)
         ends(talk)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+STANDBY: Final = "it is a standby, which accepts no writes: name the primary"
 
 
 class _PicklableError(Exception):

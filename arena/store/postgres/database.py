@@ -18,13 +18,12 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from arena.store.base import lock as locks
 from arena.store.base.database import Database, LockHolder
-from arena.store.base.errors import DiskFull, ServerUnusable, StoreBusy, StoreError, StoreUnusable, file_error
+from arena.store.base.errors import STANDBY, DiskFull, ServerUnusable, StoreBusy, StoreError, StoreUnusable, file_error
 from arena.store.base.migrate import copy_rows, migrate
 
 FILE: Final = "postgresql.url"
 """Name of the file with the address."""
 SCHEMES: Final = ("postgresql", "postgres")
-STANDBY: Final = "it is a standby, which accepts no writes: name the primary"
 _REMEDIES: Final = {
     "28P01": "the password is wrong",
     "28000": "its user may not log in: see pg_hba.conf on that machine",

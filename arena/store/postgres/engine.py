@@ -19,9 +19,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import asc_op, desc_op
 
-from arena.store.base.errors import DriverMissing, ServerUnusable
+from arena.store.base.errors import STANDBY, DriverMissing, ServerUnusable
 from arena.store.base.statements import REPLAYS_IN_ROWS
-from arena.store.postgres.database import STANDBY
 from arena.store.schema import APPEND_ONLY, AppendOnly, metadata
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-nodes test-long test-postgresql check check-types check-rest format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-failures test-nodes test-long test-postgresql check check-types check-rest format pictures docs bench bench-clients compiled test-compiled bundle image test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -34,8 +34,8 @@ lock: | $(UV) ## Bring uv.lock up to pyproject.toml; with UPGRADE=1 also to the 
 demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a minute
 	@$(BIN)/arena demo
 
-# Two at a time: many tests wait for real servers and bots. A file's tests stay together and in their order.
-PARALLEL := --numprocesses=2 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
+# Three at a time on two cores: many tests wait for real servers and bots. A file's tests stay together and in their order.
+PARALLEL := --numprocesses=3 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
 
 test: .venv/.ready ## Every test
 	$(BIN)/pytest $(PARALLEL)
@@ -63,14 +63,18 @@ coverage-all: .venv/.ready ## Every test, and how much of all the code they run:
 test-quick: .venv/.ready ## The tests that need no process, no socket and little time: two minutes of processor time at most
 	$(BIN)/pytest $(PARALLEL) --quick
 
-test-nodes: .venv/.ready ## Several nodes on one data directory: deaths, stops, events, few places; some six minutes
-	$(BIN)/pytest --long tests/end_to_end/test_e2e_nodes.py tests/server/test_server_nodes.py tests/store/test_store_nodes.py
+E2E_POSTGRESQL := tests/end_to_end/test_e2e_postgresql.py tests/end_to_end/test_e2e_partitions.py
+test-failures: .venv/.ready ## Kills and a stop of nodes that share PostgreSQL, one after the other: some 3 minutes
+	$(BIN)/pytest --long $(E2E_POSTGRESQL) -k "kills and [5] or transaction-20"
+
+test-nodes: .venv/.ready ## Several nodes: deaths, stops, events, few places, failures of PostgreSQL, pairings; hours
+	$(BIN)/pytest --long tests/end_to_end/test_e2e_nodes.py tests/end_to_end/test_e2e_node_clients.py tests/end_to_end/test_e2e_machines.py $(E2E_POSTGRESQL) tests/end_to_end/test_e2e_pairs.py tests/server/test_server_nodes.py tests/store/test_store_nodes.py
 
 test-long: .venv/.ready ## The tests that take minutes, too
 	$(BIN)/pytest --long
 
-test-postgresql: .venv/.ready ## The tests of the store on PostgreSQL
-	$(BIN)/pytest tests/store --postgresql --long
+test-postgresql: .venv/.ready ## The tests of the store and the crash tests on PostgreSQL
+	$(BIN)/pytest tests/store tests/crash --postgresql --long
 
 check: ## Lock, format, lint, types, layers, settings, prose, protocol lint and drift
 	@$(MAKE) --jobs=2 check-rest check-types

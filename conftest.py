@@ -68,7 +68,7 @@ if COMPILED in os.environ.get("PYTHONPATH", "").split(os.pathsep):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests that take minutes")
     parser.addoption("--quick", action="store_true", help="leave out what needs a process, a socket or much time")
-    parser.addoption("--postgresql", action="store_true", help="run the tests of the store on PostgreSQL")
+    parser.addoption("--postgresql", action="store_true", help="run the tests of store and crash on PostgreSQL")
     parser.addoption("--compiled", action="store_true", help="run with what `make compiled` compiled")
 
 

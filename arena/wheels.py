@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import zipfile
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 WHEEL: Final = "Wheel-Version: 1.0\nGenerator: arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 NO_SOURCES: Final = (*EXTENSION_SUFFIXES, "pyproject.toml")

@@ -23,7 +23,7 @@ COMMANDS: Final = (
     "events",
     "listings",
     "pages",
-    "writers",
+    "writers --store postgresql --compiled",
     "steps",
     "crawl",
     "viewers",

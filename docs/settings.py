@@ -46,7 +46,7 @@ Each game that the server plays has a default ladder, of its name: `[games.nulle
 `[[ladders]]` is a further one, with results and ratings of its own ([example](run-a-server.md#several-ladders)).
 It needs `name` and `game`. Whatever else it leaves out is as on the default ladder: seats, options, and the settings
 {}
-and {}. Only a server with one process plays further ladders. If you remove one, its results stay.
+and {}. If you remove one, its results stay.
 
 | key | meaning |
 |---|---|

@@ -7,12 +7,13 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +21,12 @@ import pytest
 from sqlalchemy import Connection, TextClause, inspect, text
 
 from arena.store.base.directory import use_server
+from tests.waiting import until
 
 _USERS: Final = ("postgres", "nobody")
 """Users as which the server runs where the tests run as root, whom it refuses."""
 _QUICK: Final = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=60", "jit=off")
+LOOPBACK: Final = "127.0.0.1"
 _numbers: Final = itertools.count(1)
 
 
@@ -36,13 +39,49 @@ def programs() -> Path | None:
 
 
 class Server:
-    """A running server."""
+    """A server in a folder of its own."""
 
-    def __init__(self, folder: Path, port: int) -> None:
-        self.folder, self.port = folder, port
+    def __init__(self, folder: Path, port: int, as_user: list[str | Path], bin_folder: Path, host: str) -> None:
+        self.folder, self.port, self.host = folder, port, host
+        self._as_user, self._programs = as_user, bin_folder
+        self._process: subprocess.Popen[bytes] | None = None
 
     def address(self, database: str) -> str:
-        return f"postgresql://arena:swordfish@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://arena:swordfish@{self.host}:{self.port}/{database}"
+
+    def call(self, program: str, *arguments: str | Path) -> None:
+        """Run one of the server's programs to its end."""
+        command = [*self._as_user, self._programs / program, *arguments]
+        subprocess.run(command, check=True, capture_output=True, cwd=self.folder)
+
+    def start(self, *settings: str) -> None:
+        """Run the server, and wait until it answers."""
+        own = (*_QUICK, *settings, f"port={self.port}", f"unix_socket_directories={self.folder}")
+        options = [f"-c{each}" for each in (*own, f"listen_addresses={self.host}")]
+        command = [*self._as_user, self._programs / "postgres", "-D", self.folder / "data", *options]
+        with (self.folder / "log").open("a") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
+        ready: list[str | Path] = [self._programs / "pg_isready", "-q", "-h", self.host, "-p", str(self.port)]
+        for _ in range(200):
+            if subprocess.run(ready, check=False).returncode == 0:
+                break
+            assert self._process.poll() is None, (self.folder / "log").read_text()
+
+    def stop(self) -> None:
+        """End the server at once."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait()
+            self._process = None
+
+    def kill(self) -> None:
+        """Kill the server with all its processes."""
+        assert self._process is not None
+        for pid in (self._process.pid, *children_of(self._process.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
 
     def run(self, *statements: str) -> list[tuple[object, ...]]:
         """Run statements as the administrator; return the rows of the last."""
@@ -60,9 +99,39 @@ class Server:
         return name
 
 
+def children_of(pid: int) -> list[int]:
+    """Return the child processes of a process."""
+    return [int(each) for path in Path(f"/proc/{pid}/task").glob("*/children") for each in path.read_text().split()]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    return port
+
+
 @contextmanager
-def server(*settings: str) -> Iterator[Server]:
-    """Run a server in a temporary folder. Skips the test if PostgreSQL is missing, but never in CI."""
+def server(*settings: str, host: str = LOOPBACK, within: Sequence[str] = ()) -> Iterator[Server]:
+    """Run a server in a temporary folder. Skips the test if PostgreSQL is missing, but never in CI.
+
+    `within`: the start of a command that runs where the server has the address `host`.
+    """
+    with _new_server(host, within) as made:
+        (made.folder / "password").write_text("swordfish\n")
+        (made.folder / "password").chmod(0o644)
+        collation = ["--locale=C.UTF-8", "--encoding=UTF8", "--no-sync", "--auth=scram-sha-256"]
+        own = ["--username=arena", f"--pwfile={made.folder / 'password'}"]
+        made.call("initdb", "-D", made.folder / "data", *own, *collation)
+        if host != LOOPBACK:
+            with (made.folder / "data" / "pg_hba.conf").open("a") as access:
+                access.write("host all,replication all samenet scram-sha-256\n")
+        made.start(*settings)
+        yield made
+
+
+@contextmanager
+def _new_server(host: str, within: Sequence[str]) -> Iterator[Server]:
+    """Yield a server without data, which does not run yet. Stop it at the end."""
     bin_folder = programs()
     if bin_folder is None:
         reason = "PostgreSQL IS MISSING: tools/debian-packages.sh installs it"
@@ -70,34 +139,77 @@ def server(*settings: str) -> Iterator[Server]:
             pytest.fail(reason)
         print(f"\n{reason}; its tests do not run", file=sys.stderr)
         pytest.skip(reason)
-    as_user: list[str | Path] = []
-    with tempfile.TemporaryDirectory(prefix="pg-") as made:
-        folder = Path(made)
+    as_user: list[str | Path] = [*within]
+    with tempfile.TemporaryDirectory(prefix="pg-") as name:
+        folder = Path(name)
         if os.geteuid() == 0:
             user = next(each for each in _USERS if each in {entry.pw_name for entry in pwd.getpwall()})
-            as_user = ["setpriv", f"--reuid={user}", f"--regid={pwd.getpwnam(user).pw_gid}", "--clear-groups"]
+            as_user += ["setpriv", f"--reuid={user}", f"--regid={pwd.getpwnam(user).pw_gid}", "--clear-groups"]
             os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
-        (folder / "password").write_text("swordfish\n")
-        (folder / "password").chmod(0o644)
-        collation = ["--locale=C.UTF-8", "--encoding=UTF8", "--no-sync", "--auth=scram-sha-256"]
-        own: list[str | Path] = ["-D", folder / "data", "--username=arena", f"--pwfile={folder / 'password'}"]
-        subprocess.run([*as_user, bin_folder / "initdb", *own, *collation], check=True, capture_output=True, cwd=folder)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        options = [f"-c{each}" for each in (*_QUICK, *settings, f"port={port}", f"unix_socket_directories={folder}")]
-        command = [*as_user, bin_folder / "postgres", "-D", folder / "data", *options, "-clisten_addresses=127.0.0.1"]
-        log = (folder / "log").open("w")
-        with log, subprocess.Popen(command, stdout=log, stderr=log, cwd=folder) as process:
-            try:
-                ready: list[str | Path] = [bin_folder / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
-                for _ in range(200):
-                    if subprocess.run(ready, check=False).returncode == 0:
-                        break
-                    assert process.poll() is None, (folder / "log").read_text()
-                yield Server(folder, port)
-            finally:
-                process.send_signal(3)  # SIGQUIT: at once
-                process.wait()
+        made = Server(folder, free_port(), as_user, bin_folder, host)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+class Pair:
+    """A primary and its standby, which is synchronous if results must survive the primary's death."""
+
+    def __init__(self, primary: Server, standby: Server, synchronous: bool) -> None:
+        self.primary, self.standby = primary, standby
+        self._synchronous = synchronous
+
+    def address(self, database: str) -> str:
+        """Return the address of whichever of the two is the primary."""
+        hosts = ",".join(f"{each.host}:{each.port}" for each in (self.primary, self.standby))
+        return f"postgresql://arena:swordfish@{hosts}/{database}?target_session_attrs=read-write"
+
+    def follow(self) -> None:
+        """Make the standby anew from the primary. Wait until it has everything."""
+        shutil.rmtree(self.standby.folder / "data", ignore_errors=True)
+        place = f"host={self.primary.host} port={self.primary.port}"
+        of = f"{place} user=arena password=swordfish application_name=standby"
+        target = self.standby.folder / "data"
+        self.standby.call("pg_basebackup", "-D", target, "-R", "-d", of, "--checkpoint=fast", "--no-sync")
+        self.standby.start()
+        if self._synchronous:
+            self.primary.run("ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()")
+        ready = (
+            "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' "
+            f"AND sync_state = '{'sync' if self._synchronous else 'async'}' AND flush_lsn >= pg_current_wal_flush_lsn()"
+        )
+        until(lambda: self.primary.run(ready) == [(1,)], "a standby that follows")
+
+    def lose_primary(self) -> None:
+        """Kill the primary with all its processes."""
+        self.primary.kill()
+
+    def promote(self) -> None:
+        """Promote the standby, which then waits for no standby of its own until `follow`."""
+        self.primary, self.standby = self.standby, self.primary
+        self.primary.run("SELECT pg_promote()")
+        self.primary.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+
+
+_HERE: Final[tuple[str, Sequence[str]]] = (LOOPBACK, ())
+
+
+@contextmanager
+def pair(
+    synchronous: bool, primary_at: tuple[str, Sequence[str]] = _HERE, standby_at: tuple[str, Sequence[str]] = _HERE
+) -> Iterator[Pair]:
+    """Run a primary with a standby. Without `synchronous`, commits wait for neither disk nor standby.
+
+    `primary_at`, `standby_at`: address of each, and the start of a command that runs there.
+    """
+    commit = "on" if synchronous else "off"
+    host, within = primary_at
+    first = server(f"synchronous_commit={commit}", host=host, within=within)
+    with first as primary, _new_server(*standby_at) as standby:
+        made = Pair(primary, standby, synchronous)
+        made.follow()
+        yield made
 
 
 def named_in(directory: Path, server: Server, template: str = "template0") -> Path:

@@ -25,6 +25,7 @@ if ! command -v mcs >/dev/null || ! command -v mono >/dev/null; then
     missing="$missing mono-mcs libmono-system-runtime-serialization4.0-cil libmono-system-xml-linq4.0-cil"
 fi
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
+command -v nft >/dev/null || [ -x /usr/sbin/nft ] || missing="$missing nftables"
 if [ "${1:-}" = --deployment ]; then
     command -v mmdebstrap >/dev/null || missing="$missing mmdebstrap"
     command -v systemd-nspawn >/dev/null || missing="$missing systemd-container"

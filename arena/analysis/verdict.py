@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
-from arena.analysis.proofs import LogProof, NotProved, compare_log, compare_receipt, find_receipt
+from arena.analysis.proofs import LogProof, LogSource, NotProved, compare_log, compare_receipt, find_receipt
 from arena.ladder import live
 from arena.log.receipt import Receipt
 from arena.replay.header import DEALT_BY_MATCH_RUNNER
 from arena.replay.replay import RecordedRating, Replay, ReplayError
 from arena.replay.verify import ReplayVerdict, verify
-
-if TYPE_CHECKING:
-    from arena.analysis.proofs import LogSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from arena_client.v1 import bots_pb2
 
@@ -12,17 +11,14 @@ from arena.api.list_pages import LARGEST_PAGE, cut, page_number, page_place, pag
 from arena.api.statuses import looked_up, of_owner
 from arena.protobuf.rows import pack
 from arena.replay.header import OfferOutcome
+from arena.server.arena import Arena
+from arena.server.sessions.player import BotPlayer
+from arena.store.base.rows import BotRow
 from arena.store.bots import bots
 from arena.store.bots.entry import NewInvitations
 from arena.store.moderation import moderation
-from trio_grpc.grpc.call import bearer
+from trio_grpc.grpc.call import Call, bearer
 from trio_grpc.limits.connection_limits import origin_of_peer
-
-if TYPE_CHECKING:
-    from arena.server.arena import Arena
-    from arena.server.sessions.player import BotPlayer
-    from arena.store.base.rows import BotRow
-    from trio_grpc.grpc.call import Call
 
 
 class BotService:
@@ -34,9 +30,7 @@ class BotService:
         self._authorization = arena.authorization
         self._by_invitation = arena.config.registration == "invited"
 
-    async def RegisterBot(  # noqa: N802
-        self, request: bots_pb2.RegisterBotRequest, call: Call
-    ) -> bots_pb2.RegisterBotResponse:
+    async def RegisterBot(self, request: bots_pb2.RegisterBotRequest, call: Call) -> bots_pb2.RegisterBotResponse:
         """Register a bot."""
         registering = self._accounts.register(
             request.name,
@@ -49,7 +43,7 @@ class BotService:
         registered = await looked_up(of_owner(request.owner if request.owner != request.name else "", registering))
         return bots_pb2.RegisterBotResponse(name=registered.bot.name, token=registered.token)
 
-    async def CreateInvitation(  # noqa: N802
+    async def CreateInvitation(
         self, request: bots_pb2.CreateInvitationRequest, call: Call
     ) -> bots_pb2.CreateInvitationResponse:
         """Create an invitation. Only the operator may do this."""
@@ -59,7 +53,7 @@ class BotService:
         ((_, code),) = await looked_up(of_owner(request.owner, creating))
         return bots_pb2.CreateInvitationResponse(invitation=code)
 
-    async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
+    async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:
         """List bots with their state in the running server."""
         limit, place = row_limit(request, default=LARGEST_PAGE), page_place(request, ".+")
         job = partial(bots.list_bots, limit=limit + 1, after="" if place is None else place[0])
@@ -70,49 +64,45 @@ class BotService:
             bots=entries, next_page_token=page_token(request, rows[-1].name) if more else ""
         )
 
-    async def UnparkBot(self, request: bots_pb2.UnparkBotRequest, call: Call) -> bots_pb2.UnparkBotResponse:  # noqa: N802
+    async def UnparkBot(self, request: bots_pb2.UnparkBotRequest, call: Call) -> bots_pb2.UnparkBotResponse:
         """Resume a parked bot. Only the bot itself and the operator may do this."""
         await self._require_control(call, request.name)
         await looked_up(self._accounts.unpark(request.name))
         return bots_pb2.UnparkBotResponse()
 
-    async def RotateToken(self, request: bots_pb2.RotateTokenRequest, call: Call) -> bots_pb2.RotateTokenResponse:  # noqa: N802
+    async def RotateToken(self, request: bots_pb2.RotateTokenRequest, call: Call) -> bots_pb2.RotateTokenResponse:
         """Replace the token of a bot. Only the bot itself and the operator may do this."""
         await self._require_control(call, request.name)
         return bots_pb2.RotateTokenResponse(token=(await looked_up(self._accounts.rotate(request.name))).token)
 
-    async def RevokeToken(self, request: bots_pb2.RevokeTokenRequest, call: Call) -> bots_pb2.RevokeTokenResponse:  # noqa: N802
+    async def RevokeToken(self, request: bots_pb2.RevokeTokenRequest, call: Call) -> bots_pb2.RevokeTokenResponse:
         """Revoke the token of a bot. Only the bot itself and the operator may do this."""
         await self._require_control(call, request.name)
         await looked_up(self._accounts.revoke(request.name))
         return bots_pb2.RevokeTokenResponse()
 
-    async def ChallengeBots(  # noqa: N802
-        self, request: bots_pb2.ChallengeBotsRequest, call: Call
-    ) -> bots_pb2.ChallengeBotsResponse:
+    async def ChallengeBots(self, request: bots_pb2.ChallengeBotsRequest, call: Call) -> bots_pb2.ChallengeBotsResponse:
         """Challenge other bots in the name of the caller's bot. Return when the match starts."""
         bot = await looked_up(self._authorization.bot(bearer(call)))
         call.trust()
         challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game, request.ladder)
         return bots_pb2.ChallengeBotsResponse(match_id=await looked_up(challenge))
 
-    async def JoinLadder(self, request: bots_pb2.JoinLadderRequest, call: Call) -> bots_pb2.JoinLadderResponse:  # noqa: N802
+    async def JoinLadder(self, request: bots_pb2.JoinLadderRequest, call: Call) -> bots_pb2.JoinLadderResponse:
         """Let the caller's bot enter a ladder."""
         bot = await looked_up(self._authorization.bot(bearer(call)))
         call.trust()
         await looked_up(self._accounts.join(bot, request.ladder, request.invitation))
         return bots_pb2.JoinLadderResponse()
 
-    async def EnterEvent(self, request: bots_pb2.EnterEventRequest, call: Call) -> bots_pb2.EnterEventResponse:  # noqa: N802
+    async def EnterEvent(self, request: bots_pb2.EnterEventRequest, call: Call) -> bots_pb2.EnterEventResponse:
         """Enter a bot into an event. Only the bot itself and the operator may do this."""
         await self._require_control(call, request.bot)
         invited = self._authorization.is_operator(bearer(call))
         await looked_up(self._arena.events.enter(request.event, request.bot, invited))
         return bots_pb2.EnterEventResponse()
 
-    async def ListBotEvents(  # noqa: N802
-        self, request: bots_pb2.ListBotEventsRequest, _: Call
-    ) -> bots_pb2.ListBotEventsResponse:
+    async def ListBotEvents(self, request: bots_pb2.ListBotEventsRequest, _: Call) -> bots_pb2.ListBotEventsResponse:
         """List the operator's decisions about bots and owners, newest first."""
         limit = row_limit(request)
         job = partial(moderation.list_events, limit=limit + 1, before=page_number(request))

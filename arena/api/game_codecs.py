@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from arena_client.v1 import game_pb2
 from google.protobuf.any_pb2 import Any as AnyMessage
@@ -18,12 +18,9 @@ from google.protobuf.message import Message
 
 from arena.api import nullern, sixth_sense
 from arena.protobuf.fields import FieldPrefix
-from engine.game import RoundReport, SeatView, option_text
+from engine.game import Game, RoundReport, SeatView, option_text
 from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
-
-if TYPE_CHECKING:
-    from engine.game import Game
 
 _VALUE = FieldPrefix(AnyMessage, "value")
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from prometheus_client import ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -17,11 +17,9 @@ from prometheus_client.utils import floatToGoString
 from arena.api.documents import Document, Documents
 from arena.durations import BOUNDS, Durations
 from arena.processes.helper import failed_starts
+from arena.server.arena import Arena
 from arena.server.matches.figures import decisions_of
 from arena.store.ladder.seasons import name_of
-
-if TYPE_CHECKING:
-    from arena.server.arena import Arena
 
 METRICS: Final[Mapping[str, str]] = {
     "arena_decisions": "Decisions that were due, by game and kind of player (bot or house).",

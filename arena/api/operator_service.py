@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 from arena_client.v1 import operator_pb2
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from arena.api.list_pages import LARGEST_PAGE, cut, page_number, page_token, row_limit
 from arena.api.statuses import LARGEST_NUMBER, looked_up, of_owner
 from arena.protobuf.rows import pack
+from arena.server.arena import Arena
 from arena.store.bots import entry
 from arena.store.bots.entry import NewInvitations
 from arena.store.matches.contests import EventPlan
-from trio_grpc.grpc.call import bearer, send_within
-
-if TYPE_CHECKING:
-    from google.protobuf.timestamp_pb2 import Timestamp
-
-    from arena.server.arena import Arena
-    from trio_grpc.grpc.call import Call, Stream
+from trio_grpc.grpc.call import Call, Stream, bearer, send_within
 
 LAST_MESSAGE_TIMEOUT: Final = 1.0
 """Seconds within which a stopping server sends the last message of a drain."""
@@ -32,7 +28,7 @@ class OperatorService:
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
 
-    async def Drain(  # noqa: N802
+    async def Drain(
         self, request: operator_pb2.DrainRequest, stream: Stream[object, operator_pb2.DrainResponse]
     ) -> None:
         """Start a drain and stream its progress until the server stops, which sends a last message."""
@@ -50,16 +46,14 @@ class OperatorService:
                 with trio.move_on_after(LAST_MESSAGE_TIMEOUT, shield=True):
                     await stream.send(operator_pb2.DrainResponse(playing=arena.playing, done=True))
 
-    async def VoidResult(  # noqa: N802
-        self, request: operator_pb2.VoidResultRequest, call: Call
-    ) -> operator_pb2.VoidResultResponse:
+    async def VoidResult(self, request: operator_pb2.VoidResultRequest, call: Call) -> operator_pb2.VoidResultResponse:
         """Annul the result of a match."""
         await self._require_operator(call, "takes results back")
         number = min(request.match_id, LARGEST_NUMBER)
         await looked_up(self._arena.void(number, request.reason))
         return operator_pb2.VoidResultResponse()
 
-    async def VoidResults(  # noqa: N802
+    async def VoidResults(
         self, request: operator_pb2.VoidResultsRequest, call: Call
     ) -> operator_pb2.VoidResultsResponse:
         """Annul the next results of a bot."""
@@ -69,51 +63,43 @@ class OperatorService:
         voided = await looked_up(self._arena.void_results(request.bot, since, request.reason, after))
         return operator_pb2.VoidResultsResponse(match_ids=voided)
 
-    async def BanOwner(  # noqa: N802
-        self, request: operator_pb2.BanOwnerRequest, call: Call
-    ) -> operator_pb2.BanOwnerResponse:
+    async def BanOwner(self, request: operator_pb2.BanOwnerRequest, call: Call) -> operator_pb2.BanOwnerResponse:
         """Ban an owner."""
         await self._require_operator(call, "bans owners")
         await looked_up(self._arena.accounts.ban(request.owner, request.reason))
         return operator_pb2.BanOwnerResponse()
 
-    async def UnbanOwner(  # noqa: N802
-        self, request: operator_pb2.UnbanOwnerRequest, call: Call
-    ) -> operator_pb2.UnbanOwnerResponse:
+    async def UnbanOwner(self, request: operator_pb2.UnbanOwnerRequest, call: Call) -> operator_pb2.UnbanOwnerResponse:
         """Lift the ban of an owner."""
         await self._require_operator(call, "lifts bans")
         await looked_up(self._arena.accounts.unban(request.owner, request.reason))
         return operator_pb2.UnbanOwnerResponse()
 
-    async def HideBot(self, request: operator_pb2.HideBotRequest, call: Call) -> operator_pb2.HideBotResponse:  # noqa: N802
+    async def HideBot(self, request: operator_pb2.HideBotRequest, call: Call) -> operator_pb2.HideBotResponse:
         """Hide a bot."""
         await self._require_operator(call, "hides bots")
         await looked_up(self._arena.accounts.hide(request.name, request.reason))
         return operator_pb2.HideBotResponse()
 
-    async def ShowBot(self, request: operator_pb2.ShowBotRequest, call: Call) -> operator_pb2.ShowBotResponse:  # noqa: N802
+    async def ShowBot(self, request: operator_pb2.ShowBotRequest, call: Call) -> operator_pb2.ShowBotResponse:
         """List a hidden bot again."""
         await self._require_operator(call, "shows bots")
         await looked_up(self._arena.accounts.show(request.name, request.reason))
         return operator_pb2.ShowBotResponse()
 
-    async def DeleteBot(  # noqa: N802
-        self, request: operator_pb2.DeleteBotRequest, call: Call
-    ) -> operator_pb2.DeleteBotResponse:
+    async def DeleteBot(self, request: operator_pb2.DeleteBotRequest, call: Call) -> operator_pb2.DeleteBotResponse:
         """Delete a bot."""
         await self._require_operator(call, "deletes bots")
         await looked_up(self._arena.accounts.delete(request.name, request.reason))
         return operator_pb2.DeleteBotResponse()
 
-    async def RenameBot(  # noqa: N802
-        self, request: operator_pb2.RenameBotRequest, call: Call
-    ) -> operator_pb2.RenameBotResponse:
+    async def RenameBot(self, request: operator_pb2.RenameBotRequest, call: Call) -> operator_pb2.RenameBotResponse:
         """Give a bot another name."""
         await self._require_operator(call, "renames bots")
         await looked_up(self._arena.accounts.rename(request.name, request.new_name, request.reason))
         return operator_pb2.RenameBotResponse()
 
-    async def CreateInvitations(  # noqa: N802
+    async def CreateInvitations(
         self, request: operator_pb2.CreateInvitationsRequest, call: Call
     ) -> operator_pb2.CreateInvitationsResponse:
         """Create invitations."""
@@ -125,7 +111,7 @@ class OperatorService:
         rows = [operator_pb2.NewInvitation(owner=owner, invitation=code) for owner, code in made]
         return operator_pb2.CreateInvitationsResponse(invitations=rows)
 
-    async def ListInvitations(  # noqa: N802
+    async def ListInvitations(
         self, request: operator_pb2.ListInvitationsRequest, call: Call
     ) -> operator_pb2.ListInvitationsResponse:
         """List invitations."""
@@ -138,7 +124,7 @@ class OperatorService:
             next_page_token=page_token(request, rows[-1].number) if more else "",
         )
 
-    async def RevokeInvitation(  # noqa: N802
+    async def RevokeInvitation(
         self, request: operator_pb2.RevokeInvitationRequest, call: Call
     ) -> operator_pb2.RevokeInvitationResponse:
         """Revoke an invitation."""
@@ -146,7 +132,7 @@ class OperatorService:
         await looked_up(self._arena.accounts.revoke_invitation(min(request.number, LARGEST_NUMBER)))
         return operator_pb2.RevokeInvitationResponse()
 
-    async def BeginSeason(  # noqa: N802
+    async def BeginSeason(
         self, request: operator_pb2.BeginSeasonRequest, call: Call
     ) -> operator_pb2.BeginSeasonResponse:
         """Start a season of a ladder."""
@@ -154,7 +140,7 @@ class OperatorService:
         season = await looked_up(self._arena.begin_season(request.ladder))
         return operator_pb2.BeginSeasonResponse(season=season.number)
 
-    async def CreateEvent(  # noqa: N802
+    async def CreateEvent(
         self, request: operator_pb2.CreateEventRequest, call: Call
     ) -> operator_pb2.CreateEventResponse:
         """Announce an event."""
@@ -172,13 +158,13 @@ class OperatorService:
         await looked_up(self._arena.events.create(plan, request.entrants))
         return operator_pb2.CreateEventResponse()
 
-    async def StartEvent(self, request: operator_pb2.StartEventRequest, call: Call) -> operator_pb2.StartEventResponse:  # noqa: N802
+    async def StartEvent(self, request: operator_pb2.StartEventRequest, call: Call) -> operator_pb2.StartEventResponse:
         """Start an event at once."""
         await self._require_operator(call, "begins events")
         await looked_up(self._arena.events.start(request.name))
         return operator_pb2.StartEventResponse()
 
-    async def CancelEvent(  # noqa: N802
+    async def CancelEvent(
         self, request: operator_pb2.CancelEventRequest, call: Call
     ) -> operator_pb2.CancelEventResponse:
         """Cancel an event that has not started."""

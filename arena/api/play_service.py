@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol, TypeAlias
 
 import grpc
 import trio
 
 from arena.api.codec import PROTOBUF, decode_hello
 from arena.api.statuses import looked_up, refused
-from arena.server.sessions.messages import Closed, Reason
+from arena.server.config import Config
+from arena.server.sessions.admission import Admission, Authorization
+from arena.server.sessions.messages import Closed, Hello, Link, MessageCodec, Reason
 from arena.store.base.errors import StoreError
+from arena.store.bots.bots import Bot
 from trio_grpc.grpc.call import PeerVanished, Stream, bearer
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from arena.server.config import Config
-    from arena.server.sessions.admission import Admission, Authorization
-    from arena.server.sessions.messages import Hello, Link, MessageCodec
-    from arena.store.bots.bots import Bot
 
 PlayStream: TypeAlias = Stream[bytes, bytes]
 
@@ -67,7 +63,7 @@ class PlayService:
     def __init__(self, arena: PlayHost) -> None:
         self._arena = arena
 
-    async def Play(self, stream: PlayStream) -> None:  # noqa: N802 - the proto's name
+    async def Play(self, stream: PlayStream) -> None:
         """Authenticate a bot, receive its hello, and let it play until the stream ends.
 
         Raises: CallRefused: with the status that corresponds to the reason.

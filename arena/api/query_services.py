@@ -107,13 +107,11 @@ class QueryServices:
         self._ladders = PagedLadders()
         self._games = {ladder.name: ladder.game for ladder in arena.config.ladders}
 
-    async def ListGames(self, _: game_pb2.ListGamesRequest, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
+    async def ListGames(self, _: game_pb2.ListGamesRequest, __: Call) -> game_pb2.ListGamesResponse:
         """Return the catalogues of the games that the server plays."""
         return game_pb2.ListGamesResponse(games=[encode_catalog(game) for game in self._arena.config.games])
 
-    async def GetRules(  # noqa: N802
-        self, request: game_pb2.GetRulesRequest, _: Call
-    ) -> game_pb2.GetRulesResponse:
+    async def GetRules(self, request: game_pb2.GetRulesRequest, _: Call) -> game_pb2.GetRulesResponse:
         """Return the rules of a game."""
         game = self._game(request.game)
         languages, language = languages_of(game), language_for(game, request.language)
@@ -125,9 +123,7 @@ class QueryServices:
         text = rules_of(game, language)
         return game_pb2.GetRulesResponse(text=text, language=language, languages=languages)
 
-    async def ListLadders(  # noqa: N802
-        self, _: ladder_pb2.ListLaddersRequest, __: Call
-    ) -> ladder_pb2.ListLaddersResponse:
+    async def ListLadders(self, _: ladder_pb2.ListLaddersRequest, __: Call) -> ladder_pb2.ListLaddersResponse:
         """Return the server's ladders with their terms and seasons."""
         config = self._arena.config
         answer = ladder_pb2.ListLaddersResponse()
@@ -146,9 +142,7 @@ class QueryServices:
                 entry.seasons.append(pack(each, ladder_pb2.LadderSeason))
         return answer
 
-    async def GetLadder(  # noqa: N802
-        self, request: ladder_pb2.GetLadderRequest, _: Call
-    ) -> ladder_pb2.GetLadderResponse:
+    async def GetLadder(self, request: ladder_pb2.GetLadderRequest, _: Call) -> ladder_pb2.GetLadderResponse:
         """Return a page of a game's ladder, for all tables or for one table size."""
         named, limit = await self._named(request), row_limit(request, default=LARGEST_PAGE)
         place = page_place(request, _LADDER_PLACE)
@@ -169,7 +163,7 @@ class QueryServices:
             further = page_token(request, f"{name or self._ladders.store(ladder)} {last}")
         return pack(page, ladder_pb2.GetLadderResponse, next_page_token=further)
 
-    async def GetPastLadder(  # noqa: N802
+    async def GetPastLadder(
         self, request: ladder_pb2.GetPastLadderRequest, _: Call
     ) -> ladder_pb2.GetPastLadderResponse:
         """Return the last ladder of a game published by the given time."""
@@ -192,9 +186,7 @@ class QueryServices:
             further = page_token(request, f"{microseconds(ladder.published)} {last}")
         return pack(page, ladder_pb2.GetPastLadderResponse, next_page_token=further)
 
-    async def GetHistory(  # noqa: N802
-        self, request: ladder_pb2.GetHistoryRequest, _: Call
-    ) -> ladder_pb2.GetHistoryResponse:
+    async def GetHistory(self, request: ladder_pb2.GetHistoryRequest, _: Call) -> ladder_pb2.GetHistoryResponse:
         """Return a bot's rating after each of its latest matches."""
         named = await self._named(request)
         limit, before = row_limit(request, HISTORY, LARGEST_HISTORY), page_number(request)
@@ -209,9 +201,7 @@ class QueryServices:
             matches=[pack(row, ladder_pb2.RatedMatch) for row in rows], next_page_token=further
         )
 
-    async def ListVersions(  # noqa: N802
-        self, request: ladder_pb2.ListVersionsRequest, _: Call
-    ) -> ladder_pb2.ListVersionsResponse:
+    async def ListVersions(self, request: ladder_pb2.ListVersionsRequest, _: Call) -> ladder_pb2.ListVersionsResponse:
         """List the versions of a bot in a game, newest first."""
         named = await self._named(request)
         limit, before = row_limit(request), page_number(request)
@@ -222,9 +212,7 @@ class QueryServices:
             next_page_token=page_token(request, rows[-1].number) if more else "",
         )
 
-    async def GetOpponents(  # noqa: N802
-        self, request: ladder_pb2.GetOpponentsRequest, _: Call
-    ) -> ladder_pb2.GetOpponentsResponse:
+    async def GetOpponents(self, request: ladder_pb2.GetOpponentsRequest, _: Call) -> ladder_pb2.GetOpponentsResponse:
         """Return a bot's results against each other bot."""
         named = await self._named(request)
         limit, last = row_limit(request), request.last if request.HasField("last") else LAST
@@ -238,9 +226,7 @@ class QueryServices:
             next_page_token=page_token(request, after + limit) if more else "",
         )
 
-    async def ListMatches(  # noqa: N802
-        self, request: matches_pb2.ListMatchesRequest, _: Call
-    ) -> matches_pb2.ListMatchesResponse:
+    async def ListMatches(self, request: matches_pb2.ListMatchesRequest, _: Call) -> matches_pb2.ListMatchesResponse:
         """List matches, newest first."""
         limit, before = row_limit(request), page_number(request)
         game, ladder_id = await self._wanted(request)
@@ -265,9 +251,7 @@ class QueryServices:
             next_page_token="" if further is None else page_token(request, further),
         )
 
-    async def GetMatch(  # noqa: N802
-        self, request: matches_pb2.GetMatchRequest, _: Call
-    ) -> matches_pb2.GetMatchResponse:
+    async def GetMatch(self, request: matches_pb2.GetMatchRequest, _: Call) -> matches_pb2.GetMatchResponse:
         """Return one match, with its finished rounds if it is still running."""
         number = min(request.match_id, LARGEST_NUMBER)
         live = self._arena.live.get(number)
@@ -278,7 +262,7 @@ class QueryServices:
                 response.rounds.add().MergeFromString(encode_report(number, report))
         return response
 
-    async def WatchMatches(  # noqa: N802
+    async def WatchMatches(
         self,
         request: matches_pb2.WatchMatchesRequest,
         stream: Stream[object, matches_pb2.WatchMatchesResponse],
@@ -302,7 +286,7 @@ class QueryServices:
         filtered = bool(game or ladder_id or bot or match_id is not None)
         await self._watching.watch(wants if filtered else None, stream)
 
-    async def GetReplay(  # noqa: N802
+    async def GetReplay(
         self, request: matches_pb2.GetReplayRequest, stream: Stream[object, matches_pb2.GetReplayResponse]
     ) -> None:
         """Stream the replay file of a match in chunks."""
@@ -407,7 +391,7 @@ class EventService:
         self._known: dict[str, tuple[float, events_pb2.GetEventResponse]] = {}
         """Cached events, each with the time at which it was read."""
 
-    async def ListEvents(self, request: events_pb2.ListEventsRequest, _: Call) -> events_pb2.ListEventsResponse:  # noqa: N802
+    async def ListEvents(self, request: events_pb2.ListEventsRequest, _: Call) -> events_pb2.ListEventsResponse:
         """Return a page of the list of events."""
         limit, before = row_limit(request), page_number(request)
         job = partial(event_rows, limit=limit + 1, before=before)
@@ -416,7 +400,7 @@ class EventService:
             events=map(encode_event, rows), next_page_token=page_token(request, rows[-1].number) if more else ""
         )
 
-    async def GetEvent(self, request: events_pb2.GetEventRequest, _: Call) -> events_pb2.GetEventResponse:  # noqa: N802
+    async def GetEvent(self, request: events_pb2.GetEventRequest, _: Call) -> events_pb2.GetEventResponse:
         """Return an event without its tables."""
         async with self._turn:
             oldest = trio.current_time() - EVENT_AGE
@@ -426,7 +410,7 @@ class EventService:
                 self._known[request.name] = trio.current_time(), encode_event_head(found)
             return self._known[request.name][1]
 
-    async def ListEventTables(  # noqa: N802
+    async def ListEventTables(
         self, request: events_pb2.ListEventTablesRequest, _: Call
     ) -> events_pb2.ListEventTablesResponse:
         """Return a page of the tables of an event."""
@@ -437,7 +421,7 @@ class EventService:
             tables=map(encode_event_table, rows), next_page_token=page_token(request, first + limit) if more else ""
         )
 
-    async def GetEventBundle(  # noqa: N802
+    async def GetEventBundle(
         self, request: events_pb2.GetEventBundleRequest, stream: Stream[object, events_pb2.GetEventBundleResponse]
     ) -> None:
         """Stream the bundle of a finished event in chunks."""
@@ -453,16 +437,14 @@ class LogService:
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
 
-    async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:  # noqa: N802
+    async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:
         """Return the current log."""
         state = await looked_up(self._arena.store.read(log.state))
         if state is None:
             raise CallRefused(grpc.StatusCode.NOT_FOUND, "this server has no log of results")
         return log_pb2.GetLogResponse(log=encode_state(state))
 
-    async def GetConsistency(  # noqa: N802
-        self, request: log_pb2.GetConsistencyRequest, _: Call
-    ) -> log_pb2.GetConsistencyResponse:
+    async def GetConsistency(self, request: log_pb2.GetConsistencyRequest, _: Call) -> log_pb2.GetConsistencyResponse:
         """Return the proof that an earlier log is a prefix of a later one."""
         first, second = min(request.first, LARGEST_NUMBER), min(request.second, LARGEST_NUMBER)
         try:
@@ -471,7 +453,7 @@ class LogService:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
         return log_pb2.GetConsistencyResponse(proof=proof)
 
-    async def ListEntries(self, request: log_pb2.ListEntriesRequest, _: Call) -> log_pb2.ListEntriesResponse:  # noqa: N802
+    async def ListEntries(self, request: log_pb2.ListEntriesRequest, _: Call) -> log_pb2.ListEntriesResponse:
         """Return the log's entries about a match."""
         number = min(request.match_id, LARGEST_NUMBER)
         found = await looked_up(self._arena.store.read(partial(log.entries, match_id=number)))
@@ -484,9 +466,7 @@ class StatusService:
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
 
-    async def GetStatus(  # noqa: N802
-        self, _: status_pb2.GetStatusRequest, __: Call
-    ) -> status_pb2.GetStatusResponse:
+    async def GetStatus(self, _: status_pb2.GetStatusRequest, __: Call) -> status_pb2.GetStatusResponse:
         """Return the queue, matches and standings of each ladder."""
         arena = self._arena
         status = status_pb2.GetStatusResponse(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import ssl
+from typing import Final
 
 import trio
 from arena_client.v1 import (
@@ -32,14 +33,10 @@ from arena.api.operator_service import OperatorService
 from arena.api.play_service import PlayService
 from arena.api.query_services import EventService, LogService, QueryServices, StatusService
 from arena.api.statuses import ERROR_DOMAIN
+from arena.server.arena import Arena
 from trio_grpc.grpc import reflection
 from trio_grpc.grpc.health import Health
 from trio_grpc.grpc.server import Service, serve
-
-if TYPE_CHECKING:
-    import ssl
-
-    from arena.server.arena import Arena
 
 FILES: Final = (bots_pb2, events_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2, status_pb2)
 NAMES: Final = tuple(service.full_name for file in FILES for service in file.DESCRIPTOR.services_by_name.values())

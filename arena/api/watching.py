@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import grpc
 import trio
@@ -13,18 +14,13 @@ from arena.api.codec import KINDS, encode_report, interruption_number
 from arena.api.statuses import ERROR_DOMAIN
 from arena.match.effects import Over
 from arena.protobuf.fields import FieldPrefix
+from arena.server.arena import Arena
+from arena.server.matches.live import LiveEvent, LiveMatch, Push
 from arena.store.ladder.seasons import named
-from trio_grpc.grpc.call import SEND_LIMIT
+from engine.game import RoundReport
+from trio_grpc.grpc.call import SEND_LIMIT, Call, CallRefused, Stream
 from trio_grpc.grpc.refusals import explained
 from trio_grpc.limits.connection_limits import OpenByOrigin, TooManyOpen, origin_of_peer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from arena.server.arena import Arena
-    from arena.server.matches.live import LiveEvent, LiveMatch, Push
-    from engine.game import RoundReport
-    from trio_grpc.grpc.call import Call, CallRefused, Stream
 
 RUNNING_AT_ONCE: Final = 100
 """Maximum number of running matches in the first message to a watcher."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -15,8 +14,6 @@ from click.core import ParameterSource
 from arena.cli.data_source import DEFAULT_SERVER, DataPlace, data_option, server_options, with_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sqlalchemy import Connection
 
     from arena.queries.remote import Client
@@ -37,33 +34,21 @@ class AuthorizedChange:
         `here` changes the data directory, if no server uses it. Otherwise `there` asks that server, with a token, to
         make the change.
 
-        Raises:
-            click.ClickException: The change failed.
+        Raises: StoreError, Refused, OSError; click.ClickException, as `DataPlace.operated_server` does.
         """
         from arena.store.base.errors import StoreLocked
         from arena.store.opening import open_to_amend
 
-        with _errors_for_click():
-            if self.token_file is not None:
-                with self.place.reached_server() as server:
-                    return there(server, self.token_file.read_text().strip())
-            assert self.place.data is not None, "one of the two is there"
-            try:
-                with open_to_amend(self.place.data) as connection:
-                    return here(connection)
-            except StoreLocked:
-                with self.place.operated_server() as (server, token):
-                    return there(server, token)
-
-
-@contextmanager
-def _errors_for_click() -> Iterator[None]:
-    from arena.store.base.errors import Refused, StoreError
-
-    try:
-        yield
-    except (StoreError, Refused, OSError) as error:
-        raise click.ClickException(str(error)) from error
+        if self.token_file is not None:
+            with self.place.reached_server() as server:
+                return there(server, self.token_file.read_text().strip())
+        assert self.place.data is not None, "one of the two is there"
+        try:
+            with open_to_amend(self.place.data) as connection:
+                return here(connection)
+        except StoreLocked:
+            with self.place.operated_server() as (server, token):
+                return there(server, token)
 
 
 def takes_own_token(words: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

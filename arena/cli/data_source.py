@@ -49,7 +49,7 @@ class DataPlace:
 
     @contextmanager
     def open(self) -> Iterator[DataSource]:
-        """Open the data source. Its errors become ClickExceptions that state the remedy."""
+        """Open the data source. If a server does not answer, the ClickException states the remedy."""
         with self.read_directory() if self.data is not None else self.reached_server() as source:
             yield source
 
@@ -93,20 +93,16 @@ class DataPlace:
     def read_directory(self) -> Iterator[Directory]:
         """Open the data directory, which must be given. Errors are those of `open`."""
         from arena.queries.directory import open_directory
-        from arena.store.base.errors import Refused, StoreError
 
         assert self.data is not None, "the caller has checked"
-        try:
-            with open_directory(self.data) as directory, _alike_named(directory):
-                yield directory
-        except (StoreError, Refused) as error:
-            raise click.ClickException(str(error)) from error
+        with open_directory(self.data) as directory, _alike_named(directory):
+            yield directory
 
 
 @contextmanager
 def _client(address: str, advice: str, tls: bool = False, roots: Path | None = None) -> Iterator[Client]:
-    """Connect to a server. Its errors become ClickExceptions, with advice if no server answers."""
-    from arena.queries.remote import Declined, LateAnswer, NoAnswer, connect
+    """Connect to a server. Raise a ClickException with advice if no server answers."""
+    from arena.queries.remote import LateAnswer, NoAnswer, connect
 
     try:
         with connect(address, tls, None if roots is None else roots.read_bytes()) as client, _alike_named(client):
@@ -115,8 +111,6 @@ def _client(address: str, advice: str, tls: bool = False, roots: Path | None = N
         raise click.ClickException(str(error)) from error
     except NoAnswer as error:
         raise click.ClickException(f"{error}; {advice}") from error
-    except (Declined, OSError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
@@ -259,17 +253,18 @@ def chooses_matches(verb: Callable[..., None]) -> Callable[..., None]:
         verb,
         chooses_ladder_of_matches,
         click.option("--bot", metavar="NAME", default="", help="Only matches of this bot."),
-        click.option(
-            "--limit",
-            type=click.IntRange(1, LARGEST_PAGE),
-            default=20,
-            show_default=True,
-            help="Maximum number of matches to list.",
-        ),
+        limit_option("matches", 20),
         click.option(
             "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
         ),
     )
+
+
+def limit_option(rows: str, default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option --limit of a verb that lists `rows`."""
+    limit = click.IntRange(1, LARGEST_PAGE)
+    words = f"Maximum number of {rows} to list."
+    return click.option("--limit", type=limit, default=default, show_default=True, help=words)
 
 
 def takes_server(verb: Callable[..., None]) -> Callable[..., None]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from types import TracebackType
+from typing import Final
 
 import click
 
 from arena import STALE_BUILD, build
 from arena.version import __version__
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 GROUPS: Final = {
     "Watch and read": {
@@ -86,7 +87,8 @@ class LazyGroup(click.Group):
     def invoke(self, context: click.Context) -> object:
         """Run a verb. If it needs a package from a distribution that is not installed, explain how to install it."""
         try:
-            return super().invoke(context)
+            with _errors_for_click():
+                return super().invoke(context)
         except click.NoSuchOption as error:
             option = error.option_name
             if option[1:].isdecimal():
@@ -115,6 +117,25 @@ class LazyGroup(click.Group):
         for title, verbs in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), help_text) for name, (_, help_text) in verbs.items()])
+
+
+@contextmanager
+def _errors_for_click() -> Iterator[None]:
+    """Turn errors that name their remedy into ClickExceptions. A reader that closed the pipe is left to click."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        raise click.ClickException(str(error)) from error
+    except Exception as error:
+        from arena.local.errors import LocalMatchError
+        from arena.replay.replay import ReplayError
+        from arena.store.base.errors import Refused, StoreError
+
+        if isinstance(error, LocalMatchError | ReplayError | Refused | StoreError):
+            raise click.ClickException(str(error)) from error
+        raise
 
 
 def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:

@@ -6,15 +6,10 @@ Questions are answered at once; baselines are computed in between, choice by cho
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from arena.house.selfplay import BaselineRequest, answers, course
+from arena.house.selfplay import BaselineRequest, BaselineResult, answers, course
 from arena.processes.parent import Parent, connected
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from arena.house.selfplay import BaselineResult
 
 
 def work(server: Parent) -> None:

@@ -15,8 +15,6 @@ class EventsMissing(LadderError):
 
     def __init__(self, number: int, expected: int) -> None:
         super().__init__(f"event {number} follows where event {expected} should: the list is not whole")
-        self.number = number
-        self.expected = expected
 
 
 class EventRepeated(LadderError):
@@ -24,8 +22,6 @@ class EventRepeated(LadderError):
 
     def __init__(self, number: int, expected: int) -> None:
         super().__init__(f"event {number} comes where event {expected} should: it is a repetition or out of order")
-        self.number = number
-        self.expected = expected
 
 
 class MatchRepeated(LadderError):
@@ -33,7 +29,6 @@ class MatchRepeated(LadderError):
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} has more than one result: a match is rated once, and a void is final")
-        self.match_id = match_id
 
 
 class NothingToVoid(LadderError):
@@ -41,7 +36,6 @@ class NothingToVoid(LadderError):
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} cannot be voided: no result of it stands")
-        self.match_id = match_id
 
 
 class WrongSeats(LadderError):
@@ -52,7 +46,6 @@ class WrongSeats(LadderError):
             f"match {match_id} has {nodes} nodes, {places} places and {counts} count flags; "
             "a rated match has 2 to 7 seats, and one of each for every seat"
         )
-        self.match_id = match_id
 
 
 class NoRanking(LadderError):
@@ -62,8 +55,6 @@ class NoRanking(LadderError):
         super().__init__(
             f"the places {places} of match {match_id} are no ranking: a place is 1 + the seats better than it (1, 1, 3)"
         )
-        self.match_id = match_id
-        self.places = places
 
 
 class UnknownNode(LadderError):
@@ -71,8 +62,6 @@ class UnknownNode(LadderError):
 
     def __init__(self, match_id: int, node: int) -> None:
         super().__init__(f"node {node} has a seat in match {match_id} but is no entrant")
-        self.match_id = match_id
-        self.node = node
 
 
 class NodeRepeated(LadderError):
@@ -80,7 +69,6 @@ class NodeRepeated(LadderError):
 
     def __init__(self, node: Node) -> None:
         super().__init__(f"node {node} is among the entrants more than once")
-        self.node = node
 
 
 class UnknownParent(LadderError):
@@ -88,8 +76,6 @@ class UnknownParent(LadderError):
 
     def __init__(self, node: Node, parent: Node) -> None:
         super().__init__(f"node {node} is a version after node {parent}, which is no entrant")
-        self.node = node
-        self.parent = parent
 
 
 class CyclicParents(LadderError):
@@ -97,7 +83,6 @@ class CyclicParents(LadderError):
 
     def __init__(self, node: Node) -> None:
         super().__init__(f"node {node} comes after itself: its parents lead back to it")
-        self.node = node
 
 
 class NotConverged(LadderError):
@@ -105,5 +90,3 @@ class NotConverged(LadderError):
 
     def __init__(self, steps: int, step: float) -> None:
         super().__init__(f"no fit after {steps} steps, the last of which was {step:.3g} (in log odds)")
-        self.steps = steps
-        self.step = step

@@ -110,20 +110,6 @@ def fitted(seats: int, matches: Iterable[tuple[Sequence[int], Sequence[int]]]) -
     return sums.fit()
 
 
-def adjusted_places(adjusted: Sequence[float], vanished: Sequence[bool]) -> tuple[int, ...]:
-    """Rank adjusted scores. Return the places by seat: 1 is the best, and equal scores share a place.
-
-    `vanished` says for each seat whether its bot vanished and therefore comes last. A ladder of such places has a
-    different scale: with less luck, the same bots differ by more Elo. Never mix places of both kinds. Raises ValueError
-    if the lengths differ.
-    """
-    there = [score for score, gone in zip(adjusted, vanished, strict=True) if not gone]
-    return tuple(
-        1 + len(there) if gone else 1 + sum(other > score for other in there)
-        for score, gone in zip(adjusted, vanished, strict=True)
-    )
-
-
 class _Mean:
     """Mean baseline of each seat."""
 

@@ -74,25 +74,6 @@ class Channel:
             if messages := self._frames.take(piece):
                 return messages
 
-    @property
-    def socket(self) -> socket.socket:
-        """The parent's end, for callers that wait for several sockets at once."""
-        return self._line
-
-    def received(self) -> list[Any] | None:
-        """Return the messages that have arrived, without waiting. Return None if the helper has ended.
-
-        Raises:
-            FrameTooLarge: the bytes are not frames.
-        """
-        try:
-            piece = self._line.recv(PIECE)
-        except BlockingIOError:
-            return []
-        except ConnectionError:
-            return None
-        return self._frames.take(piece) if piece else None
-
     async def run(self, take: Callable[[list[Any]], None], allowed_silence: Callable[[], float] | None = None) -> str:
         """Pass all messages to `take` until the helper ends or is silent for more than `allowed_silence()` seconds.
 
@@ -123,19 +104,6 @@ class Channel:
         except FrameTooLarge as error:
             wrong.append(str(error))
             return []
-
-    async def send_on(self) -> None:
-        """Continue to send the bytes that the socket did not accept, until cancelled. For callers that use `received`
-        instead of `run`.
-        """
-        try:
-            async with trio.open_nursery() as nursery:
-                self._nursery = nursery
-                if self._unsent:
-                    nursery.start_soon(self._send_rest)
-                await trio.sleep_forever()
-        finally:
-            self._nursery = None
 
     async def _watch(self, allowed_silence: Callable[[], float], wrong: list[str], running: trio.CancelScope) -> None:
         while (silent := trio.current_time() - self._last_active) <= (limit := allowed_silence()):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.queries.source import LARGEST_PAGE
+from arena.queries.source import LARGEST_PAGE, DataSource
 from arena.store.base import leaves as log
 from arena.store.base.errors import Refused
 from arena.store.base.rows import LadderEntryRow, microseconds
@@ -86,7 +86,7 @@ def opening_directory(directory: Path) -> Iterator[Callable[[], AbstractContextM
         connections.close()
 
 
-class Directory:
+class Directory(DataSource):
     """An open data directory. Its methods raise `StoreError` or `Refused`."""
 
     def __init__(self, connection: Connection, path: Path) -> None:
@@ -130,17 +130,6 @@ class Directory:
         season: int = 0,
     ) -> tuple[OpponentRow, ...]:
         return opponents(self._connection, bot, self._resolve(game, ladder, season)[1], limit, after, last)
-
-    def matches(
-        self,
-        game: str = "",
-        bot: str = "",
-        limit: int = 50,
-        before: int | None = None,
-        ladder: str = "",
-        season: int = 0,
-    ) -> tuple[MatchRow, ...]:
-        return self.search(MatchFilter(game=game, bot=bot), limit, before, ladder, season).matches
 
     def all_matches(
         self, game: str = "", bot: str = "", before: int | None = None, ladder: str = "", season: int = 0

@@ -12,15 +12,15 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from arena.analysis.proofs import NotProved, leaf_differences, proved_leaf
 from arena.log.head import LogEntry, LogHead
 from arena.log.keys import LogKeys
 from arena.log.leaf import LeafError, LeafKind
-from arena.replay.header import MatchKind
+from arena.replay.header import Header, MatchKind
 from arena.replay.read import read
-from arena.replay.replay import ReplayError
+from arena.replay.replay import Replay, ReplayError
 from arena.replay.verify import verify
 from arena.scheduling.event.course import (
     Contestant,
@@ -33,10 +33,6 @@ from arena.scheduling.event.course import (
 from arena.scheduling.event.race import EventError
 from arena.store.matches.event_documents import FORMAT, bundle_line
 from engine.deal import match_key
-
-if TYPE_CHECKING:
-    from arena.replay.header import Header
-    from arena.replay.replay import Replay
 
 NAMED: Final = 0.1
 """Minimum probability of being the best at which an undecided event names a bot."""

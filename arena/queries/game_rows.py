@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from engine.deal import KEY_BYTES, SeededDecks
-from engine.game import OVER, Option
+from engine.game import OVER, Game, Option
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from engine.game import Game
 
 
 @dataclass(frozen=True, slots=True)

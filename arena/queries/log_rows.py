@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from arena.log.head import LogEntry, LogState
 from arena.log.keys import LogKeys
 from arena.log.leaf import LeafError, decode_leaf
 from arena.store.base.errors import StoreError
-
-if TYPE_CHECKING:
-    from arena.log.head import LogEntry, LogState
 
 
 class UnprovenLog(StoreError):  # noqa: N818 - the name says what is the matter

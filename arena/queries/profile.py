@@ -112,7 +112,7 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
         for number, seat in enumerate(row.seats):
             if seat.bot != bot or seat.place is None:
                 continue
-            points = _above(row.seats, number)
+            points = points_above([each.score or 0 for each in row.seats], number)
             matches.append(MatchPoints(row.match_id, points, seat.place, seat.spoilt))
             by_seat[len(row.seats), number].append((seat.place, points))
             wins += seat.place == 1
@@ -153,10 +153,6 @@ def _name(rows: Sequence[MatchRow], typed: str) -> str:
     names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
     same = [name for name in names if name.lower() == typed.lower()]
     return same[0] if same else names.most_common(1)[0][0]
-
-
-def _above(seats: Sequence[SeatRow], number: int) -> float:
-    return points_above([seat.score or 0 for seat in seats], number)
 
 
 def _opponent(seat: SeatRow, scores: Sequence[float]) -> OpponentRow:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote
 
 import grpc
@@ -43,6 +43,7 @@ from google.rpc import status_pb2 as rpc_status_pb2
 from arena.log.head import LogEntry, LogHead, LogState
 from arena.protobuf.rows import UnknownValueError, member, unpack
 from arena.queries.live import RoundRow, StatusRow, Watch, round_row
+from arena.queries.source import DataSource
 from arena.store.base.errors import Refused, UnknownBot
 from arena.store.base.rows import (
     BotEventRow,
@@ -64,6 +65,7 @@ from arena.store.bots.entry import NewInvitations
 from arena.store.matches.contests import EventPlan
 from arena.store.matches.search import MatchFilter, MatchPage
 
+T = TypeVar("T")
 CALL_TIMEOUT: Final = 10.0
 """Time limit of a call in seconds."""
 CHALLENGE_TIMEOUT: Final = 60.0
@@ -121,7 +123,7 @@ def connect(address: str, tls: bool = False, roots: bytes | None = None) -> Iter
         yield Client(address, channel)
 
 
-class Client:
+class Client(DataSource):
     """A gRPC client of one server. Its methods raise NoAnswer or Declined."""
 
     def __init__(self, address: str, channel: grpc.Channel) -> None:
@@ -137,9 +139,7 @@ class Client:
         self._operator = operator_pb2_grpc.OperatorServiceStub(channel)
 
     def games(self) -> tuple[str, ...]:
-        with self._translated_errors():
-            answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=CALL_TIMEOUT)
-        return tuple(game.name for game in answer.games)
+        return tuple(game.name for game in self._call(self._games.ListGames, game_pb2.ListGamesRequest()).games)
 
     def ladders(self) -> tuple[LadderEntryRow, ...]:
         with self._translated_errors():
@@ -173,17 +173,14 @@ class Client:
         self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
     ) -> tuple[RatedRow, ...]:
         request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit, ladder=ladder, season=season)
-        with self._translated_errors(bot):
-            answer = self._ladder.GetHistory(request, timeout=CALL_TIMEOUT)
-        return tuple(unpack(match, RatedRow) for match in answer.matches)
+        return tuple(unpack(match, RatedRow) for match in self._call(self._ladder.GetHistory, request, bot=bot).matches)
 
     def versions(
         self, bot: str, game: str = "", limit: int = 1000, ladder: str = "", season: int = 0
     ) -> tuple[VersionRow, ...]:
         request = ladder_pb2.ListVersionsRequest(game=game, bot=bot, limit=limit, ladder=ladder, season=season)
-        with self._translated_errors(bot):
-            answer = self._ladder.ListVersions(request, timeout=CALL_TIMEOUT)
-        return tuple(unpack(version, VersionRow) for version in answer.versions)
+        found = self._call(self._ladder.ListVersions, request, bot=bot).versions
+        return tuple(unpack(version, VersionRow) for version in found)
 
     def opponents(
         self,
@@ -201,17 +198,6 @@ class Client:
         with self._translated_errors(bot):
             found = (each for page in _pages(self._ladder.GetOpponents, request) for each in page.opponents)
             return tuple(unpack(opponent, OpponentRow) for opponent in islice(found, after, after + limit))
-
-    def matches(
-        self,
-        game: str = "",
-        bot: str = "",
-        limit: int = 50,
-        before: int | None = None,
-        ladder: str = "",
-        season: int = 0,
-    ) -> tuple[MatchRow, ...]:
-        return self.search(MatchFilter(game=game, bot=bot), limit, before, ladder, season).matches
 
     def all_matches(
         self, game: str = "", bot: str = "", before: int | None = None, ladder: str = "", season: int = 0
@@ -289,9 +275,7 @@ class Client:
 
     def status(self) -> StatusRow:
         """Return the server's status."""
-        with self._translated_errors():
-            answer = self._status.GetStatus(status_pb2.GetStatusRequest(), timeout=CALL_TIMEOUT)
-        return unpack(answer, StatusRow)
+        return unpack(self._call(self._status.GetStatus, status_pb2.GetStatusRequest()), StatusRow)
 
     @contextmanager
     def watch(self) -> Iterator[Watch]:
@@ -322,10 +306,8 @@ class Client:
         )
         if new.expires is not None:
             request.expires.seconds = new.expires // 1_000_000  # The server refuses an invalid time.
-        with self._translated_errors():
-            authorization = _authorization(operator_token)
-            answer = self._operator.CreateInvitations(request, timeout=CALL_TIMEOUT, metadata=authorization)
-        return tuple((each.owner, each.invitation) for each in answer.invitations)
+        made = self._call(self._operator.CreateInvitations, request, operator_token).invitations
+        return tuple((each.owner, each.invitation) for each in made)
 
     def invitations(self, operator_token: str) -> tuple[InvitationRow, ...]:
         """Return all invitations, in the order of their numbers."""
@@ -341,9 +323,7 @@ class Client:
 
     def join(self, ladder: str, invitation: str, token: str) -> None:
         """Let the bot with this token enter a ladder with an invitation."""
-        request = bots_pb2.JoinLadderRequest(ladder=ladder, invitation=invitation)
-        with self._translated_errors():
-            self._bots.JoinLadder(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+        self._call(self._bots.JoinLadder, bots_pb2.JoinLadderRequest(ladder=ladder, invitation=invitation), token)
 
     def create_event(self, plan: EventPlan, entrants: Sequence[str], operator_token: str) -> None:
         """Announce an event."""
@@ -358,8 +338,7 @@ class Client:
             entrants=entrants,
         )
         request.start.FromMicroseconds(plan.start)
-        with self._translated_errors():  # The name here is the event's. The error's text names an unknown bot.
-            self._operator.CreateEvent(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
+        self._call(self._operator.CreateEvent, request, operator_token)
 
     def start_event(self, name: str, operator_token: str) -> None:
         """Start an event at once."""
@@ -377,9 +356,7 @@ class Client:
     def begin_season(self, ladder: str, operator_token: str) -> int:
         """Start the next season of a ladder. Return its number."""
         request = operator_pb2.BeginSeasonRequest(ladder=ladder)
-        with self._translated_errors():
-            authorization = _authorization(operator_token)
-            return self._operator.BeginSeason(request, timeout=CALL_TIMEOUT, metadata=authorization).season
+        return self._call(self._operator.BeginSeason, request, operator_token).season
 
     def challenge(self, opponents: Sequence[str], game: str, token: str, ladder: str = "") -> int:
         """Challenge other bots in the name of the bot with this token, by default on the game's default ladder.
@@ -387,27 +364,19 @@ class Client:
         Return the number of the match when the match starts.
         """
         request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game, ladder=ladder)
-        with self._translated_errors():
-            answer = self._bots.ChallengeBots(request, timeout=CHALLENGE_TIMEOUT, metadata=_authorization(token))
-            return int(answer.match_id)
+        return int(self._call(self._bots.ChallengeBots, request, token, timeout=CHALLENGE_TIMEOUT).match_id)
 
     def unpark(self, bot: str, token: str) -> None:
         """Resume a parked bot. `token` is the bot's or the operator's."""
-        with self._translated_errors(bot):
-            request = bots_pb2.UnparkBotRequest(name=bot)
-            self._bots.UnparkBot(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+        self._call(self._bots.UnparkBot, bots_pb2.UnparkBotRequest(name=bot), token, bot)
 
     def rotate(self, bot: str, token: str) -> str:
         """Replace a bot's token and return the new one. `token` is the bot's current token or the operator's."""
-        request = bots_pb2.RotateTokenRequest(name=bot)
-        with self._translated_errors(bot):
-            return self._bots.RotateToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token)).token
+        return self._call(self._bots.RotateToken, bots_pb2.RotateTokenRequest(name=bot), token, bot).token
 
     def revoke(self, bot: str, token: str) -> None:
         """Revoke a bot's token. `token` is that token or the operator's."""
-        with self._translated_errors(bot):
-            request = bots_pb2.RevokeTokenRequest(name=bot)
-            self._bots.RevokeToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+        self._call(self._bots.RevokeToken, bots_pb2.RevokeTokenRequest(name=bot), token, bot)
 
     def drain(self, limit: float | None, operator_token: str) -> Iterator[DrainRow]:
         """Drain the server and yield its progress. In the last row, `done` is true.
@@ -424,8 +393,7 @@ class Client:
     def void(self, match_id: int, reason: str, operator_token: str) -> None:
         """Annul the result of a match. `reason` is public."""
         request = operator_pb2.VoidResultRequest(match_id=match_id, reason=reason)
-        with self._translated_errors():
-            self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
+        self._call(self._operator.VoidResult, request, operator_token)
 
     def void_results(self, bot: str, since: int, reason: str, operator_token: str) -> list[int]:
         """Annul the results of a bot that were stored since a time, in microseconds since 1970. Return their
@@ -497,23 +465,25 @@ class Client:
             return b"".join(piece.chunk for piece in pieces)
 
     def log_state(self) -> LogState:
-        with self._translated_errors():
-            log = self._log.GetLog(log_pb2.GetLogRequest(), timeout=CALL_TIMEOUT).log
+        log = self._call(self._log.GetLog, log_pb2.GetLogRequest()).log
         return LogState(tuple(log.keys), _head(log.head), tuple(map(_entry, log.restores)))
 
     def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
         request = log_pb2.ListEntriesRequest(match_id=match_id)
-        with self._translated_errors():
-            return tuple(map(_entry, self._log.ListEntries(request, timeout=CALL_TIMEOUT).entries))
+        return tuple(map(_entry, self._call(self._log.ListEntries, request).entries))
 
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
         request = log_pb2.GetConsistencyRequest(first=first, second=second)
-        with self._translated_errors():
-            return tuple(self._log.GetConsistency(request, timeout=CALL_TIMEOUT).proof)
+        return tuple(self._call(self._log.GetConsistency, request).proof)
 
     def _moderate(self, call: Callable[..., object], request: Message, operator_token: str) -> None:
-        with self._translated_errors(getattr(request, "name", "")):
-            call(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
+        self._call(call, request, operator_token, getattr(request, "name", ""))
+
+    def _call(
+        self, call: Callable[..., T], request: Message, token: str = "", bot: str = "", timeout: float = CALL_TIMEOUT
+    ) -> T:
+        with self._translated_errors(bot):
+            return call(request, timeout=timeout, metadata=_authorization(token) if token else None)
 
     @contextmanager
     def _translated_errors(self, bot: str = "", since: str = "") -> Iterator[None]:
@@ -616,7 +586,10 @@ def _event_document(message: events_pb2.GetEventResponse, tables: Sequence[event
         "entrants": [_values(each) for each in message.entrants],
         "earlier": _values(message.earlier),
         "rounds": message.rounds,
-        "tables": [_values(each) | {"state": _match_state(each.state)} for each in tables],
+        "tables": [
+            _values(each) | {"state": member(MatchState, matches_pb2.MatchState.DESCRIPTOR, each.state).value}
+            for each in tables
+        ],
         "leaves": [*message.leaves],
         "result": result if message.HasField("result") else None,
     }
@@ -630,10 +603,6 @@ def _values(message: Message) -> dict[str, Any]:
         absent = field.has_presence and not message.HasField(field.name)
         found[field.name] = None if absent else [*value] if field.is_repeated else value
     return found
-
-
-def _match_state(number: int) -> str:
-    return str(member(MatchState, matches_pb2.MatchState.DESCRIPTOR, number).value)
 
 
 def _entry(message: log_pb2.LogEntry) -> LogEntry:

@@ -118,6 +118,9 @@ class DataSource(Protocol):
         """Return the newest matches, newest first, at most 1000. They are of a season of a ladder, of a game on any
         ladder, or all.
         """
+        from arena.store.matches.search import MatchFilter
+
+        return self.search(MatchFilter(game=game, bot=bot), limit, before, ladder, season).matches
 
     def all_matches(
         self, game: str = "", bot: str = "", before: int | None = None, ladder: str = "", season: int = 0

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import structlog
 import trio
+from sqlalchemy import Connection
 
-from arena.house import HOUSE_BOTS
+from arena.house import HOUSE_BOTS, HouseBot
 from arena.ladder.events import day_of
-from arena.server.config import answer_limits, log_fields, quota_in_force
+from arena.ladder.live import RatingChange
+from arena.log.head import LogState
+from arena.replay.header import Header
+from arena.server.config import Config, answer_limits, log_fields, quota_in_force
+from arena.server.matches.driver import MatchDriver
 from arena.server.matches.figures import MatchFigures
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
 from arena.server.matches.live import LiveMatches
 from arena.server.matches.persistence import RETRY, MatchPersistence, prune_replays
+from arena.server.matches.ready_check import ReadyCheck
 from arena.server.matchmaking.events import Events
-from arena.server.matchmaking.matchmaker import Matchmaker
+from arena.server.matchmaking.matchmaker import Announce, Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.nodes.node import EVENTS, FIT, LUCK, ThisNode
+from arena.server.ratings.fit_client import FitClient
 from arena.server.ratings.publisher import LadderPublisher
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
@@ -29,7 +37,18 @@ from arena.server.sessions.accounts import Accounts, parked_notice
 from arena.server.sessions.admission import Admission, Authorization, named_ladders, on_its_ladders
 from arena.server.sessions.features import held
 from arena.server.sessions.kept_paces import KeptPaces
-from arena.server.sessions.messages import NOT_STORING, STORING, Closed, Notice, NoticeKind, Reason, Welcome
+from arena.server.sessions.messages import (
+    NOT_STORING,
+    STORING,
+    Closed,
+    Hello,
+    Link,
+    MessageCodec,
+    Notice,
+    NoticeKind,
+    Reason,
+    Welcome,
+)
 from arena.server.sessions.past import past
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
@@ -37,30 +56,13 @@ from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import WorkerPool
 from arena.stderr import decisions_log
 from arena.store.base import changes
-from arena.store.base.errors import NoSuchLadder
+from arena.store.base.errors import NoSuchLadder, StoreError
+from arena.store.bots.bots import Bot
 from arena.store.ladder import pair_days, seasons
+from arena.store.ladder.seasons import Season
 from arena.store.matches import matches
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from arena.house import HouseBot
-    from arena.ladder.live import RatingChange
-    from arena.log.head import LogState
-    from arena.replay.header import Header
-    from arena.server.config import Config
-    from arena.server.matches.driver import MatchDriver
-    from arena.server.matches.ready_check import ReadyCheck
-    from arena.server.matchmaking.matchmaker import Announce
-    from arena.server.ratings.fit_client import FitClient
-    from arena.server.sessions.messages import Hello, Link, MessageCodec
-    from arena.store.base.errors import StoreError
-    from arena.store.bots.bots import Bot
-    from arena.store.ladder.seasons import Season
-    from arena.store.store import Store
-    from engine.game import Game
+from arena.store.store import Store
+from engine.game import Game
 
 VOIDS_AT_ONCE: Final = 100
 """Maximum number of results annulled in one transaction."""
@@ -83,7 +85,8 @@ async def open_arena(
     bots. `fit_client` computes new ratings; without it the ladders do not change. `asked`: if the store registered this
     server as a node, the value of `nodes.node.instant` before the registration.
     """
-    node = None if store.lease is None else ThisNode(store, store.lease, asked)
+    can_do = [FIT, EVENTS, *([LUCK] if config.house_workers else [])]
+    node = None if store.lease is None else ThisNode(store, store.lease, asked, can_do=can_do)
     if node is not None:
         await node.begin()
     house = await House.registered(config, store, house_bots)

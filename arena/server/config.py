@@ -20,6 +20,7 @@ from arena.match.policy import Policy
 from arena.scheduling.clock import LadderClock
 from arena.scheduling.pace import PaceRules
 from arena.server.sessions.limits import Limits
+from arena.setting import setting
 from engine.game import Game, Option
 from engine.registry import GAMES
 from trio_grpc.limits.settings import TransportSettings
@@ -57,21 +58,17 @@ class LadderTable:
         default_factory=dict, metadata={"help": "Options of the game, such as `{ novice = true }`."}
     )
     """Options that differ from their defaults. They are valid at every table size in `seats`."""
-    name: str = field(
-        default="",
-        metadata={
-            "help": "The name: up to 40 lower-case letters, digits, `-` and `_`, the first a letter or digit. No game "
-            "has this name."
-        },
+    name: str = setting(
+        "",
+        "The name: up to 40 lower-case letters, digits, `-` and `_`, the first a letter or digit. No game "
+        "has this name.",
     )
     """Empty for the default ladder of the game, which has the game's name."""
-    entry: Entry = field(
-        default="open",
-        metadata={
-            "help": 'The bots that may play on it: `"open"` for all, `"invited"` for those with an invitation to it, '
-            'or a list of owners, such as `["ann", "bob"]`, which protects only with registration = "invited". By '
-            "default open."
-        },
+    entry: Entry = setting(
+        "open",
+        'The bots that may play on it: `"open"` for all, `"invited"` for those with an invitation to it, '
+        'or a list of owners, such as `["ann", "bob"]`, which protects only with registration = "invited". By '
+        "default open.",
     )
     policy: Mapping[str, int] = field(
         default_factory=dict,
@@ -123,225 +120,154 @@ class Config:
     """All settings. Durations are in seconds, but microseconds in the match policy."""
 
     ladder_tables: tuple[LadderTable, ...]
-    address: str = field(
-        default="127.0.0.1:50051",
-        metadata={
-            "help": "Address to listen at, as HOST:PORT; port 0 means any free port. With several processes, that of "
-            "the first: the others take the next ports. Or one for each, separated by commas."
-        },
+    address: str = setting(
+        "127.0.0.1:50051",
+        "Address to listen at, as HOST:PORT; port 0 means any free port. With several processes, that of "
+        "the first: the others take the next ports. Or one for each, separated by commas.",
     )
-    data: Path = field(
-        default=Path("arena-data"), metadata={"help": "Directory of the database and journal; created if missing."}
+    data: Path = setting(Path("arena-data"), "Directory of the database and journal; created if missing.")
+    store: str | None = setting(
+        None,
+        "Address of a PostgreSQL database instead of one in --data, as postgresql://USER@HOST/DATABASE; "
+        "see docs/postgresql.md.",
     )
-    store: str | None = field(
-        default=None,
-        metadata={
-            "help": "Address of a PostgreSQL database instead of one in --data, as postgresql://USER@HOST/DATABASE; "
-            "see docs/postgresql.md."
-        },
+    registration: Literal["open", "invited"] = setting(
+        "open", "Who may register a bot: anybody, or holders of an invitation (`arena bots invite`)."
     )
-    registration: Literal["open", "invited"] = field(
-        default="open",
-        metadata={"help": "Who may register a bot: anybody, or holders of an invitation (`arena bots invite`)."},
+    tls_cert: Path | None = setting(None, "Certificate chain (PEM); with tls_key.")
+    tls_key: Path | None = setting(None, "Private key (PEM); with tls_cert.")
+    metrics: str | None = setting(
+        None,
+        "Address of the figures for Prometheus (/metrics) and the health check (/healthz), as HOST:PORT, "
+        "without authentication.",
     )
-    tls_cert: Path | None = field(default=None, metadata={"help": "Certificate chain (PEM); with tls_key."})
-    tls_key: Path | None = field(default=None, metadata={"help": "Private key (PEM); with tls_cert."})
-    metrics: str | None = field(
-        default=None,
-        metadata={
-            "help": "Address of the figures for Prometheus (/metrics) and the health check (/healthz), as HOST:PORT, "
-            "without authentication."
-        },
+    processes: int = setting(
+        1,
+        "Nodes: processes that each serve bots at an address of their own and play their own matches; see "
+        "docs/nodes.md.",
+        least=1,
+        most=64,
     )
-    processes: int = field(
-        default=1,
-        metadata={
-            "least": 1,
-            "most": 64,
-            "help": "Nodes: processes that each serve bots at an address of their own and play their own matches; see "
-            "docs/nodes.md.",
-        },
+    node: int | None = setting(
+        None,
+        "Number of the first node here, if servers on several machines share a PostgreSQL database; see "
+        "docs/postgresql.md.",
+        least=1,
+        most=99,
     )
-    house: bool = field(default=True, metadata={"help": "Let house bots fill tables."})
-    house_workers: int = field(
-        default=1,
-        metadata={"most": 1024, "help": "Processes that choose for house bots; 0 for the server's own thread."},
+    house: bool = setting(True, "Let house bots fill tables.")
+    house_workers: int = setting(1, "Processes that choose for house bots; 0 for the server's own thread.", most=1024)
+    house_search: float = setting(
+        0.25,
+        "Part of a core for house bots that search, on average, in a process of their own. It bounds their "
+        "rated tables; 0, or no house workers, seats none.",
+        most=1,
     )
-    house_search: float = field(
-        default=0.25,
-        metadata={
-            "most": 1,
-            "help": "Part of a core for house bots that search, on average, in a process of their own. It bounds their "
-            "rated tables; 0, or no house workers, seats none.",
-        },
+    luck: frozenset[str] = setting(
+        LUCK, "Games whose deals idle house workers replay for the luck column.", choices=tuple(GAMES)
     )
-    luck: frozenset[str] = field(
-        default=LUCK,
-        metadata={
-            "choices": tuple(GAMES),
-            "help": "Games whose deals idle house workers replay for the luck column.",
-        },
+    patience: float | None = setting(
+        None,
+        "Time that a bot waits for other bots before house bots fill its table. By default 2 s. If "
+        "soft_limit is above 1 s, the median length of recent matches, and at least two soft limits.",
+        unit="s",
     )
-    patience: float | None = field(
-        default=None,
-        metadata={
-            "unit": "s",
-            "help": "Time that a bot waits for other bots before house bots fill its table. By default 2 s. If "
-            "soft_limit is above 1 s, the median length of recent matches, and at least two soft limits.",
-        },
+    slow_pace: float | None = setting(
+        None,
+        "Mean time owed for a decision above which a bot can count as slow, if it is also twice that of the"
+        " other bot. By default 0.05 s, and three quarters of the time by which soft_limit exceeds 1 s.",
+        unit="s",
     )
-    slow_pace: float | None = field(
-        default=None,
-        metadata={
-            "unit": "s",
-            "help": "Mean time owed for a decision above which a bot can count as slow, if it is also twice that of the"
-            " other bot. By default 0.05 s, and three quarters of the time by which soft_limit exceeds 1 s.",
-        },
+    slow_percent: int = setting(
+        15,
+        "The part of its time at tables that a bot may have to spend waiting for much slower ones.",
+        unit="%",
+        most=100,
     )
-    slow_percent: int = field(
-        default=15,
-        metadata={
-            "unit": "%",
-            "most": 100,
-            "help": "The part of its time at tables that a bot may have to spend waiting for much slower ones.",
-        },
+    ready_limit: float | None = setting(
+        None,
+        "Time to answer an invitation; a bot that does not answer pauses before the next. By default 30 s. "
+        "If soft_limit is above 1 s, this and the next two limits are longer by the difference.",
+        unit="s",
+        least=0.1,
     )
-    ready_limit: float | None = field(
-        default=None,
-        metadata={
-            "unit": "s",
-            "least": 0.1,
-            "help": "Time to answer an invitation; a bot that does not answer pauses before the next. By default 30 s. "
-            "If soft_limit is above 1 s, this and the next two limits are longer by the difference.",
-        },
+    offer_limit: float | None = setting(
+        None,
+        "Time without an answer after which a seat is offered to another bot or the house, too; the first "
+        "Ready gets it. By default 2 s.",
+        unit="s",
+        least=0.1,
     )
-    offer_limit: float | None = field(
-        default=None,
-        metadata={
-            "unit": "s",
-            "least": 0.1,
-            "help": "Time without an answer after which a seat is offered to another bot or the house, too; the first "
-            "Ready gets it. By default 2 s.",
-        },
+    seat_limit: float | None = setting(
+        None,
+        "Longest wait of a match for a seat; then a house bot gets it, or the match is called off. By default 3 s.",
+        unit="s",
+        least=0.1,
     )
-    seat_limit: float | None = field(
-        default=None,
-        metadata={
-            "unit": "s",
-            "least": 0.1,
-            "help": "Longest wait of a match for a seat; then a house bot gets it, or the match is called off. By "
-            "default 3 s.",
-        },
+    matches_per_bot: int = setting(256, "Most matches that one bot plays at once, whatever it announces.", least=1)
+    matches_per_hour: int = setting(
+        0,
+        "Most rated matches that one bot begins on a ladder in an hour; 0 for no limit. All bots get their "
+        "turns at the same instants, so that they meet each other.",
+        most=3600,
     )
-    matches_per_bot: int = field(
-        default=256, metadata={"least": 1, "help": "Most matches that one bot plays at once, whatever it announces."}
+    heartbeat: float = setting(10.0, "Time between heartbeats of a stream.", unit="s", least=0.1)
+    park_after: int = setting(
+        3, "Matches in a row with a suspension or a stand-in after which a bot gets no seats.", least=1
     )
-    matches_per_hour: int = field(
-        default=0,
-        metadata={
-            "most": 3600,
-            "help": "Most rated matches that one bot begins on a ladder in an hour; 0 for no limit. All bots get their "
-            "turns at the same instants, so that they meet each other.",
-        },
+    fit_matches: int = setting(
+        100, "New results of all games after which the ladders are fitted; a young ladder is fitted sooner.", least=1
     )
-    heartbeat: float = field(
-        default=10.0,
-        metadata={"unit": "s", "least": 0.1, "help": "Time between heartbeats of a stream."},
+    fit_seconds: float = setting(60.0, "Time after which the ladders are fitted with fewer results.", unit="s", least=1)
+    fit_rest: float = setting(
+        9.0, "After a fit, new results wait this many times its duration, so that fits do not use a whole core."
     )
-    park_after: int = field(
-        default=3,
-        metadata={
-            "least": 1,
-            "help": "Matches in a row with a suspension or a stand-in after which a bot gets no seats.",
-        },
+    pair_quota: int | None = setting(
+        None,
+        "Maximum number of matches per UTC day that count between two guests, so that friends who lose on "
+        "purpose gain little; 0 for no limit. By default 40 with open registration, and 0 with invitations or on a "
+        "loopback address.",
     )
-    fit_matches: int = field(
-        default=100,
-        metadata={
-            "least": 1,
-            "help": "New results of all games after which the ladders are fitted; a young ladder is fitted sooner.",
-        },
+    pair_week_quota: int | None = setting(None, "The same per UTC week, from Monday. By default twice pair_quota.")
+    keep_replays: int | None = setting(
+        None,
+        "Number of newest replays to store; older ones are pruned, but their results and digests stay. By default all.",
     )
-    fit_seconds: float = field(
-        default=60.0,
-        metadata={"unit": "s", "least": 1, "help": "Time after which the ladders are fitted with fewer results."},
+    drain: float = setting(10.0, "Time for running matches when the server stops.", unit="s")
+    web: str | None = setting(
+        None,
+        "Address for browsers, as HOST:PORT: a process next to the server shows the pages of `arena web` "
+        "there, with running matches.",
     )
-    fit_rest: float = field(
-        default=9.0,
-        metadata={
-            "help": "After a fit, new results wait this many times its duration, so that fits do not use a whole core.",
-        },
+    web_origin: str | None = setting(
+        None,
+        "Other sites whose pages may let bots play over the WebSocket of --web and start analyses, as "
+        "https://HOST or http://HOST:PORT, separated by commas. They are also names of --web itself.",
     )
-    pair_quota: int | None = field(
-        default=None,
-        metadata={
-            "help": "Maximum number of matches per UTC day that count between two guests, so that friends who lose on "
-            "purpose gain little; 0 for no limit. By default 40 with open registration, and 0 with invitations or on a "
-            "loopback address."
-        },
+    embed_origins: str | None = setting(
+        None,
+        "Sites whose pages may show a match in a frame, as https://HOST or http://HOST:PORT, separated by "
+        "commas; * for all, which is the default, none for no site.",
     )
-    pair_week_quota: int | None = field(
-        default=None,
-        metadata={"help": "The same per UTC week, from Monday. By default twice pair_quota."},
+    public_url: str | None = setting(
+        None,
+        "Address of the pages for readers, such as https://arena.example or https://arena.example/cards: "
+        "pages print it in links for other sites. By default the address at which a request arrives; behind one of "
+        "the proxies none.",
     )
-    keep_replays: int | None = field(
-        default=None,
-        metadata={
-            "help": "Number of newest replays to store; older ones are pruned, but their results and digests stay. By "
-            "default all."
-        },
+    public_address: str | None = setting(
+        None,
+        "Address of the server for bots, as HOST:PORT, or https://HOST:PORT if a proxy adds TLS: pages "
+        "print it for authors. By default the address at which a request arrives, with the port of --address.",
     )
-    drain: float = field(
-        default=10.0, metadata={"unit": "s", "help": "Time for running matches when the server stops."}
+    webhook: str | None = setting(
+        None,
+        "Address that gets signed messages about ladders, parked bots and events, as https://HOST/PATH, "
+        "or http://… on this machine.",
     )
-    web: str | None = field(
-        default=None,
-        metadata={
-            "help": "Address for browsers, as HOST:PORT: a process next to the server shows the pages of `arena web` "
-            "there, with running matches."
-        },
-    )
-    web_origin: str | None = field(
-        default=None,
-        metadata={
-            "help": "Other sites whose pages may let bots play over the WebSocket of --web and start analyses, as "
-            "https://HOST or http://HOST:PORT, separated by commas. They are also names of --web itself."
-        },
-    )
-    embed_origins: str | None = field(
-        default=None,
-        metadata={
-            "help": "Sites whose pages may show a match in a frame, as https://HOST or http://HOST:PORT, separated by "
-            "commas; * for all, which is the default, none for no site."
-        },
-    )
-    public_url: str | None = field(
-        default=None,
-        metadata={
-            "help": "Address of the pages for readers, such as https://arena.example or https://arena.example/cards: "
-            "pages print it in links for other sites. By default the address at which a request arrives; behind one of "
-            "the proxies none."
-        },
-    )
-    public_address: str | None = field(
-        default=None,
-        metadata={
-            "help": "Address of the server for bots, as HOST:PORT, or https://HOST:PORT if a proxy adds TLS: pages "
-            "print it for authors. By default the address at which a request arrives, with the port of --address."
-        },
-    )
-    webhook: str | None = field(
-        default=None,
-        metadata={
-            "help": "Address that gets signed messages about ladders, parked bots and events, as https://HOST/PATH, "
-            "or http://… on this machine."
-        },
-    )
-    log_json: bool = field(
-        default=False, metadata={"help": "Log as JSON lines; the default if standard error is no terminal."}
-    )
-    quiet: bool = field(default=False, metadata={"help": "Log only warnings, errors and an operator's decisions."})
-    debug: bool = field(default=False, metadata={"help": "Log each match, connection and fit, too; no secrets."})
+    log_json: bool = setting(False, "Log as JSON lines; the default if standard error is no terminal.")
+    quiet: bool = setting(False, "Log only warnings, errors and an operator's decisions.")
+    debug: bool = setting(False, "Log each match, connection and fit, too; no secrets.")
     limits: Limits = field(
         default_factory=Limits, metadata={"help": "Limits for one bot, or for all bots of one owner."}
     )

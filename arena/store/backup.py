@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -23,14 +24,15 @@ from sqlalchemy import Connection, func, select
 from arena.log.leaf import LeafKind
 from arena.store import schema
 from arena.store.base import leaves as log
-from arena.store.base.directory import database_of, sync_directory, token_file
+from arena.store.base.directory import database_of, require_empty, sync_directory, token_file, use_server
 from arena.store.base.errors import BackupUnusable, PathTaken, StoreUnusable, file_error
-from arena.store.base.migrate import check_revision, migrate
+from arena.store.base.migrate import check_revision, copy_rows, migrate
 from arena.store.journal.journal import journal_files, journal_of, read_running, write_journal
 from arena.store.log.key import key_file, next_key_file
 from arena.store.matches import matches
-from arena.store.opening import open_readonly
+from arena.store.opening import open_readonly, store_errors
 from arena.store.replays.files import attach, segments_of
+from arena.store.replays.replays import copy_into_rows
 from arena.version import __version__
 
 MANIFEST: Final = "backup.json"
@@ -110,14 +112,23 @@ def thin_out(newest: Path, keep: int) -> list[Path]:
     return old
 
 
-def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
+def restore(
+    backup: Path,
+    data: Path,
+    at: int,
+    progress: Progress = lambda done, whole: None,
+    store: str | None = None,
+) -> Backup:
     """Make a data directory from a backup, checking every byte, and add a log leaf that records the restoration.
 
-    `at`: now, in microseconds since 1970. After an error, nothing is left at `data`. Raises: PathTaken, BackupUnusable,
-    StoreNewer, StoreTooOld, DiskFull, StoreUnusable.
+    `at`: now, in microseconds since 1970. `store`: the address of an empty PostgreSQL database for the results. After
+    an error, nothing is left at `data`. Raises: PathTaken, BackupUnusable, StoreNewer, StoreTooOld, DiskFull,
+    StoreUnusable, ServerUnusable.
     """
     made = read_manifest(backup)
     check_revision(backup, made.schema)
+    if store is not None:
+        require_empty(store)
     with _made(data) as directory:
         done = 0
         for file in made.files:
@@ -139,7 +150,25 @@ def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done,
             if digest.hexdigest() != file.sha256:
                 raise BackupUnusable(backup, f"{file.path} is damaged: its SHA-256 does not agree")
         _log_the_cut(directory, at)
+        if store is not None:
+            _move_to_server(directory, store, progress)
     return made
+
+
+def _move_to_server(directory: Path, store: str, progress: Progress) -> None:
+    """Move the results of a data directory to an empty PostgreSQL database."""
+    own = database_of(directory)
+    with open_readonly(directory) as connection, tempfile.TemporaryDirectory(dir=directory) as named:
+        use_server(Path(named), store)
+        there = database_of(Path(named))
+        with store_errors(there), there.writing(beside=False).connect() as target, target.begin():
+            migrate(target, there)
+            copy_rows(connection, target, progress)
+            copy_into_rows(connection, target)
+    for path in own.files:
+        path.unlink(missing_ok=True)
+    shutil.rmtree(segments_of(directory), ignore_errors=True)
+    use_server(directory, store)
 
 
 def _log_the_cut(directory: Path, at: int) -> None:

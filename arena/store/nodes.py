@@ -98,9 +98,11 @@ class NodeStart(NamedTuple):
     program: str
     """Versions of the package and of the schema."""
     settings: str = ""
-    """A digest of the settings that all nodes share."""
+    """The settings that all nodes share, as `NAME:DIGEST` separated by spaces."""
     beside: Collection[int] = ()
     """The numbers of all nodes that this server's parent starts on the same data directory, including this one."""
+    several: bool = False
+    """True if nodes with other data directories may use the store."""
 
 
 class Allowance(NamedTuple):
@@ -135,7 +137,8 @@ def register(
         if other.number != number and other.program != program:
             raise OtherProgram(program, other.program, other.number)
         if other.number != number and other.settings != settings:
-            raise OtherSettings(other.number)
+            differing = {*settings.split()} ^ {*other.settings.split()}
+            raise OtherSettings(other.number, sorted({each.partition(":")[0] for each in differing}))
     lease = Lease(number, token_hex(16), now + _LENGTH)
     row = {"address": address, "program": program, "settings": settings, "identity": identity, "started": now}
     row |= {"session": lease.session, "lease_until": lease.until, "state": REGISTERED}
@@ -202,6 +205,11 @@ def interrupt_lost(connection: Connection, at: int, grace: float = GRACE) -> Map
     return found
 
 
+def numbers_of(connection: Connection, identity: str) -> frozenset[int]:
+    """Return the numbers that nodes of a data directory were the latest to register."""
+    return frozenset(connection.scalars(select(_NODES.number).where(_NODES.identity == identity)))
+
+
 def adopt(connection: Connection, number: int, left: Collection[int]) -> None:
     """Assign the matches of the nodes `left`, which have ended, to the node with this number.
 
@@ -226,11 +234,6 @@ def acquire(connection: Connection, name: str, number: int) -> bool:
         return False
     connection.execute(insert(schema.leases).values(name=name, **row))
     return True
-
-
-def give_up(connection: Connection, name: str, number: int) -> None:
-    """Release the lease of a job, if the node holds it."""
-    connection.execute(delete(schema.leases).where(_LEASES.name == name, _LEASES.node == number))
 
 
 def holder_of(connection: Connection, name: str) -> int | None:

@@ -60,6 +60,14 @@ def next_number(table: Table) -> ColumnElement[int]:
     return number
 
 
+def _one_of(name: str, *values: str, server_default: str | None = None) -> Column[str]:
+    """Return a column of text that contains one of these values."""
+    listed = ", ".join(f"'{value}'" for value in values)
+    return Column(
+        name, Text, CheckConstraint(f"{name} IN ({listed})", name=name), nullable=False, server_default=server_default
+    )
+
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -136,12 +144,7 @@ bot_events = Table(
     metadata,
     Column("number", Int, primary_key=True, comment="1, 2, …"),
     Column("at", Int, nullable=False),
-    Column(
-        "kind",
-        Text,
-        CheckConstraint("kind IN ('banned', 'unbanned', 'hidden', 'shown', 'deleted', 'renamed')", name="kind"),
-        nullable=False,
-    ),
+    _one_of("kind", "banned", "unbanned", "hidden", "shown", "deleted", "renamed"),
     Column("name", Text, nullable=False, comment="name of the bot or owner before the event"),
     Column("new_name", Text, comment="new name of a renamed bot"),
     Column("reason", Text, nullable=False, comment="may be empty"),
@@ -190,22 +193,11 @@ matches = Table(
     Column("game", Text, nullable=False),
     Column("options", Text, nullable=False, comment="JSON"),
     Column("seats", Int, nullable=False),
-    Column(
-        "state",
-        Text,
-        CheckConstraint("state IN ('playing', 'finished', 'interrupted')", name="state"),
-        nullable=False,
-    ),
+    _one_of("state", "playing", "finished", "interrupted"),
     Column("started", Int, nullable=False),
     Column("ended", Int),
     Column("reason", Text, nullable=False, comment="why it was interrupted; empty if it was not"),
-    Column(
-        "kind",
-        Text,
-        CheckConstraint("kind IN ('rated', 'casual', 'challenge', 'event')", name="kind"),
-        nullable=False,
-        server_default="rated",
-    ),
+    _one_of("kind", "rated", "casual", "challenge", "event", server_default="rated"),
     Column("ladder", Text, nullable=False),
     Column("node", Int, comment="number of the node that plays it; none for a server without further nodes"),
     Index(None, "game", "id"),
@@ -247,17 +239,12 @@ events = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("ladder", Text, nullable=False),
     Column("seats", Int, nullable=False),
-    Column("format", Text, CheckConstraint("format IN ('race', 'all')", name="format"), nullable=False),
+    _one_of("format", "race", "all"),
     Column("matches", Int, comment="budget in matches; none if the budget is a time"),
     Column("seconds", Int, comment="budget in seconds; none if it is a number of matches"),
-    Column("entry", Text, CheckConstraint("entry IN ('open', 'invited')", name="entry"), nullable=False),
+    _one_of("entry", "open", "invited"),
     Column("start", Int, nullable=False, comment="planned start, and from then on the actual one"),
-    Column(
-        "state",
-        Text,
-        CheckConstraint("state IN ('announced', 'playing', 'finished', 'cancelled')", name="state"),
-        nullable=False,
-    ),
+    _one_of("state", "announced", "playing", "finished", "cancelled"),
     Column("seed", LargeBinary, nullable=False, comment="secret until the event is over"),
     Column(
         "earlier",
@@ -351,7 +338,7 @@ rated_results = Table(
     Column("ladder", Text, primary_key=True),
     Column("number", Int, primary_key=True, comment="1, 2, … on each ladder"),
     Column("match_id", Int, ForeignKey("matches.id"), nullable=False),
-    Column("kind", Text, CheckConstraint("kind IN ('result', 'void')", name="kind"), nullable=False),
+    _one_of("kind", "result", "void"),
     Column("at", Int, nullable=False),
     Column("reason", Text, nullable=False, comment="why a result is void; empty if it is not"),
     Column("nodes", Text, nullable=False, comment="by seat, separated by commas; empty for a void"),
@@ -480,12 +467,7 @@ flags = Table(
     metadata,
     Column("ladder", Text, ForeignKey("ladders.ladder"), primary_key=True),
     Column("number", Int, primary_key=True, comment="1 for the most certain one"),
-    Column(
-        "kind",
-        Text,
-        CheckConstraint("kind IN ('pair', 'owners', 'lift', 'opponents', 'change')", name="kind"),
-        nullable=False,
-    ),
+    _one_of("kind", "pair", "owners", "lift", "opponents", "change"),
     Column("node", Int, ForeignKey("versions.id"), nullable=False, comment="version of the bot that gains or changed"),
     Column(
         "other", Int, ForeignKey("versions.id"), comment="version of the bot from which it gains, if it is a single one"
@@ -531,12 +513,7 @@ nodes = Table(
     Column("session", Text, nullable=False, comment="of its present start"),
     Column("started", Int, nullable=False),
     Column("lease_until", Int, nullable=False),
-    Column(
-        "state",
-        Text,
-        CheckConstraint("state IN ('registered', 'lost', 'released')", name="state"),
-        nullable=False,
-    ),
+    _one_of("state", "registered", "lost", "released"),
     Column("last_number", Int, nullable=False, comment="the last match number reserved for it; 0 for none"),
 )
 """The nodes (docs/nodes.md). All times are by the database's clock."""

@@ -7,7 +7,7 @@ cursors.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from arena.store.base.directory import OpenFiles, database_of, identity, operato
 from arena.store.base.errors import JournalForeign, StoreLost, StoreReplaced
 from arena.store.base.interruption import Interruption
 from arena.store.base.migrate import check, migrate
+from arena.store.base.statements import database_now
 from arena.store.journal.journal import (
     Journal,
     JournalContent,
@@ -171,21 +172,24 @@ async def open_store(
     upgrade.
 
     `node`: the node as which this server registers. It takes over its own running matches. The first node also takes
-    over matches of this directory's nodes that are not started with it. `lock`: the descriptor of the directory's lock,
-    if the parent of several nodes holds it.
+    over matches of this directory's nodes that are not started with it. If nodes of other directories use the store,
+    the database's clock replaces `at`. `lock`: the descriptor of the directory's lock, if the parent of several nodes
+    holds it.
 
     Raises: NodeError, StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer, StoreTooOld, StoreLost, JournalForeign,
     LogKeyMissing, LogKeyUnusable or DiskFull, if it cannot be opened.
     """
     database = database_of(directory)
     with _locks(database, node, lock) as held, store_errors(database):
-        if not _has_tables(database) and journal_files(directory):
+        if not _has_tables(database) and (journal_files(directory) or journal_numbers(directory)):
             raise StoreLost(database.path, journal_of(directory))
         exposed = close_to_others(directory, database)
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
+            if node is not None and node.several:
+                at = database_now(connection)
             signer = open_log(connection, directory, at)
-            seal = partial(log.seal, sign=signer)
+            seal = partial(log.seal_added, sign=signer)
             alone, lease, left_journals = True, None, frozenset[int]()
             if node is None:
                 matches.hand_over(connection, None)
@@ -196,20 +200,18 @@ async def open_store(
                 )
                 if node.number == min(node.beside, default=node.number):
                     left_journals = journal_numbers(directory) - {*node.beside, node.number}
+                    if node.several:
+                        left_journals &= nodes.numbers_of(connection, identity(directory))
                     nodes.adopt(connection, node.number, left_journals)
         # Create the database before the journal. Then a journal without a database shows that the database was lost.
-        with database.writing().connect() as connection, connection.begin():
-            number = None if node is None else node.number
+        # Open the journal outside a writing transaction, because PostgreSQL lets such a transaction pause for 3 s only.
+        number = None if node is None else node.number
+        with disposed(database.reading()) as reader, reader.connect() as connection, connection.begin():
             playing = matches.playing(connection, number)
             check_journal = partial(_check_journal, connection, journal_of(directory))
             journal, left = open_journal(directory, playing, check_journal, node=number)
-            lost: dict[int, str] = {}
-            for match_id in playing:
-                if match_id not in left.lines:
-                    damaged = match_id in left.damaged
-                    lost[match_id] = (Interruption.JOURNAL_DAMAGED if damaged else Interruption.JOURNAL_LOST).in_words()
-                    matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
+            lost = _interrupt_lost(database, number, {*playing} - left.lines.keys(), left.damaged, at, seal)
             for each in left_journals:
                 remove_further_journal(directory, each)
             # This deletes bytes that no row refers to. So it runs only after database and journal have proved to belong
@@ -239,6 +241,27 @@ def _locks(database: Database, node: NodeStart | None, lock: int | None) -> Iter
             return
         with database.locked(node.number) as own:
             yield own
+
+
+def _interrupt_lost(
+    database: Database,
+    number: int | None,
+    missing: Collection[int],
+    damaged: Collection[int],
+    at: int,
+    seal: Callable[[Connection], None],
+) -> dict[int, str]:
+    """Interrupt a node's running matches that the journal does not have. Return the reasons, by match."""
+    lost: dict[int, str] = {}
+    if missing:
+        with database.writing().connect() as connection, connection.begin():
+            for match_id in matches.playing(connection, number):
+                if match_id in missing:
+                    reason = Interruption.JOURNAL_DAMAGED if match_id in damaged else Interruption.JOURNAL_LOST
+                    lost[match_id] = reason.in_words()
+                    matches.interrupt(connection, [match_id], lost[match_id], at)
+            seal(connection)
+    return lost
 
 
 def _replay_files(database: Database, directory: Path, progress: Callable[[int, int], None]) -> FilesFound:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeAlias
 
 import anyio
 from starlette.applications import Starlette
@@ -47,6 +47,8 @@ from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts, R
 from arena.web.requests.failures import Failures
 from arena.web.requests.numbers import PathNumber
 from arena.web.requests.sites import SiteRefused
+
+Handler: TypeAlias = Callable[[Request, Exception], Awaitable[Response]]
 
 register_url_convertor("whole", PathNumber(LARGEST_MATCH))
 ROUTES: Final = (
@@ -135,12 +137,12 @@ def application(
         ],
         lifespan=sources.live.running,
         exception_handlers={
-            Missing: _missing,
-            Removed: _gone,
-            NotShown: _not_shown,
-            SiteRefused: _site_refused,
-            Busy: _busy,
-            Unavailable: _unavailable,
+            Missing: _shown_as(404, "Not here"),
+            Removed: _shown_as(410, "Gone"),
+            NotShown: _shown_as(501, "Cannot be shown"),
+            SiteRefused: _shown_as(403, "Not from there"),
+            Busy: _shown_as(503, "Busy", {"retry-after": "60"}),
+            Unavailable: _shown_as(503, "No answer", {"retry-after": "5"}),
             HTTPException: _refused,
         },
     )
@@ -163,28 +165,13 @@ def application(
     return made
 
 
-async def _missing(request: Request, error: Exception) -> Response:
-    return _error(request, 404, "Not here", str(error))
+def _shown_as(status: int, title: str, headers: Mapping[str, str] | None = None) -> Handler:
+    """Return a handler that shows an error's text with this status and title."""
 
+    async def handler(request: Request, error: Exception) -> Response:
+        return _error(request, status, title, str(error), headers)
 
-async def _gone(request: Request, error: Exception) -> Response:
-    return _error(request, 410, "Gone", str(error))
-
-
-async def _not_shown(request: Request, error: Exception) -> Response:
-    return _error(request, 501, "Cannot be shown", str(error))
-
-
-async def _site_refused(request: Request, error: Exception) -> Response:
-    return _error(request, 403, "Not from there", str(error))
-
-
-async def _busy(request: Request, error: Exception) -> Response:
-    return _error(request, 503, "Busy", str(error), {"retry-after": "60"})
-
-
-async def _unavailable(request: Request, error: Exception) -> Response:
-    return _error(request, 503, "No answer", str(error), {"retry-after": "5"})
+    return handler
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -1,7 +1,7 @@
 """The process that a server starts to serve the pages.
 
-`python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES ORIGINS URL BOTS SERVER TLS FRAMES`. It ends with the
-server, even if the server is killed.
+`python -m arena.web.beside_server DATA LISTEN PROXIES ORIGINS URL BOTS SERVER TLS FRAMES SOCKETS…`. It ends with the
+server, or with the parent of its nodes, even if that is killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ UNUSED: Final = 60.0
 def main(
     data: str,
     listen: str,
-    unix_socket: str,
     proxies: str,
     web_origin: str,
     public_url: str,
@@ -29,13 +28,15 @@ def main(
     server: str,
     tls: str,
     embed_origins: str,
+    *unix_sockets: str,
 ) -> None:
     """Report the address of the pages, or an error, to the server, and serve the pages until the server ends.
 
     `proxies` are the server's trusted proxies. `web_origin` names other sites whose pages may do more than read.
     `server` is the address at which the server listens, without TLS if `tls` is empty. `public_url` and
-    `public_address` may be empty, and so may `embed_origins`, the sites that may show a match in a frame. The code of
-    the pages is loaded at the first request, to keep the start of the server fast.
+    `public_address` may be empty, and so may `embed_origins`, the sites that may show a match in a frame. The server's
+    nodes listen at `unix_sockets`. The code of the pages is loaded at the first request, to keep the start of the
+    server fast.
     """
     with connected() as parent:
         # Wait for the server's request, because an earlier report would be lost with the ready message.
@@ -73,9 +74,9 @@ def main(
             addresses=addresses,
             frames=frame_ancestors(embed_origins),
         )
-        open_server = partial(connect, at_socket(Path(unix_socket)))
+        open_server = partial(connect, at_socket(Path(unix_sockets[0])))
         with opening_directory(Path(data)) as open_source:
-            run(open_source, sockets, lambda: None, rules, open_server, PlaySocket(unix_socket, sites))
+            run(open_source, sockets, lambda: None, rules, open_server, PlaySocket(unix_sockets, sites))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -116,8 +117,5 @@ func kindName(kind arenav1.NoticeKind) string {
 }
 
 func oneLine(text string) string {
-	if words := strings.Fields(text); len(words) > 0 {
-		return strings.Join(words, " ")
-	}
-	return "no reason given"
+	return cmp.Or(strings.Join(strings.Fields(text), " "), "no reason given")
 }

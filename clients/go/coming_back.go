@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,13 +36,10 @@ func longest(outage time.Duration) time.Duration {
 // fail handles a failed try: it ends the run, or waits for the next try.
 func (c *node) fail(err error) {
 	lost, again := err.(*dropped)
-	if forGood, ok := err.(*Error); ok && forGood.Kind == TokenRefused && forGood.Reason != "TOKEN_REVOKED" && c.isNew() {
-		lost, again = &dropped{text: forGood.Text}, true
+	if forGood, ok := err.(*Error); ok && forGood.Kind == TokenRefused && forGood.Reason != "TOKEN_REVOKED" && c.profile.token == "" && c.known {
+		forGood.Text += fmt.Sprintf(" (from %s; remove it to register the bot anew, and under another name if it was deleted here)", c.profile.tokenFile)
 	}
 	if !again {
-		if forGood, ok := err.(*Error); ok && forGood.Kind == TokenRefused && c.profile.token == "" && c.known && forGood.Reason != "TOKEN_REVOKED" {
-			forGood.Text += fmt.Sprintf(" (from %s; remove it to register the bot anew, and under another name if it was deleted here)", c.profile.tokenFile)
-		}
 		c.finish(err)
 		return
 	}
@@ -79,16 +77,24 @@ func (c *node) retry(lost *dropped) {
 		}
 		c.seen = now
 	}
-	elsewhere := len(c.connected()) > 0
-	if elsewhere && now-c.seen > goneAfter {
-		c.progress.forget()
-		if c.resize(); c.goal.done() {
-			c.goodbye()
+	if len(c.connected()) > 0 {
+		if !slices.Contains(c.latest, c.id) {
+			c.forget()
 			return
+		}
+		c.seen = now
+		if now-c.good > goneAfter {
+			c.progress.forget()
+			if c.resize(); c.goal.done() {
+				c.goodbye()
+				return
+			}
 		}
 	}
 	wait := time.Duration(c.chance()*float64(longest(now-c.good))) + lost.pause
-	if limit > 0 && !elsewhere && now+wait-c.seen > limit {
+	c.next = now + wait
+	inTime := func(each *node) bool { return !each.ended && each.next-c.seen <= limit }
+	if limit > 0 && !slices.ContainsFunc(c.nodes, inTime) {
 		c.finish(&Error{Kind: Unreachable, Text: fmt.Sprintf("no connection to %s: %s", c.address, lost.text)})
 		return
 	}
@@ -99,12 +105,6 @@ func (c *node) retry(lost *dropped) {
 			c.connect()
 		}
 	})
-}
-
-// isNew reports whether this is an additional node that has not answered before. Such a node may not know a newly registered bot
-// yet.
-func (c *node) isNew() bool {
-	return c != c.nodes[0] && c.number == 0 && c.clock.now()-c.seen < goneAfter
 }
 
 // parked describes why the bot is parked, and how to un-park it.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -49,7 +50,7 @@ func mainStatus(bot Bot, description string, arguments []string) int {
 	flags.Var(&ladders, "ladder", "play on the ladder of this `name` only; repeatable (default: ARENA_LADDERS, or the games' default ladders)")
 	flags.Var(&events, "event", "enter the event of this `name`; repeatable (default: ARENA_EVENTS)")
 	flags.StringVar(&bot.Version, "bot-version", bot.Version, "`which` version the bot is; each has a rating of its own (default: a digest of the program)")
-	flags.IntVar(&bot.Capacity, "capacity", capacityOf(&bot), "`how many` matches to play at once")
+	flags.IntVar(&bot.Capacity, "capacity", cmp.Or(bot.Capacity, defaultCapacity), "`how many` matches to play at once")
 	flags.IntVar(&options.Matches, "matches", 0, "stop after so `many` matches; 0 for no end")
 	flags.StringVar(&options.Token, "token", "", "the bot's `token` (default: the one in the token file)")
 	flags.StringVar(&options.TokenFile, "token-file", "", "the `file` where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)")
@@ -102,7 +103,7 @@ func Told(bot Bot, err error) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "%s: %v\n", first(bot.Name, "bot"), err)
+	fmt.Fprintf(os.Stderr, "%s: %v\n", cmp.Or(bot.Name, "bot"), err)
 	if failure := (*Error)(nil); errors.As(err, &failure) {
 		return failure.Status()
 	}

@@ -26,6 +26,10 @@ type connection struct {
 	name  string
 	// nodes: the nodes that the bot dials; the first is at the given address.
 	nodes []*node
+	// latest: the numbers of the nodes in the latest list.
+	latest []uint32
+	// seen is the last time at which the bot was connected to any node.
+	seen time.Duration
 	// moving: whether places move from node to node.
 	moving bool
 	// placeWait: the shortest time after which a place without a match moves next.
@@ -198,13 +202,12 @@ func (c *node) hear(message *arenav1.PlayResponse) {
 		c.inbox.deliver(c.number, message, c.session.questions, received)
 	}
 	switch {
+	case c.goal.done():
+		c.goodbye()
 	case c.holds && c.used != (len(c.progress.playing) > 0):
 		c.moveDue()
 	case len(c.nodes) > 1:
 		c.resize()
-	}
-	if c.goal.done() {
-		c.goodbye()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func (v *virtualClock) pass(length time.Duration, settle func(), until func() bo
 
 // scriptedCall is a stream that the script answers, and scriptedRegistration such a registration.
 type scriptedCall struct {
-	token             string
+	address, token    string
 	events            callEvents
 	said              []*arenav1.PlayRequest
 	closed, cancelled bool
@@ -117,18 +118,20 @@ type scriptedRegistration struct {
 	answered func(*arenav1.RegisterBotResponse, *status.Status)
 }
 
-// performance is one conversation being played. It is also the channel of its connection.
+// performance is one conversation being played.
 type performance struct {
 	*testing.T
 	clock        virtualClock
 	spec         botSpec
 	tokenFile    string
 	told         []string
-	meanwhile    []*arenav1.PlayResponse
+	warned       []string
+	meanwhile    []func()
 	tries        []any
 	tokens       map[string]string
 	nonces       map[string]bool
-	call         *scriptedCall
+	call         *scriptedCall   // the stream that the steps are about
+	calls        []*scriptedCall // all open streams
 	registration *scriptedRegistration
 	connection   *connection
 	answering    *answering
@@ -140,17 +143,23 @@ type performance struct {
 	around surroundings
 }
 
-func (p *performance) play(token string, events callEvents) call {
-	made := &scriptedCall{token: token, events: events}
+// scriptedChannel is a channel of the performance's connection to an address.
+type scriptedChannel struct {
+	*performance
+	address string
+}
+
+func (p scriptedChannel) play(token string, events callEvents) call {
+	made := &scriptedCall{address: p.address, token: token, events: events}
 	p.tries = append(p.tries, made)
 	return made
 }
 
-func (p *performance) register(request *arenav1.RegisterBotRequest, _ time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status)) {
+func (p scriptedChannel) register(request *arenav1.RegisterBotRequest, _ time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status)) {
 	p.tries = append(p.tries, &scriptedRegistration{request, answered})
 }
-func (p *performance) consistency(_, _ uint64) ([][]byte, bool, error) { return nil, true, nil }
-func (p *performance) close()                                          {}
+func (p scriptedChannel) consistency(_, _ uint64) ([][]byte, bool, error) { return nil, true, nil }
+func (p scriptedChannel) close()                                          {}
 
 func (p *performance) must(err error) {
 	p.Helper()
@@ -195,8 +204,8 @@ func (p *performance) bot() *Bot {
 		p.clock.time += time.Duration(p.spec.ThinksMs) * time.Millisecond
 		arriving := p.meanwhile
 		p.meanwhile = nil
-		for _, message := range arriving {
-			p.open().events.message(message)
+		for _, arrive := range arriving {
+			arrive()
 		}
 		for _, each := range decisions {
 			if each.Context().Err() != nil {
@@ -262,13 +271,13 @@ func (p *performance) begin() {
 	if p.change != nil {
 		p.change(bot)
 	}
-	profile, err := profileOf(bot, "", options)
+	profile, err := profileOf(bot, "arena:1", options)
 	p.must(err)
 	var made *connection
 	caller := &caller{bot: bot, playOn: options.PlayOn, now: p.clock.now}
 	answering := newAnswering(context.Background(), caller, func(session int, request *arenav1.PlayRequest) { made.say(session, request) })
 	made = newConnection(profile, surroundings{
-		open:  func(string) (channel, error) { return p, nil },
+		open:  func(address string) (channel, error) { return scriptedChannel{p, address}, nil },
 		clock: &p.clock,
 		inbox: answering,
 		hurry: answering.hurry,
@@ -413,6 +422,12 @@ func (p *performance) message(value json.RawMessage) *arenav1.PlayResponse {
 
 func (p *performance) opens(wanted object) {
 	p.call = next[*scriptedCall](p)
+	p.calls = append(p.calls, p.call)
+	address := "arena:1"
+	if wanted["address"] != nil {
+		address = decoded[string](p, wanted["address"])
+	}
+	p.check(p.call.address == address, "it opens a stream at %s", p.call.address)
 	p.sameToken(decoded[string](p, wanted["token"]), p.call.token)
 	p.check(len(p.call.said) == 1, "it says %v at first", p.call.said)
 	hello := p.call.said[0].Hello
@@ -424,6 +439,21 @@ func (p *performance) opens(wanted object) {
 	p.same(hello, wanted["hello"])
 	p.check(proto.Equal(p.call.said[0], &arenav1.PlayRequest{Hello: hello}), "it says more than hello")
 	p.call.said = nil
+}
+
+// lookAt lets the steps be about the open stream to a node.
+func (p *performance) lookAt(address string) {
+	at := slices.IndexFunc(p.calls, func(each *scriptedCall) bool { return each.address == address })
+	p.check(at >= 0, "no stream to %s is open", address)
+	p.call = p.calls[at]
+}
+
+// endCall ends the stream that the steps are about.
+func (p *performance) endCall(with *status.Status) {
+	call := p.open()
+	p.calls = slices.DeleteFunc(p.calls, func(each *scriptedCall) bool { return each == call })
+	p.call = nil
+	call.events.ended(with)
 }
 
 func (p *performance) says(wanted []json.RawMessage) {
@@ -460,7 +490,7 @@ func (p *performance) stops(signal string) {
 
 func (p *performance) ends(wanted object) {
 	p.check(p.ended && len(p.tries) == 0, "it has not ended; it tries %v", p.tries)
-	p.call = nil
+	p.call, p.calls = nil, nil
 	word, number := any(nil), 0
 	if p.err != nil {
 		failure, ours := p.err.(*Error)
@@ -494,7 +524,8 @@ func (p *performance) step(name string, value json.RawMessage) bool {
 		p.open().events.message(p.message(value))
 	case "while_thinking":
 		for _, each := range decoded[[]json.RawMessage](p, value) {
-			p.meanwhile = append(p.meanwhile, p.message(each))
+			call, message := p.open(), p.message(each)
+			p.meanwhile = append(p.meanwhile, func() { call.events.message(message) })
 		}
 	case "bytes":
 		encoded, err := base64.StdEncoding.DecodeString(decoded[string](p, value))
@@ -508,9 +539,12 @@ func (p *performance) step(name string, value json.RawMessage) bool {
 		wanted := decoded[[]string](p, value)
 		p.check(slices.Equal(p.told, wanted), "it is told %v, not %v", p.told, wanted)
 		p.told = nil
+	case "warns":
+		wanted := decoded[[]string](p, value)
+		p.check(slices.Equal(p.warned, wanted), "it warns %q, not %q", p.warned, wanted)
+		p.warned = nil
 	case "breaks":
-		p.open().events.ended(p.status(decoded[object](p, value)))
-		p.call = nil
+		p.endCall(p.status(decoded[object](p, value)))
 	case "comes_back":
 		since := p.clock.time
 		p.clock.pass(24*time.Hour, p.settle, func() bool { return len(p.tries) > 0 || p.ended })
@@ -522,13 +556,12 @@ func (p *performance) step(name string, value json.RawMessage) bool {
 		p.clock.pass(length, p.settle, func() bool { return false })
 	case "closes":
 		p.check(p.open().closed, "it does not say goodbye")
-		p.call.events.ended(status.New(codes.OK, ""))
-		p.call = nil
+		p.endCall(status.New(codes.OK, ""))
 	case "stops":
 		p.stops(decoded[string](p, value))
 	case "restarts":
 		p.connection.end(nil)
-		p.call = nil
+		p.call, p.calls = nil, nil
 		p.begin()
 	case "ends":
 		p.ends(decoded[object](p, value))
@@ -536,6 +569,18 @@ func (p *performance) step(name string, value json.RawMessage) bool {
 		return false
 	}
 	return true
+}
+
+// warnings adds the text of each logged warning to a list.
+type warnings struct {
+	slog.Handler
+	texts *[]string
+}
+
+func (w warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (w warnings) Handle(_ context.Context, record slog.Record) error {
+	*w.texts = append(*w.texts, record.Message)
+	return nil
 }
 
 func perform(t *testing.T, script conversation) {
@@ -550,6 +595,9 @@ func perform(t *testing.T, script conversation) {
 	if p.spec.Token != nil {
 		p.tokens[*p.spec.Token] = *p.spec.Token
 	}
+	before := slog.Default()
+	slog.SetDefault(slog.New(warnings{slog.DiscardHandler, &p.warned}))
+	t.Cleanup(func() { slog.SetDefault(before) })
 	p.begin()
 	at := 0
 	t.Cleanup(func() {
@@ -558,11 +606,19 @@ func perform(t *testing.T, script conversation) {
 		}
 	})
 	for ; at < len(script.Steps); at++ {
+		if node := script.Steps[at]["at"]; node != nil {
+			p.lookAt(decoded[string](p, node))
+		}
 		for name, value := range script.Steps[at] {
+			if name == "at" {
+				continue
+			}
 			p.check(p.step(name, value), "there is no step %s", name)
 			p.settle()
-			listened := name == "says" || at+1 < len(script.Steps) && script.Steps[at+1]["says"] != nil
-			p.check(listened || p.call == nil || len(p.call.said) == 0, "it says something else")
+			listened := at+1 < len(script.Steps) && script.Steps[at+1]["says"] != nil
+			for _, call := range p.calls {
+				p.check(listened || len(call.said) == 0, "it says %v at %s", call.said, call.address)
+			}
 		}
 	}
 	p.connection.end(nil)
@@ -574,6 +630,8 @@ func perform(t *testing.T, script conversation) {
 func TestConversations(t *testing.T) {
 	quiet(t)
 	files, _ := filepath.Glob(conformance + "conversations/*.json")
+	more, _ := filepath.Glob(conformance + "every_node/*.json")
+	files = append(files, more...)
 	played := 0
 	for _, file := range files {
 		if filepath.Base(file) == "one_node.json" {
@@ -586,7 +644,7 @@ func TestConversations(t *testing.T) {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+"/"+script.Title, func(t *testing.T) { perform(t, script) })
 		}
 	}
-	if played < 50 {
+	if played < 200 || len(more) == 0 {
 		t.Errorf("there are %d conversations", played)
 	}
 }

@@ -25,8 +25,7 @@ func (c *connection) drain(limit time.Duration) {
 		}
 		slog.Info(fmt.Sprintf("finishing %s within %.0f s, and beginning no more; once more, and it leaves at once: "+
 			"house bots play them on, and each counts as a last place", matches(left), limit.Seconds()))
-		none := uint32(0)
-		c.tellAll(&arenav1.PlayRequest{Capacity: &none})
+		c.resize()
 		c.after(limit, func() {
 			c.leaveNow()
 			c.hurry()
@@ -48,22 +47,14 @@ func (c *connection) leaveNow() {
 	}
 	c.leaving = true
 	slog.Info(fmt.Sprintf("leaving %s in order: house bots play them on, and each counts as a last place", matches(left)))
-	c.tellAll(&arenav1.PlayRequest{Leave: true})
 	for _, each := range slices.Clone(c.nodes) {
 		if each.call == nil {
 			each.close()
+		} else {
+			each.call.write(&arenav1.PlayRequest{Leave: true})
 		}
 	}
 	c.after(leaveTime, func() { c.finish(nil) })
-}
-
-// tellAll sends a message on every stream.
-func (c *connection) tellAll(request *arenav1.PlayRequest) {
-	for _, each := range c.nodes {
-		if each.call != nil {
-			each.call.write(request)
-		}
-	}
 }
 
 func matches(count int) string {

@@ -91,17 +91,17 @@ func (l *logChecker) check(state *arenav1.LogState, seen *arenav1.LogHead, oneOf
 	case l.receipts.pin == nil:
 		l.receipts.pinTo(state, nil)
 	default:
-		return l.compare(state, cmp.Or(seen, l.receipts.pin.head), oneOfSeveral, ask)
+		return l.compare(state, cmp.Or(seen, l.receipts.pin.Head.head()), oneOfSeveral, ask)
 	}
 	return nil
 }
 
 func (l *logChecker) compare(state *arenav1.LogState, known *arenav1.LogHead, oneOfSeveral bool, ask consistency) error {
-	pin, head := l.receipts.pin, state.Head
-	if pin.head.Size == head.Size && bytes.Equal(pin.head.Root, head.Root) && slices.EqualFunc(pin.keys, state.Keys, bytes.Equal) {
+	pin, head, keys := l.receipts.pin, state.Head, texts(state.Keys)
+	if pin.Head.Size == head.Size && bytes.Equal(pin.Head.Root, head.Root) && slices.Equal(pin.Keys, keys) {
 		return nil
 	}
-	if len(pin.keys) > len(state.Keys) || !slices.EqualFunc(pin.keys, state.Keys[:len(pin.keys)], bytes.Equal) {
+	if len(pin.Keys) > len(keys) || !slices.Equal(pin.Keys, keys[:len(pin.Keys)]) {
 		l.alarm("its key is not the one that this bot knows, and that one did not name it")
 		return nil
 	}
@@ -121,7 +121,7 @@ func (l *logChecker) compare(state *arenav1.LogState, known *arenav1.LogHead, on
 			return err
 		}
 	}
-	cut := newCut(state, pin.restores, known.Size)
+	cut := newCut(state, pin.Restores, known.Size)
 	if cut == nil {
 		l.alarm(fmt.Sprintf("it does not begin with the %d entries that this bot has seen", known.Size))
 		return nil
@@ -157,7 +157,7 @@ func (l *logChecker) tell(cut *cutLog) {
 	}
 	slog.Warn(fmt.Sprintf("the server was restored from a backup on %s UTC, and its log goes on from entry %d: %d of this bot's receipts are of "+
 		"results after that%s, which it does not know any more; they are kept in %s, and the bot plays on",
-		cut.at.UTC().Format("2006-01-02 15:04"), cut.size, len(beyond), which, first(l.receipts.file, "memory")))
+		cut.at.UTC().Format("2006-01-02 15:04"), cut.size, len(beyond), which, cmp.Or(l.receipts.file, "memory")))
 }
 
 func (l *logChecker) alarm(problem string) {
@@ -166,7 +166,7 @@ func (l *logChecker) alarm(problem string) {
 	}
 	l.alarmed = true
 	slog.Error(fmt.Sprintf("THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: %s. Results may have been changed. What this bot was told is kept in "+
-		"%s; it plays on", problem, first(l.receipts.file, "memory")))
+		"%s; it plays on", problem, cmp.Or(l.receipts.file, "memory")))
 }
 
 // begins reports whether one log is the beginning of another log.
@@ -185,11 +185,10 @@ type cutLog struct {
 }
 
 // newCut returns the lowest new restoration that cut the log below `seen` entries; nil if there is none.
-func newCut(state *arenav1.LogState, known [][]byte, seen uint64) (best *cutLog) {
+func newCut(state *arenav1.LogState, known []string, seen uint64) (best *cutLog) {
 	for _, entry := range state.Restores {
 		under := entry.Head != nil && entry.Head.Size == state.Head.Size && bytes.Equal(entry.Head.Root, state.Head.Root)
-		old := slices.ContainsFunc(known, func(leaf []byte) bool { return bytes.Equal(leaf, entry.Leaf) })
-		if !under || old || !included(entry) {
+		if !under || slices.Contains(known, string(entry.Leaf)) || !included(entry) {
 			continue
 		}
 		var leaf struct {

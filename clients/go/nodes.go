@@ -42,9 +42,11 @@ type node struct {
 	session *session
 	number  int
 	// known: true if the token was known before this try; greeted: true after a welcome on this try.
-	known, greeted    bool
-	finishing, ended  bool
-	begun, good, seen time.Duration
+	known, greeted   bool
+	finishing, ended bool
+	begun, good      time.Duration
+	// next is the time of the latest try, or of the next one.
+	next time.Duration
 	// With fewer places than nodes: holds is true if this node has a place, which it loses at the time `until` unless a
 	// match begins; used is true if a match has begun.
 	holds, used bool
@@ -105,15 +107,9 @@ func (c *connection) connected() (nodes []*node) {
 	return nodes
 }
 
-// listed is an entry of a server's list of nodes.
-type listed struct {
-	id      uint32
-	address string
-}
-
 // usable returns the usable entries of a server's list of nodes, and warns of the others; reached: the address of the node
 // that sent the list.
-func usable(nodes []*arenav1.Node, reached string) (found []listed) {
+func usable(nodes []*arenav1.Node, reached string) (found []*arenav1.Node) {
 	host, _, _ := net.SplitHostPort(reached)
 	var skipped []string
 	for _, each := range nodes {
@@ -121,7 +117,7 @@ func usable(nodes []*arenav1.Node, reached string) (found []listed) {
 		if strings.HasPrefix(address, ":") {
 			address = net.JoinHostPort(host, address[1:])
 		}
-		twice := func(other listed) bool { return other.id == each.Number || other.address == address }
+		twice := func(other *arenav1.Node) bool { return other.Number == each.Number || other.Address == address }
 		why := ""
 		switch {
 		case checkedAddress(address) != nil:
@@ -133,7 +129,7 @@ func usable(nodes []*arenav1.Node, reached string) (found []listed) {
 		case len(found) == mostNodes:
 			why = fmt.Sprintf("a bot connects to %d nodes at most", mostNodes)
 		default:
-			found = append(found, listed{each.Number, address})
+			found = append(found, &arenav1.Node{Number: each.Number, Address: address})
 			continue
 		}
 		skipped = append(skipped, fmt.Sprintf("node %d at '%s': %s", each.Number, each.Address, why))
@@ -148,36 +144,38 @@ func usable(nodes []*arenav1.Node, reached string) (found []listed) {
 	return found
 }
 
-// follow dials the nodes that a node lists, and gives up unreachable nodes that it does not list.
+// forget gives up a node that cannot be reached and is not listed any more, with its matches.
+func (c *node) forget() {
+	c.ended = true
+	c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(each *node) bool { return each == c })
+	c.goal.nodes = slices.DeleteFunc(c.goal.nodes, func(each *progress) bool { return each == c.progress })
+	if c.shareOut(); c.goal.done() {
+		c.goodbye()
+	}
+}
+
+// follow dials the nodes that a node lists.
 func (c *connection) follow(from *node, nodes []*arenav1.Node) {
-	var list []listed
+	var list []*arenav1.Node
 	if from.id != 0 {
 		list = usable(nodes, from.address)
 	}
-	c.nodes = slices.DeleteFunc(c.nodes, func(each *node) bool {
-		lists := func(one listed) bool { return one.id == each.id }
-		gone := each != from && each.session == nil && !slices.ContainsFunc(list, lists)
-		if gone {
-			each.hangUp()
-			each.ended = true
-			c.goal.nodes = slices.DeleteFunc(c.goal.nodes, func(one *progress) bool { return one == each.progress })
-		}
-		return gone
-	})
+	c.latest = nil
 	for _, each := range list {
-		at := slices.IndexFunc(c.nodes, func(known *node) bool { return known.id == each.id })
+		c.latest = append(c.latest, each.Number)
+		at := slices.IndexFunc(c.nodes, func(known *node) bool { return known.id == each.Number })
 		if at >= 0 {
 			known := c.nodes[at]
-			if known.listed != "" && known.listed != each.address {
-				known.address = each.address
+			if known.listed != "" && known.listed != each.Address {
+				known.address = each.Address
 			}
-			known.listed = each.address
+			known.listed = each.Address
 		}
 		if at >= 0 || c.goal.ending {
 			continue
 		}
-		made := c.newNode(each.id, each.address, 0)
-		made.listed = each.address
+		made := c.newNode(each.Number, each.Address, 0)
+		made.listed = each.Address
 		made.progress.reportsAfter = from.progress.reportsAfter
 		c.nodes = append(c.nodes, made)
 		made.start()
@@ -192,6 +190,11 @@ func (c *connection) shareOut() {
 		c.nodes[0].progress.share = -1
 		c.resize()
 		return
+	}
+	for _, node := range c.nodes {
+		if node.session == nil {
+			c.place(node, false)
+		}
 	}
 	connected, capacity := c.connected(), c.profile.capacity
 	if count := len(connected); capacity >= count {

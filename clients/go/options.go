@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -57,6 +58,8 @@ const (
 	// drainTerminated is the maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s.
 	drainTerminated = 8 * time.Second
 	longestVersion  = 40
+	// defaultCapacity is the number of matches that a bot plays at once if it names none.
+	defaultCapacity = 8
 )
 
 // profile contains the data that a connection needs, from the bot, the options and the environment.
@@ -114,15 +117,6 @@ func drainLimit() (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-func first(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 // chosen returns the given names, or for nil the names in an environment variable. With ARENA_TOKEN only the
 // environment counts, because a program started the bot.
 func chosen(given []string, variable string) []string {
@@ -138,25 +132,18 @@ func chosen(given []string, variable string) []string {
 	return names
 }
 
-func capacityOf(bot *Bot) int {
-	if bot.Capacity == 0 {
-		return 8
-	}
-	return bot.Capacity
-}
-
 // profileOf collects the data that a connection needs. BadArgument if they are invalid.
 func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	made := &profile{
-		name: first(bot.Name, "bot"), owner: first(options.Owner, bot.Owner, os.Getenv("ARENA_OWNER")), version: bot.Version,
-		address: first(address, os.Getenv("ARENA_SERVER"), DefaultAddress), token: options.Token, tokenFile: options.TokenFile,
+		name: cmp.Or(bot.Name, "bot"), owner: cmp.Or(options.Owner, bot.Owner, os.Getenv("ARENA_OWNER")), version: bot.Version,
+		address: cmp.Or(address, os.Getenv("ARENA_SERVER"), DefaultAddress), token: options.Token, tokenFile: options.TokenFile,
 		invitation: options.Invitation, tlsRoots: options.TLSRoots, tls: options.TLS || options.TLSRoots != "", games: bot.Games, features: bot.Features,
-		capacity: capacityOf(bot), matches: options.Matches, giveUpAfter: options.GiveUpAfter, casual: options.Casual,
+		capacity: cmp.Or(bot.Capacity, defaultCapacity), matches: options.Matches, giveUpAfter: options.GiveUpAfter, casual: options.Casual,
 		challenges: options.Challenges || len(options.Challengers) > 0, keepsReceipts: !options.NoReceipts,
 		ladders: chosen(options.Ladders, "ARENA_LADDERS"), events: chosen(options.Events, "ARENA_EVENTS"),
 	}
 	if made.token == "" {
-		made.tokenFile = first(made.tokenFile, os.Getenv("ARENA_TOKEN_FILE"))
+		made.tokenFile = cmp.Or(made.tokenFile, os.Getenv("ARENA_TOKEN_FILE"))
 	}
 	if len(made.games) == 0 {
 		made.games = Games()[:1]
@@ -181,7 +168,7 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	}
 	// the program that started this one set the variable, not the author
 	if startedFor := os.Getenv("ARENA_TOKEN"); startedFor != "" {
-		made.address, made.token, made.tokenFile = first(os.Getenv("ARENA_SERVER"), made.address), startedFor, ""
+		made.address, made.token, made.tokenFile = cmp.Or(os.Getenv("ARENA_SERVER"), made.address), startedFor, ""
 		made.tls, made.tlsRoots = false, ""
 	}
 	if err := checkedAddress(made.address); err != nil {

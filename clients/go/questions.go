@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	arenav1 "arena.example/client/v1"
@@ -16,9 +17,8 @@ const mostEnded = 1000
 type questions struct {
 	mutex sync.Mutex
 	open  map[question]*asking
-	ended map[uint64]bool
-	// order contains the ended matches, the oldest first.
-	order []uint64
+	// ended contains the latest ended matches, the oldest first.
+	ended []uint64
 }
 
 // question names a decision.
@@ -27,9 +27,7 @@ type question struct {
 	decision uint32
 }
 
-func newQuestions() *questions {
-	return &questions{open: map[question]*asking{}, ended: map[uint64]bool{}}
-}
+func newQuestions() *questions { return &questions{open: map[question]*asking{}} }
 
 // receive applies a message: its new decisions, the decisions made without the bot, and the ended matches.
 func (q *questions) receive(message *arenav1.PlayResponse) {
@@ -50,7 +48,9 @@ func (q *questions) receive(message *arenav1.PlayResponse) {
 				q.close(each)
 			}
 		}
-		q.end(report.MatchId)
+		if q.ended = append(q.ended, report.MatchId); len(q.ended) > mostEnded {
+			q.ended = q.ended[1:]
+		}
 	}
 }
 
@@ -59,18 +59,6 @@ func (q *questions) close(closed question) {
 		delete(q.open, closed)
 		asked.close()
 	}
-}
-
-func (q *questions) end(match uint64) {
-	if q.ended[match] {
-		return
-	}
-	if len(q.order) == mostEnded {
-		delete(q.ended, q.order[0])
-		q.order = q.order[1:]
-	}
-	q.ended[match] = true
-	q.order = append(q.order, match)
 }
 
 // find returns an open decision; nil if it is closed.
@@ -91,7 +79,7 @@ func (q *questions) answered(match uint64, decision uint32) {
 func (q *questions) plays(match uint64) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	return !q.ended[match]
+	return !slices.Contains(q.ended, match)
 }
 
 // asking is one open decision. Its context is created when the bot requests it.

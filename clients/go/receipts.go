@@ -30,7 +30,7 @@ type receipts struct {
 	// file is the path of the file; empty to keep nothing on disk.
 	file string
 	// pin is the known state of the server's log: the leaves of its keys and restorations, and its newest head.
-	pin *pinned
+	pin *pinLine
 	// heads contains the receipts' heads, the oldest first; entries contains the leaf number and the match of
 	// each receipt.
 	heads   []*arenav1.LogHead
@@ -42,16 +42,23 @@ type receipts struct {
 	read, troubled bool
 }
 
-type pinned struct {
-	keys, restores [][]byte
-	head           *arenav1.LogHead
+// digits are bytes, written as hexadecimal digits.
+type digits []byte
+
+// MarshalText writes the digits.
+func (d digits) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d), nil }
+
+// UnmarshalText reads the digits.
+func (d *digits) UnmarshalText(text []byte) (err error) {
+	*d, err = hex.AppendDecode(nil, text)
+	return err
 }
 
 // headLine, pinLine and receiptLine are the lines of the file.
 type headLine struct {
 	Size      uint64 `json:"size"`
-	Root      string `json:"root"`
-	Signature string `json:"signature"`
+	Root      digits `json:"root"`
+	Signature digits `json:"signature"`
 }
 
 type pinLine struct {
@@ -65,37 +72,25 @@ type pinLine struct {
 type receiptLine struct {
 	Match      uint64   `json:"match"`
 	Seat       uint32   `json:"seat"`
-	Nonce      *string  `json:"nonce,omitempty"`
-	Salt       *string  `json:"salt,omitempty"`
-	Commitment *string  `json:"commitment,omitempty"`
+	Nonce      *digits  `json:"nonce,omitempty"`
+	Salt       *digits  `json:"salt,omitempty"`
+	Commitment *digits  `json:"commitment,omitempty"`
 	Number     uint64   `json:"number"`
 	Leaf       string   `json:"leaf"`
 	Head       headLine `json:"head"`
-	Proof      []string `json:"proof"`
+	Proof      []digits `json:"proof"`
 }
 
-func lineOf(head *arenav1.LogHead) headLine {
-	return headLine{head.Size, hex.EncodeToString(head.Root), hex.EncodeToString(head.Signature)}
-}
+func lineOf(head *arenav1.LogHead) headLine { return headLine{head.Size, head.Root, head.Signature} }
 
-func (h headLine) head() (*arenav1.LogHead, error) {
-	root, wrong := hex.DecodeString(h.Root)
-	signature, wrongToo := hex.DecodeString(h.Signature)
-	return &arenav1.LogHead{Size: h.Size, Root: root, Signature: signature}, errors.Join(wrong, wrongToo)
+func (h headLine) head() *arenav1.LogHead {
+	return &arenav1.LogHead{Size: h.Size, Root: h.Root, Signature: h.Signature}
 }
 
 func texts(all [][]byte) []string {
 	made := make([]string, len(all))
 	for at, each := range all {
 		made[at] = string(each)
-	}
-	return made
-}
-
-func contents(all []string) [][]byte {
-	made := make([][]byte, len(all))
-	for at, each := range all {
-		made[at] = []byte(each)
 	}
 	return made
 }
@@ -137,19 +132,17 @@ func (r *receipts) remember(text string) error {
 		if line.Cut != nil {
 			r.forget(*line.Cut)
 		}
-		head, err := line.Head.head()
-		r.pin = &pinned{contents(line.Keys), contents(line.Restores), head}
-		r.pinned(head.Size)
-		return err
+		r.pin = &line
+		r.pinned(line.Head.Size)
+		return nil
 	}
 	var line receiptLine
 	if err := json.Unmarshal([]byte(text), &line); err != nil {
 		return err
 	}
-	head, err := line.Head.head()
 	r.reportsAfter = &line.Number
-	r.heads, r.entries = append(r.heads, head), append(r.entries, [2]uint64{line.Number, line.Match})
-	return err
+	r.heads, r.entries = append(r.heads, line.Head.head()), append(r.entries, [2]uint64{line.Number, line.Match})
+	return nil
 }
 
 // pinned stores the size of the log before the first report.
@@ -163,7 +156,7 @@ func (r *receipts) pinned(size uint64) {
 func (r *receipts) latest(size uint64) (best *arenav1.LogHead) {
 	known := r.heads
 	if r.pin != nil {
-		known = append(slices.Clip(known), r.pin.head)
+		known = append(slices.Clip(known), r.pin.Head.head())
 	}
 	for _, head := range known {
 		if head.Size <= size && (best == nil || head.Size > best.Size) {
@@ -179,12 +172,12 @@ func (r *receipts) pinTo(state *arenav1.LogState, cut *uint64) {
 	if cut != nil {
 		r.forget(*cut)
 	}
-	r.pin = &pinned{keys: state.Keys, head: state.Head}
-	r.pinned(state.Head.Size)
+	r.pin = &pinLine{1, texts(state.Keys), []string{}, lineOf(state.Head), cut}
 	for _, entry := range state.Restores {
-		r.pin.restores = append(r.pin.restores, entry.Leaf)
+		r.pin.Restores = append(r.pin.Restores, string(entry.Leaf))
 	}
-	r.add(pinLine{1, texts(r.pin.keys), texts(r.pin.restores), lineOf(state.Head), cut})
+	r.pinned(state.Head.Size)
+	r.add(r.pin)
 }
 
 // forget ignores entries beyond a cut from now on. They stay in the file.
@@ -207,14 +200,13 @@ func (r *receipts) take(report *arenav1.MatchReport, seat *seat) {
 	r.reportsAfter = &number
 	r.heads, r.entries = append(r.heads, entry.Head), append(r.entries, [2]uint64{entry.Number, report.MatchId})
 	line := receiptLine{
-		Match: report.MatchId, Seat: report.Seat, Number: entry.Number, Leaf: string(entry.Leaf), Head: lineOf(entry.Head), Proof: []string{},
+		Match: report.MatchId, Seat: report.Seat, Number: entry.Number, Leaf: string(entry.Leaf), Head: lineOf(entry.Head), Proof: []digits{},
 	}
 	if seat != nil {
-		digits := func(content []byte) *string { text := hex.EncodeToString(content); return &text }
-		line.Nonce, line.Salt, line.Commitment = digits(seat.nonce), digits(seat.salt), digits(seat.commitment)
+		line.Nonce, line.Salt, line.Commitment = (*digits)(&seat.nonce), (*digits)(&seat.salt), (*digits)(&seat.commitment)
 	}
 	for _, each := range entry.Proof {
-		line.Proof = append(line.Proof, hex.EncodeToString(each))
+		line.Proof = append(line.Proof, each)
 	}
 	r.add(line)
 }

@@ -177,10 +177,6 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	if message.Heartbeat != nil {
 		reply.Heartbeat, said = message.Heartbeat, true
 	}
-	for _, invitation := range message.Invitations {
-		s.invited(invitation, reply)
-		said = true
-	}
 	for _, start := range message.Starts {
 		s.start(start)
 	}
@@ -190,13 +186,20 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	for _, report := range message.Reports {
 		s.end(report)
 	}
+	gone := map[uint64]bool{} // invitations that lead to no match
 	for _, notice := range message.Notices {
 		switch notice.Kind {
 		case arenav1.NoticeKind_NOTICE_KIND_WITHDRAWN, arenav1.NoticeKind_NOTICE_KIND_TAKEN:
-			delete(s.progress.accepted, notice.GetInvitationId()) // this invitation leads to no match
+			delete(s.progress.accepted, notice.GetInvitationId())
+			gone[notice.GetInvitationId()] = true
 		case arenav1.NoticeKind_NOTICE_KIND_PARKED:
 			s.progress.parked, s.progress.ending = notice.Text, true
 		}
+	}
+	// Reports and notices come first, because they may free the place for an invitation of the same message.
+	for _, invitation := range message.Invitations {
+		s.invited(invitation, gone[invitation.InvitationId], reply)
+		said = true
 	}
 	if room := s.progress.room(s.capacity); room > s.room {
 		s.room = room
@@ -234,15 +237,17 @@ func (s *session) resize() *arenav1.PlayRequest {
 	return &arenav1.PlayRequest{Capacity: &capacity}
 }
 
-func (s *session) invited(invitation *arenav1.Invitation, reply *arenav1.PlayRequest) {
+func (s *session) invited(invitation *arenav1.Invitation, gone bool, reply *arenav1.PlayRequest) {
 	number := invitation.InvitationId
 	_, again := s.progress.accepted[number]
 	switch {
 	case invitation.Kind == arenav1.MatchKind_MATCH_KIND_CHALLENGE && !s.takes(invitation):
 		reply.Declined = append(reply.Declined, number)
-	case again || s.progress.more():
+	case again || gone || s.progress.more():
 		nonce := ownChance()
-		s.progress.accepted[number] = acceptance{invitation.Commitment, nonce}
+		if !gone {
+			s.progress.accepted[number] = acceptance{invitation.Commitment, nonce}
+		}
 		reply.Ready = append(reply.Ready, &arenav1.Ready{InvitationId: number, Nonce: nonce})
 	default:
 		reply.Declined = append(reply.Declined, number)

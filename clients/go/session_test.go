@@ -52,3 +52,42 @@ func TestADealThatIsNotTheOnePromisedIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// A place that a message frees is there for its invitations; one that it withdraws is answered and takes no place.
+func TestReportsAndNoticesComeBeforeInvitations(t *testing.T) {
+	at := newGoal(0).newProgress(1)
+	at.playing[7] = true
+	welcome := &arenav1.Welcome{Games: []*arenav1.GameCatalog{{Name: "nullern"}}}
+	session, err := newSession(welcome, &profile{games: []string{"nullern"}, capacity: 1}, at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	invited := func(numbers ...uint64) (found []*arenav1.Invitation) {
+		for _, number := range numbers {
+			found = append(found, &arenav1.Invitation{InvitationId: number})
+		}
+		return found
+	}
+	withdrawn := func(number uint64) []*arenav1.Notice {
+		return []*arenav1.Notice{{Kind: arenav1.NoticeKind_NOTICE_KIND_WITHDRAWN, InvitationId: &number}}
+	}
+	for _, each := range []struct {
+		message         *arenav1.PlayResponse
+		ready, declined []uint64
+	}{
+		{&arenav1.PlayResponse{Reports: []*arenav1.MatchReport{{MatchId: 7}}, Invitations: invited(8)}, []uint64{8}, nil},
+		{&arenav1.PlayResponse{Notices: withdrawn(8), Invitations: invited(9)}, []uint64{9}, nil},
+		{&arenav1.PlayResponse{Notices: withdrawn(9)}, nil, nil},
+		{&arenav1.PlayResponse{Notices: withdrawn(10), Invitations: invited(10, 11)}, []uint64{10, 11}, nil},
+		{&arenav1.PlayResponse{Invitations: invited(12)}, nil, []uint64{12}},
+	} {
+		var ready []uint64
+		reply := session.receive(each.message)
+		for _, one := range reply.GetReady() {
+			ready = append(ready, one.InvitationId)
+		}
+		if !slices.Equal(ready, each.ready) || !slices.Equal(reply.GetDeclined(), each.declined) {
+			t.Errorf("%v is answered with %v", each.message, reply)
+		}
+	}
+}

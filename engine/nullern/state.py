@@ -149,27 +149,8 @@ class NullernState:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return a function and its arguments, from which pickle and copy create an independent copy."""
-        return _restored, (
-            self.seats,
-            self._decks,
-            (
-                self.player,
-                self.round,
-                self.hand_size,
-                self.scores,
-                self.hupfers,
-                self.turned,
-                self.hands[:],
-                self.bids,
-                self.plays,
-                self.leaders,
-                self.takers,
-                self.taken,
-                self.report,
-                self._due,
-                self._leader,
-            ),
-        )
+        copied = self.clone()
+        return _restored, (self.seats, self._decks, [getattr(copied, name) for name in _STORED])
 
     @property
     def rounds(self) -> int:
@@ -371,29 +352,19 @@ class NullernState:
             self._deal(self.round + 1)
 
 
+_STORED: Final = (
+    *("player", "round", "hand_size", "scores", "hupfers", "turned", "hands", "bids", "plays", "leaders", "takers"),
+    *("taken", "report", "_due", "_leader"),
+)
+"""The fields that a pickle stores; the others follow from them."""
 _ANY: Final = NullernState(2, SeededDecks(bytes(KEY_BYTES)))
 """The state that `_restored` copies first, because only its `__init__` creates a compiled object."""
 
 
-def _restored(seats: int, decks: Decks, fields: tuple[Any, ...]) -> NullernState:
+def _restored(seats: int, decks: Decks, fields: list[Any]) -> NullernState:
     """Create a state from what `NullernState.__reduce__` returned."""
     state = NullernState(seats, decks, like=_ANY)
-    (
-        state.player,
-        state.round,
-        state.hand_size,
-        state.scores,
-        state.hupfers,
-        turned,
-        state.hands,
-        state.bids,
-        state.plays,
-        state.leaders,
-        state.takers,
-        state.taken,
-        state.report,
-        state._due,
-        state._leader,
-    ) = fields
-    state._turn(turned)
+    for name, value in zip(_STORED, fields, strict=True):
+        setattr(state, name, value)
+    state._turn(state.turned)
     return state

@@ -193,31 +193,9 @@ class SixthSenseState:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return a function and its arguments, from which pickle and copy create an independent copy."""
-        return _restored, (
-            self.setting,
-            (
-                self.player,
-                self.round,
-                self.scores,
-                self.turned,
-                self._deck,
-                self.hands[:],
-                self.predictions[:],
-                self.plays,
-                self.blocks,
-                self.leaders,
-                self.takers,
-                self.worths,
-                self.peeked,
-                self.taken[:],
-                self.report,
-                self._due,
-                RANKING.index(self._ranking),
-                self._leader,
-                self._blocked,
-                self._peeker,
-            ),
-        )
+        copied = self.clone()
+        stored = [getattr(copied, name) for name in _STORED]
+        return _restored, (self.setting, RANKING.index(self._ranking), stored)
 
     def waiting(self) -> tuple[int, ...]:
         """Return every seat that owes a choice, in rising order."""
@@ -465,34 +443,19 @@ class SixthSenseState:
             self._deal(played)
 
 
+_STORED: Final = (
+    *("player", "round", "scores", "turned", "_deck", "hands", "predictions", "plays", "blocks", "leaders", "takers"),
+    *("worths", "peeked", "taken", "report", "_due", "_leader", "_blocked", "_peeker"),
+)
+"""The fields that a pickle stores, besides the table of the trump; the others follow from them."""
 _ANY: Final = SixthSenseState(GameConstants(2, 2, 1, 0, False, False, SeededDecks(bytes(KEY_BYTES))))
 """The state that `_restored` copies first, because only its `__init__` creates a compiled object."""
 
 
-def _restored(setting: GameConstants, fields: tuple[Any, ...]) -> SixthSenseState:
+def _restored(setting: GameConstants, trump: int, fields: list[Any]) -> SixthSenseState:
     """Create a state from what `SixthSenseState.__reduce__` returned."""
     state = SixthSenseState(setting, like=_ANY)
-    (
-        state.player,
-        state.round,
-        state.scores,
-        state.turned,
-        state._deck,
-        state.hands,
-        state.predictions,
-        state.plays,
-        state.blocks,
-        state.leaders,
-        state.takers,
-        state.worths,
-        state.peeked,
-        state.taken,
-        state.report,
-        state._due,
-        trump,
-        state._leader,
-        state._blocked,
-        state._peeker,
-    ) = fields
     state._ranking = RANKING[trump]
+    for name, value in zip(_STORED, fields, strict=True):
+        setattr(state, name, value)
     return state

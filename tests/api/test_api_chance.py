@@ -31,7 +31,7 @@ from engine.game import Game
 from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE
 from tests.server.server_rig import MemoryStore, config
-from trio_grpc.grpc.memory import MemoryPeer
+from tests.trio_grpc.memory import MemoryPeer
 
 NONCES = {"ann": sha256(b"ann").digest()[:16], "bob": sha256(b"bob").digest()[:16]}
 ZERO = bytes(16)

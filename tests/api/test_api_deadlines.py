@@ -21,8 +21,8 @@ from arena.store.bots import bots
 from arena.store.matches import matches
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
+from tests.trio_grpc.memory import MemoryPeer
 from trio_grpc.grpc.call import SEND_LIMIT
-from trio_grpc.grpc.memory import MemoryPeer
 
 GAME = GAMES["sixth_sense"]
 HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1)).SerializeToString()

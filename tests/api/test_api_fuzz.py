@@ -33,8 +33,8 @@ from tests.api.frames import TEXTS, Frames, filled
 from tests.api.secrecy_observer import BotObserver, SecrecyObserver
 from tests.engine.decks import Arranged
 from tests.server.server_rig import MemoryStore, config
+from tests.trio_grpc.memory import MemoryPeer, MemoryStream
 from trio_grpc.grpc.call import CallRefused
-from trio_grpc.grpc.memory import MemoryPeer, MemoryStream
 from trio_grpc.grpc.server import Service
 
 Peer = MemoryPeer[bytes, bytes]

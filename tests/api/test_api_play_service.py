@@ -20,8 +20,8 @@ from arena.store.base.errors import StoreError
 from arena.store.bots import bots
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
+from tests.trio_grpc.memory import MemoryPeer
 from trio_grpc.grpc.call import CallRefused
-from trio_grpc.grpc.memory import MemoryPeer
 
 GAME, NULLERN = GAMES["sixth_sense"], GAMES["nullern"]
 HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1, client="test"))

@@ -19,6 +19,7 @@ from bench import studies
 from bench.__main__ import COMMANDS
 from bench.studies._field import field, house_names
 from tests.games import THOUGHT_ABOUT
+from tests.postgresql import programs
 from tests.web.browser import PROGRAM
 
 pytestmark = pytest.mark.process
@@ -42,7 +43,7 @@ SMALLEST = {
     "bench.steps": "--steps 5 --repetitions 1",
     "bench.turns": "--case 2x1 --decisions 200",
     "bench.vector_env": "--repetitions 1 --games 8",
-    "bench.writers": "--writers 3 --matches 8 --repetitions 1",
+    "bench.writers": "--store postgresql --writers 3 --matches 8 --repetitions 1",
     "bench.studies.endings": "--decisions 3 --seats 3",
     "bench.studies.luck": "--seats 2 --matches 10 --processes 1",
     "bench.studies.reality": "--game sixth_sense --seats 2 --games 10 --duplicates 10 --processes 1",
@@ -95,13 +96,24 @@ def test_make_bench_runs_every_benchmark() -> None:
     "module",
     [
         pytest.param(module, marks=pytest.mark.long if module in DEAR else ())
-        for module in sorted({*SMALLEST} - {"bench.studies.luck", "bench.studies.reality"})
+        for module in sorted({*SMALLEST} - {"bench.writers", "bench.studies.luck", "bench.studies.reality"})
     ],
 )
 def test_it_runs(module: str) -> None:
     if module == "bench.steps" and PROGRAM is None and os.environ.get("CI") != "true":
         pytest.skip("there is no Chromium")
     assert run(module)
+
+
+def test_writers_measures_both_stores() -> None:
+    if programs() is None and os.environ.get("CI") != "true":
+        pytest.skip("PostgreSQL IS MISSING: tools/debian-packages.sh installs it")
+    runs = run("bench.writers")["runs"]
+    assert {*runs} == {"sqlite", "postgresql"}
+    for of_store in runs.values():
+        assert {*of_store} == {"1", "3"}
+        assert all(each["errors"] == 0 for of_number in of_store.values() for each in of_number)
+    assert all(each["processor"] > each["of_server"] > 0 for each in runs["postgresql"]["3"])
 
 
 @pytest.mark.parametrize("game", THOUGHT_ABOUT)

@@ -4,9 +4,12 @@ WebSocket.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
+import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +22,7 @@ from arena_client.v1 import play_pb2 as pb
 from starlette.datastructures import Headers
 from trio.testing import MockClock
 
+from arena.store.nodes import LEASE
 from arena.web.playing.play_socket import (
     FIRST_CODE,
     LARGEST_FRAME,
@@ -32,6 +36,7 @@ from tests.cli.cli_rig import PATIENCE, arena
 from tests.cli.test_cli_serve_web import Server, serving, until
 from tests.cli.web_process_rig import browsing
 from tests.cli.web_socket import Over, Refusal, Socket
+from trio_grpc.grpc.outgoing_call import ANSWER_LIMIT
 
 HELLO = {"hello": {"games": ["sixth_sense"], "capacity": 1, "client": "by hand"}}
 QUICK = ("--seats", "2", "--patience", "0", "--luck", "off")
@@ -73,14 +78,16 @@ def reply(message: Any) -> dict[str, Any]:
     return said
 
 
-def until_report(socket: Socket) -> Any:
+def until_report(socket: Socket, message: Any = None) -> Any:
+    """Play on, from an unanswered message if there is one. Return the first report."""
     while True:
-        message = socket.hear()
+        message = message or socket.hear()
         assert isinstance(message, dict), message
         if "reports" in message:
             return message["reports"][0]
         if said := reply(message):
             socket.say(said)
+        message = None
 
 
 def test_a_bot_registers_plays_a_rated_match_and_leaves(server: Server) -> None:
@@ -298,6 +305,60 @@ def test_a_stopping_server_says_when_to_come_back(tmp_path: Path) -> None:
         assert any(each.get("retryDelay") == "1s" for each in status["details"])
 
 
+def pid_of(server: Server, node: int) -> int:
+    """Return the last started process of a node."""
+    return int(re.findall(rf'"node": {node}, "pid": (\d+), .*"event": "node runs"', server.log)[-1])
+
+
+def come(stack: ExitStack, server: Server, token: str) -> tuple[Socket, Any]:
+    """Connect a bot, repeatedly if needed. Return its WebSocket and the first message."""
+    while True:
+        socket = stack.enter_context(Socket(server.host, server.port))
+        socket.say({"token": token})
+        socket.say(HELLO)
+        if "welcome" in (message := socket.hear()):
+            return socket, message
+        assert (message["code"], socket.hear().code) == (14, 4014)
+        time.sleep(0.1)
+
+
+def test_a_killed_node_takes_neither_the_pages_nor_other_bots_with_it(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", *QUICK, "--processes", "2") as server, ExitStack() as stack:
+        pages, token = server.beside, registered(server, "ann")
+        socket, message = come(stack, server, token)
+        assert message["welcome"]["node"] == 1
+        while "decisions" not in message:
+            if said := reply(message):
+                socket.say(said)
+            message = socket.hear()
+        os.kill(pid_of(server, 1), signal.SIGKILL)
+        assert socket.end()[1].code == 4014
+        newcomer, welcome = come(stack, server, registered(server, "bea"))
+        assert welcome["welcome"]["node"] == 2
+        assert "interrupted" not in until_report(newcomer, welcome)
+        again, welcome = come(stack, server, token)
+        assert welcome["welcome"]["node"] == 1, "its match waits there"
+        assert until_report(again, welcome)["matchId"] == message["decisions"][0]["matchId"]
+        assert server.beside == pages
+
+
+@pytest.mark.long
+def test_a_bot_plays_on_at_the_next_node_when_its_own_stands_still(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", *QUICK, "--processes", "2") as server, ExitStack() as stack:
+        token = registered(server, "ann")
+        socket, welcome = come(stack, server, token)
+        assert welcome["welcome"]["node"] == 1
+        until_report(socket, welcome)
+        os.kill(pid_of(server, 1), signal.SIGSTOP)
+        began = time.monotonic()
+        assert socket.end()[1].code == 4014
+        again, welcome = come(stack, server, token)
+        assert welcome["welcome"]["node"] == 2
+        assert "interrupted" not in until_report(again, welcome)
+        assert LEASE < time.monotonic() - began < LEASE + ANSWER_LIMIT + 10
+        assert server.get("/live")[0].status == 200
+
+
 def test_pages_that_only_read_let_nobody_play(tmp_path: Path, server: Server) -> None:
     with browsing("--data", str(server.data)) as (host, port), pytest.raises(Refusal) as caught:
         Socket(host, port)
@@ -319,7 +380,7 @@ async def test_who_opens_one_and_says_nothing_is_told_when_his_time_is_up(autoju
         sent.append(message)
 
     scope = {"type": "websocket", "path": "/play", "headers": [(b"host", b"localhost")], "client": ("192.0.2.7", 1)}
-    await PlaySocket("/nowhere", Sites("127.0.0.1", ""))(scope, receive, send)
+    await PlaySocket(["/nowhere"], Sites("127.0.0.1", ""))(scope, receive, send)
     assert trio.current_time() == OPENING_LIMIT
     assert (sent[-1]["code"], sent[-1]["reason"]) == (4004, "NO_HELLO")
 

@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.cli.operate.config_file import read_config, write_config
+from arena.cli.operate.nodes import OF_A_MACHINE, shared_settings
 from arena.cli.operate.serve import command
 from arena.cli.operate.setting_options import SettingOption
 from arena.cli.operate.settings import MOST, SETTINGS, TABLES, ServerSetting, Value, configure
 from arena.match.policy import Policy
-from arena.server.config import LADDER_NAME, LADDER_SETTINGS, Config, LadderTable
+from arena.server.config import LADDER_NAME, LADDER_SETTINGS, Config, LadderTable, quota_in_force
 from arena.server.sessions.limits import Limits
 from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError
@@ -72,7 +73,8 @@ def typed(setting: ServerSetting, value: Value) -> list[str]:
 def needed(name: str) -> dict[str, Value]:
     """Return the setting together with the settings that it requires."""
     pair = ("tls_cert", "tls_key")
-    return {each: OTHERS[each] for each in (pair if name in pair else (name,))}
+    more = {"tls_cert": pair, "tls_key": pair, "node": ("node", "store")}
+    return {each: OTHERS[each] for each in more.get(name, (name,))}
 
 
 def found(text: str, setting: ServerSetting) -> Any:
@@ -471,6 +473,17 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
             ("--webhook", "http://club.example/"),
             "webhook: 'http://club.example/' would leave this machine in clear text",
         ),
+        (("--node", "2"), "node: only servers on a PostgreSQL database share it: name the database with --store"),
+        (("--node", "0", "--store", "postgresql://a@b/c"), "must be a whole number from 1 to 99, not 0"),
+        (
+            ("--node", "98", "--store", "postgresql://a@b/c", "--processes", "3"),
+            "node: 3 processes from 98 are nodes up to 100, above 99",
+        ),
+        (
+            ("--node", "2", "--store", "postgresql://a@b/c", "--address", "0.0.0.0:50051"),
+            "node: bots that come from another machine cannot dial 0.0.0.0:50051: name the address of this machine "
+            "with --public-address HOST:PORT",
+        ),
         (("--proxies", "10.0.0.1, proxy"), "proxies: 'proxy' does not appear to be an IPv4 or IPv6 network"),
     ],
 )
@@ -478,6 +491,25 @@ def test_what_is_wrong_in_a_flag_is_named(words: tuple[str, ...], said: str) -> 
     result = arena("serve", "--print-config", *words)
     assert result.exit_code == 2, result.output
     assert said in result.output
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_nodes_share_the_settings_of_the_game_and_not_those_of_a_machine(setting: ServerSetting) -> None:
+    own, other = (configure((), values) for values in ({}, {setting.name: OTHERS[setting.name]}))
+    differing = {each.partition(":")[0] for each in {*shared_settings(own).split()} ^ {*shared_settings(other).split()}}
+    assert ("quota" in differing) == (quota_in_force(own) != quota_in_force(other))
+    of_a_machine = {setting.name, setting.table} & {*OF_A_MACHINE}
+    assert differing - {"quota"} == (set() if of_a_machine else {setting.name})
+
+
+def test_nodes_share_the_ladders(tmp_path: Path) -> None:
+    file = tmp_path / "arena.toml"
+    texts = []
+    for seats in ("[3, 4]", "[3]"):
+        file.write_text(f"[games.nullern]\nseats = {seats}\n")
+        read = read_config(file)
+        texts.append(shared_settings(configure(read.ladders((), (), ()), read.values)))
+    assert {each.partition(":")[0] for each in {*texts[0].split()} ^ {*texts[1].split()}} == {"games"}
 
 
 def test_a_path_that_toml_cannot_hold_is_refused_and_not_printed() -> None:

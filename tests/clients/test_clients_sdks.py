@@ -164,10 +164,17 @@ def test_a_bundle_needs_worker_js_beside_it_and_says_so(sdk: Sdk, tmp_path: Path
 def test_a_bot_that_lists_all_of_what_may_grow_does_not_compile(sdk: Sdk) -> None:
     """An author's project names each public field of a struct without `..` and each variant of an enum without `_`."""
     program, expected = ["use arena_client::*;", "fn main() {}"], {}
-    for file in ("decision", "errors", "sixth_sense", "nullern"):
+    places = {
+        "decision": "",
+        "errors": "",
+        "sixth_sense": "sixth_sense::",
+        "nullern": "nullern::",
+        "v1/arena.v1": "v1::",
+    }
+    growing = r"#\[non_exhaustive\]\n(?:#\[derive[^\n]*\n)?pub (struct|enum) (\w+) \{\n(.*?)^\}"
+    for file, where in places.items():
         source = (sdk.source / "src" / f"{file}.rs").read_text(encoding="utf-8")
-        where = f"{file}::" if file in ("sixth_sense", "nullern") else ""
-        for kind, name, body in re.findall(r"#\[non_exhaustive\]\npub (struct|enum) (\w+) \{\n(.*?)^\}", source, RUST):
+        for kind, name, body in re.findall(growing, source, RUST):
             if kind == "struct":
                 fields = "".join(f"{field}: _, " for field in re.findall(r"^    pub (\w+):", body, re.MULTILINE))
                 line, error = f"let {where}{name} {{ {fields}}} = given;", "E0638"

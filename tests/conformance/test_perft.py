@@ -12,10 +12,10 @@ import pytest
 
 from engine.game import OVER, Game
 from engine.nullern import NULLERN
-from engine.perft import End, Fingerprint, fingerprint
 from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE
 from tests.conformance.perft.cases import Case, path_of, read, write
+from tests.conformance.perft.counts import End, Fingerprint, fingerprint
 from tests.conformance.perft.tables import RULES, count, count_plainly
 from tests.conformance.pieces import need
 from tests.engine.decks import UNSHUFFLED

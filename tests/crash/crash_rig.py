@@ -24,6 +24,7 @@ from arena.store.matches import matches
 from arena.store.opening import open_readonly
 from tests.crash.crash_judge import Move, Witness, course_of, journal_of, question, undisturbed
 from tests.end_to_end.e2e_rig import audit
+from tests.postgresql import Server, named_in
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
@@ -33,6 +34,8 @@ SLOWNESS = 1_000_000
 """Microseconds beyond its soft limits that a bot may lose on a busy machine. A server's death costs much more."""
 QUIET = {"HELD", "RELEASED", "BACK", "DRAINING", "WITHDRAWN"}
 """Notices that a bot may get if only the server misbehaves."""
+store: Server | None = None
+"""The PostgreSQL server that holds the databases of the trials; None for SQLite."""
 
 
 def until(done: Callable[[], object], what: str) -> None:
@@ -130,7 +133,7 @@ class Trial:
         self, directory: Path, data: Path, chosen: str, bots: int, capacity: int, thinks: float, search: bool
     ) -> None:
         self.chance = Random(chosen)
-        self.data = data
+        self.data = data if store is None else named_in(data, store)
         self.log = directory / "log"
         self.seeds = {f"bot{number}": f"{chosen} {number}" for number in range(bots)}
         self.notes = {name: Notes(directory / f"{name}.notes") for name in self.seeds}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import resource
-import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from arena.store.base.directory import database_of
 from tests.crash.crash_rig import Trial, seed, trial
 
 NOT_WRITTEN = ("journal not written yet", "match not begun")
@@ -96,18 +97,16 @@ def _take_all_room(ballast: Path) -> None:
 def test_a_locked_database_holds_up_results_only(tmp_path: Path) -> None:
     with playing(tmp_path) as it:
         for dies in (False, True):
-            connection = sqlite3.connect(it.data / "arena.db", isolation_level=None)
-            connection.execute("BEGIN IMMEDIATE")
-            if dies:
-                it.silence()  # every match has ended, but no result is stored
-                it.look()
-                it.kill()
-                it.start()
-            else:
-                it.says(NOT_STORED)
-                it.look()
-            connection.execute("ROLLBACK")
-            connection.close()
+            with database_of(it.data).writing(beside=False).begin() as connection:
+                connection.execute(select(1))  # In PostgreSQL the first statement takes the lock.
+                if dies:
+                    it.silence()  # every match has ended, but no result is stored
+                    it.look()
+                    it.kill()
+                    it.start()
+                else:
+                    it.says(NOT_STORED)
+                    it.look()
             if dies:
                 assert it.listens(), it.last_words
             it.progress(5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
@@ -64,6 +65,8 @@ class RawBot:
         self.reports: list[pb.MatchReport] = []
         self.reports_after = reports_after
         """The log leaf of the bot's last report, or the size of the log before the first report."""
+        self.pause = 0.0
+        """Seconds for which the bot thinks before it answers."""
         self.rounds = 0
         self.answered = 0
         self.end: Ended | None = None
@@ -150,6 +153,7 @@ class RawBot:
         """Answer every decision with the last legal action until a condition holds."""
         while not done():
             if self.decisions:
+                time.sleep(self.pause)
                 due, self.decisions = self.decisions, []
                 self.answer(*due)
             self.read()

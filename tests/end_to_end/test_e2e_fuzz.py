@@ -129,7 +129,7 @@ def fuzz(arena: Server, frames: int, name: str) -> None:
 
 
 def test_whatever_bots_say_on_a_socket(arena: Server) -> None:
-    fuzz(arena, 2_000, "short")
+    fuzz(arena, 1_200, "short")
 
 
 @pytest.mark.long

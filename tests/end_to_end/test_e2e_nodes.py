@@ -9,7 +9,7 @@ import signal
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import combinations
 from pathlib import Path
@@ -78,7 +78,7 @@ class Streams:
         """The results that the server reported to bots, by match."""
 
     def _open(self, at: int, name: str, reports_after: int | None = None) -> RawBot:
-        return self.crowds[at].come(name, capacity=4, reports_after=reports_after).play_in_background()
+        return self.crowds[at].come(name, capacity=4, reports_after=reports_after, patience=1800).play_in_background()
 
     def reopen(self) -> None:
         """Open the broken streams again."""
@@ -341,6 +341,14 @@ def event_matches(data: Path) -> Counter[str]:
         return Counter(connection.scalars(of_event))
 
 
+def enter_event(stack: ExitStack, address: str, names: Iterable[str], folder: Path) -> None:
+    """Start sample bots that enter the event "friday". Their tokens and receipts lie in the folder."""
+    for name in names:
+        sample = ("-m", "arena_client.samples.random_bot", "--server", address, "--name", name, "--game", "nullern")
+        entry = ("--event", "friday", "--capacity", "4", "--token-file", str(folder / name))
+        stack.enter_context(program(*sample, *entry, listened_to=False))
+
+
 @pytest.mark.long
 def test_an_event_goes_on_when_its_node_is_killed_and_at_another_when_it_stands_still(tmp_path: Path) -> None:
     data, bundle = tmp_path / "data", tmp_path / "friday.bundle"
@@ -348,10 +356,7 @@ def test_an_event_goes_on_when_its_node_is_killed_and_at_another_when_it_stands_
     with server(data, "--processes", "2", *light, seats="4") as running, ExitStack() as stack:
         address = addresses(running)[0]
         shown("event", "create", "friday", "--ladder", "nullern", "--start", "+30m", "--budget", "60", "--data", data)
-        for name in NAMES:
-            sample = ("-m", "arena_client.samples.random_bot", "--server", address, "--name", name, "--game", "nullern")
-            entry = ("--event", "friday", "--capacity", "4", "--token-file", str(tmp_path / name))
-            stack.enter_context(program(*sample, *entry, listened_to=False))
+        enter_event(stack, address, NAMES, tmp_path)
         until(lambda: all((tmp_path / f"{name}.receipts").exists() for name in NAMES), "matches of all bots")
         assert shown("event", "start", "friday", "--data", data) == "The event friday has begun.\n"
         until(lambda: event_matches(data)["finished"] > 5, "tables")

@@ -6,8 +6,9 @@ import os
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -167,6 +168,7 @@ def test_a_killed_server_says_on_a_full_disk_that_nothing_is_lost_and_what_to_do
             arena.kill()
             told = {report.match_id for bot in crowd.bots for report in bot.reports}
             tokens = crowd.tokens
+        until(lambda: _checkpointed(arena.data / "arena.db"), "the killed server's other processes to end")
         ballast = disk / "ballast"
         with ballast.open("wb", buffering=0) as file, suppress(OSError):
             while True:
@@ -185,3 +187,10 @@ def test_a_killed_server_says_on_a_full_disk_that_nothing_is_lost_and_what_to_do
         found = audit(arena.data)
         assert (found.playing, found.interrupted) == ([], [])
         assert told <= {match.match_id for match in found.finished}
+
+
+def _checkpointed(database: Path) -> bool:
+    """Open and close a database. Return whether nobody else has it open: SQLite then deletes its journal."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("SELECT count(*) FROM matches")
+    return not database.with_name("arena.db-wal").exists()

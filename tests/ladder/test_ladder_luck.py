@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.ladder.luck import NO_ADJUSTMENT, SHRINKAGE, Luck, adjusted_places
+from arena.ladder.luck import NO_ADJUSTMENT, SHRINKAGE, Luck
 
 Match = tuple[tuple[int, ...], tuple[float, ...]]
 """Scores and baselines."""
@@ -170,22 +170,3 @@ def test_a_wrong_baseline_teaches_nothing() -> None:
 def test_a_table_has_two_seats_at_least(seats: int) -> None:
     with pytest.raises(ValueError, match=f"not {seats}"):
         Luck(seats)
-
-
-@pytest.mark.parametrize(
-    ("adjusted", "vanished", "places"),
-    [
-        ((1.5, 2.5, -3.0), (False, False, False), (2, 1, 3)),
-        ((2.5, 2.5, 0.0), (False, False, False), (1, 1, 3)),
-        ((9.0, 2.5, 0.0), (True, False, False), (3, 1, 2)),
-        ((9.0, 2.5, 0.0), (True, True, False), (2, 2, 1)),
-        ((9.0, 2.5), (True, True), (1, 1)),
-    ],
-)
-def test_places_of_adjusted_scores(adjusted: list[float], vanished: list[bool], places: tuple[int, ...]) -> None:
-    assert adjusted_places(adjusted, vanished) == places
-
-
-def test_places_need_a_flag_for_every_seat() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        adjusted_places((1.0, 2.0), (False,))

@@ -10,7 +10,7 @@ import pytest
 
 from arena.replay.read import read
 from arena.replay.render.renderer import CardFace, SeatScene, TableScene
-from arena.replay.render.show import step_words, table_scene, view_scene
+from arena.replay.render.show import renderer_of, step_words, table_scene
 from arena.replay.render.table_svg import HEIGHT, INKS, SHAPES, WIDTH, table_svg
 from arena.replay.render.ways import END, pace
 from arena.replay.steps import Course
@@ -92,7 +92,7 @@ def test_a_view_alone_makes_the_table_that_its_seat_is_shown(game: Game, seats: 
             scene = table_scene(played, number, seat)
             assert scene is not None
             of_nobody = tuple(each._replace(chose=False) for each in scene.seats)
-            alone = view_scene(game, step.state.view(seat), played.replay.header.bots)
+            alone = renderer_of(game).seen(step.state.view(seat), played.replay.header.bots)
             assert alone == scene._replace(seats=of_nobody)
             assert alone.below == seat
             compared += 1

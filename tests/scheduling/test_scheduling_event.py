@@ -12,8 +12,8 @@ from struct import pack, unpack
 import numpy as np
 import pytest
 
-from arena.scheduling.event import draws
-from arena.scheduling.event.draws import ArithmeticDiffersError, Lots, entrants_digest, quantiles, tables_key
+from arena.scheduling.event import strengths as strengths_module
+from arena.scheduling.event.lots import Lots, entrants_digest, tables_key
 from arena.scheduling.event.race import (
     EventEntrant,
     EventError,
@@ -23,15 +23,8 @@ from arena.scheduling.event.race import (
     RaceLook,
     most_in,
 )
-from arena.scheduling.event.scores import (
-    HOUSE,
-    FrozenAdjustment,
-    Strengths,
-    adjusted_scores,
-    no_adjustment,
-    posterior,
-    strengths,
-)
+from arena.scheduling.event.scores import HOUSE, FrozenAdjustment, adjusted_scores, no_adjustment
+from arena.scheduling.event.strengths import ArithmeticDiffersError, Strengths, posterior, quantiles, strengths
 from engine.deal import shuffled
 
 SEED = bytes(range(32))
@@ -84,7 +77,7 @@ def test_quantiles_are_normal_and_a_machine_that_finds_others_is_refused(monkeyp
     normal = NormalDist()
     for word in (*range(0, 65536, 97), 1, 4915, 60620, 65535):
         assert quantiles()[word] == pytest.approx(normal.inv_cdf((word + 0.5) / 65536), abs=1e-14, rel=1e-14)
-    monkeypatch.setattr(draws, "QUANTILES", "another digest")
+    monkeypatch.setattr(strengths_module, "QUANTILES", "another digest")
     with pytest.raises(ArithmeticDiffersError, match="another digest"):
         quantiles.__wrapped__()
 

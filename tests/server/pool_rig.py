@@ -19,8 +19,8 @@ from engine.game import OVER
 from engine.registry import GAMES
 from tests.processes.children import children, runs
 
-PATIENCE = 60
-"""Seconds after which a test fails."""
+PATIENCE = 300
+"""Seconds after which a test fails. A match of two searching bots can take a minute on a busy machine."""
 WORKER = "arena.house.worker"
 FREE: Final = -1.0
 """A cost of a question, in seconds, at which this process itself makes no choice."""

@@ -43,7 +43,7 @@ from arena.server.sessions.messages import (
 from arena.server.sessions.player import HousePlayer
 from arena.store import schema
 from arena.store.base import leaves as log
-from arena.store.base.errors import StoreError
+from arena.store.base.errors import ServerUnusable, StoreError
 from arena.store.base.rows import MatchRow
 from arena.store.bots import bots
 from arena.store.journal.journal import open_journal
@@ -215,6 +215,8 @@ class MemoryStore:
         await self.gate.wait()
         self.writing -= 1
         if self.troubles and (trouble := self.troubles.pop(0)) is not None:
+            if isinstance(trouble, ServerUnusable):  # It is stored, but the database server ended before it answered.
+                self.now(job)
             raise trouble
         return self.now(job)
 

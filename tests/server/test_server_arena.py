@@ -22,7 +22,7 @@ from arena.server.matches.persistence import RETRY
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Answer, Closed, Notice, NoticeKind, Outgoing, Ready, Reason
 from arena.server.sessions.player import HousePlayer
-from arena.store.base.errors import DiskFull, StoreError
+from arena.store.base.errors import DiskFull, ServerUnusable, StoreError
 from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchState
 from arena.store.bots import bots
@@ -32,6 +32,7 @@ from engine.game import SeatView
 from tests.server.server_rig import GAME, NONCE, Bot, Hall, HouseBot, MemoryStore, answer, config
 
 FULL = DiskFull(Path("arena.db"))
+UNANSWERED = ServerUnusable("postgresql://db", "it cannot be reached")
 HOUSE = {GAME.name: (HouseBot("house-a"), HouseBot("house-b"))}
 
 
@@ -629,6 +630,35 @@ async def test_a_result_waits_until_there_is_room_again(hall: Hall, store: Memor
         match, *_ = hall.listed()
         assert match.state is MatchState.FINISHED
         assert [seat.rating_after is not None for seat in match.seats] == [True, True]
+
+
+async def test_a_result_that_was_stored_without_an_answer_is_reported_once(
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
+) -> None:
+    bob.answers = False
+    async with hall.open(ann, bob):
+        await bob.until(lambda: bob.questions)
+        store.troubles = [UNANSWERED]
+        bob.answers = True
+        bob.line.say((), [answer(bob.questions[0])])
+        await ann.until(lambda: ann.reports)
+        match, *_ = hall.listed()
+        assert match.state is MatchState.FINISHED
+        (report,) = ann.reports
+        assert (report.interrupted, report.scores) == ("", tuple(seat.score for seat in match.seats))
+        assert report.rating is not None
+        assert report.rating.after == match.seats[report.seat].rating_after
+
+
+async def test_a_beginning_that_was_stored_without_an_answer_is_taken_back(
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
+) -> None:
+    async with hall.open():
+        store.troubles = [UNANSWERED]
+        hall.join(ann, bob)
+        await ann.until(lambda: ann.reports)
+    states = {match.match_id: match.state for match in hall.listed()}
+    assert (states[1], states[2]) == (MatchState.INTERRUPTED, MatchState.FINISHED)
 
 
 async def test_a_stopping_server_gives_up_on_a_store_that_stays_broken(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 import trio
+from sqlalchemy import delete
 
 from arena.server.nodes.node import EVENTS, FIT, LUCK, LeaseOverError, ThisNode
-from arena.store import nodes
+from arena.server.runtime import wall_clock
+from arena.store import nodes, schema
 from arena.store.base import changes
 from arena.store.base.errors import JobLost, LeaseLost
 from arena.store.nodes import LEASE, NodeStart
@@ -93,6 +96,31 @@ async def test_a_node_whose_matches_another_has_interrupted_ends_by_name(tmp_pat
         assert not own.holds
 
 
+async def test_a_node_corrects_a_wrong_clock_by_that_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with pair(tmp_path) as (store, _):
+        own, right = node(store, Clock()), time.time_ns
+        for wrong in (-3600, 3600, 0):
+            monkeypatch.setattr(time, "time_ns", lambda wrong=wrong: right() + wrong * 10**9)
+            await own.begin()
+            assert abs(wall_clock.now_us() * 1000 - right()) < 2 * 10**9
+        assert wall_clock.now_us() // 10**6 == wall_clock.machine_us() // 10**6, "a right clock is used as it is"
+
+
+async def test_a_node_without_workers_leaves_the_luck_to_others(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (one, two):
+        assert one.lease is not None
+        first, second = ThisNode(one, one.lease, 100.0, Clock(), (FIT, EVENTS)), node(two, Clock())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(first.run, IGNORED)
+            await first.acquired(EVENTS)
+            nursery.start_soon(second.run, IGNORED)
+            await second.acquired(LUCK)
+            assert [(first.does(job), second.does(job)) for job in (FIT, LUCK)] == [(True, False), (False, True)]
+            nursery.cancel_scope.cancel()
+
+
 async def test_each_job_is_done_by_one_node_and_by_another_after_its_end(tmp_path: Path) -> None:
     async with pair(tmp_path) as (one, two):
         first, second = node(one, Clock()), node(two, Clock())
@@ -119,7 +147,7 @@ async def test_a_node_ends_when_another_holds_its_events(tmp_path: Path) -> None
 
         async def loses() -> None:
             await own.acquired(EVENTS)
-            await one.write(partial(nodes.give_up, name=EVENTS, number=1))
+            await one.write(lambda connection: connection.execute(delete(schema.leases)).rowcount)
             assert await one.write(partial(nodes.acquire, name=EVENTS, number=2))
 
         async with trio.open_nursery() as nursery:

@@ -87,7 +87,7 @@ async def test_none_sits_anywhere_without_a_share_or_without_workers(
     store: MemoryStore, changes: dict[str, object]
 ) -> None:
     ann = Bot(store.register("ann"), games=(GAME.name,))
-    ended = await played(store, ann, lambda: len(ann.reports) >= 8, **changes)
+    ended = await played(store, ann, lambda: len(ann.reports) >= 4, **changes)
     assert not any(sits(replay) for replay in ended)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,8 @@ import trio
 
 from arena.store.base.directory import database_of
 from arena.store.store import open_store
-from tests.postgresql import Server, named_in, server
+from tests.postgresql import Server, named_in
 from tests.store.jobs import NOW
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[Server]:
-    """A PostgreSQL server."""
-    with server() as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def chosen(request: pytest.FixtureRequest) -> Server | None:
-    """The server on which the whole suite runs; None for SQLite."""
-    return request.getfixturevalue("postgresql") if request.config.getoption("--postgresql") else None
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from arena.match.policy import Policy
 from arena.replay.header import Header, SeatedBot
 from arena.replay.lines import header_line, input_line
 from arena.replay.read import read_unfinished
+from arena.store.base import leaves as log
 from arena.store.base.errors import DiskFull, StoreUnusable
 from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchState
@@ -620,6 +621,9 @@ async def test_a_changed_byte_of_the_journal_costs_nothing_and_two_cost_what_ran
         match = await store.read(lambda connection: matches.get_match(connection, 7))
         assert (match.state, match.reason) == (MatchState.INTERRUPTED, Interruption.JOURNAL_DAMAGED.in_words())
         assert match.interruption is Interruption.JOURNAL_DAMAGED
+        head = await store.read(log.head)
+        assert head is not None
+        assert head.size == await store.read(log.size), "the interruptions are in the signed head"
 
 
 def further(data: Path, node: int, *numbers: int) -> Journal:

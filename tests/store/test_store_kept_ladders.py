@@ -121,7 +121,6 @@ def test_a_ladder_that_is_published_again_is_kept_once(data_played: Path) -> Non
 
 
 @pytest.mark.thorough
-@pytest.mark.sqlite_only("ten thousand fits in one transaction take minutes")
 def test_years_of_fits_leave_few(data_played: Path) -> None:
     with open_to_amend(data_played) as connection:
         ladder = replace(fitted(connection), lines=())

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -61,6 +63,35 @@ def told(connection: Connection) -> list[dict[str, Any]]:
 async def opened(directory: Path) -> None:
     async with open_store(directory, NOW):
         pass
+
+
+@pytest.mark.parametrize("within", [Connection.begin, Connection.begin_nested])
+async def test_a_leaf_that_was_rolled_back_leaves_no_trace(
+    directory: Path, within: Callable[[Connection], AbstractContextManager[object]]
+) -> None:
+    def add(connection: Connection, *numbers: int) -> None:
+        for number in numbers:
+            log.append(connection, LeafKind.PRUNE, NOW, through=number, replays=0)
+        log.seal_added(connection, signer)
+
+    def fail(connection: Connection) -> None:
+        with within(connection):
+            add(connection, 1, 2)
+            raise ZeroDivisionError
+
+    await opened(directory)
+    with database_of(directory).writing().connect() as connection:
+        with connection.begin():
+            signer = open_log(connection, directory, NOW)
+        with pytest.raises(ZeroDivisionError):
+            fail(connection)
+        add(connection, 3)
+        connection.commit()
+    with open_readonly(directory) as reader:
+        head = log.head(reader)
+        assert head is not None
+        assert head.size == log.size(reader)
+        assert [each["through"] for each in told(reader)] == [3]
 
 
 async def test_everything_that_is_told_is_a_leaf_of_its_kind(directory: Path) -> None:

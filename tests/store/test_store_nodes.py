@@ -171,7 +171,7 @@ def test_a_node_lives_for_the_length_of_its_lease_by_the_clock_of_the_database(d
 
 def test_who_cannot_be_a_node_is_refused_by_name(data: Path) -> None:
     with open_to_amend(data) as connection:
-        registered(connection, 2, settings="same")
+        registered(connection, 2, settings="bank:2 drops:1 house:1 seats:4,3")
         for number in (0, 100, -1):
             with pytest.raises(BadNodeNumber, match="from 1 to 99"):
                 registered(connection, number)
@@ -179,8 +179,8 @@ def test_who_cannot_be_a_node_is_refused_by_name(data: Path) -> None:
             registered(connection, 2, "another machine")
         with pytest.raises(OtherProgram, match=r"node 2 runs arena 1, schema 25, and this server arena 2, schema 26"):
             registered(connection, 3, program="arena 2, schema 26")
-        with pytest.raises(OtherSettings, match="node 2 has other ladders"):
-            registered(connection, 3, settings="other")
+        with pytest.raises(OtherSettings, match=r"node 2 has other settings .* \(bank, drops, seats\)"):
+            registered(connection, 3, settings="seats:4 house:1 bank:3")
         assert [node.number for node in nodes.list_nodes(connection)] == [2]
         over(connection, 2)
         registered(connection, 2, "another machine", settings="other", program="arena 2, schema 26")
@@ -248,12 +248,8 @@ def test_one_node_has_the_lease_of_a_job(data: Path) -> None:
         over(connection, 2)
         assert nodes.holder_of(connection, "fit") is None
         assert [nodes.acquire(connection, "fit", number) for number in (1, 2)] == [True, False]
-        nodes.give_up(connection, "fit", 2)
-        assert nodes.holder_of(connection, "fit") == 1
         nodes.release(connection, one)
         assert nodes.acquire(connection, "fit", two.number)
-        nodes.give_up(connection, "fit", 2)
-        assert nodes.holder_of(connection, "fit") is None
 
 
 def test_who_has_not_the_lease_of_a_job_is_refused_by_name(data: Path) -> None:

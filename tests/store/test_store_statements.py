@@ -43,7 +43,8 @@ def test_prepared_statements_are_undone_with_their_transaction(connection: Conne
     ADD.run(connection, row("nullern"))
     connection.commit()
     ADD.run(connection, row("skat"))
-    MOVE.run_all(connection, [{"of_ladder": "nullern", "through": 2}, {"of_ladder": "skat", "through": 3}])
+    MOVE.run(connection, {"of_ladder": "nullern", "through": 2})
+    MOVE.run(connection, {"of_ladder": "skat", "through": 3})
     assert READ.run(connection, {}).fetchall() == [("nullern", 2), ("skat", 3)]
     connection.rollback()
     assert READ.run(connection, {}).fetchall() == [("nullern", 1)]
@@ -60,9 +61,6 @@ def test_prepared_statements_raise_errors_that_do_not_give_away_their_values(con
     ADD.run(connection, row("nullern"))
     with pytest.raises(IntegrityError, match=r"UNIQUE constraint failed: ladders\.ladder") as caught:
         ADD.run(connection, row("nullern"))
-    assert "secret" not in str(caught.value)
-    with pytest.raises(IntegrityError, match=r"UNIQUE constraint failed: ladders\.ladder") as caught:
-        ADD.run_all(connection, [row("skat"), row("nullern")])
     assert "secret" not in str(caught.value)
 
 

@@ -27,9 +27,9 @@ from tests.trio_grpc.grpc_rig import (
     serving,
     stub_at,
 )
+from tests.trio_grpc.memory import MemoryPeer
 from tests.trio_grpc.raw_http2 import EMPTY, END_HEADERS, Kind, RawConnection, frame, message, reset
 from trio_grpc.grpc.call import Call, CallRefused, PeerVanished, Stream, bearer
-from trio_grpc.grpc.memory import MemoryPeer
 from trio_grpc.grpc.server import Service, serve
 from trio_grpc.limits.settings import TransportSettings
 

@@ -7,8 +7,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.trio_grpc.memory import MemoryPeer, MemoryStream
 from trio_grpc.grpc.call import CallRefused, PeerVanished, Stream
-from trio_grpc.grpc.memory import MemoryPeer, MemoryStream
 
 
 async def test_an_hour_between_messages_costs_nothing_and_is_stamped(autojump_clock: MockClock) -> None:

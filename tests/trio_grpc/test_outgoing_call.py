@@ -11,12 +11,14 @@ from typing import Any
 import grpc
 import pytest
 import trio
+import trio.testing
 from google.rpc import error_details_pb2, status_pb2
 
 from tests.trio_grpc.echo import SAY, EchoStream, Item
 from tests.trio_grpc.grpc_rig import PATIENCE, echo, echo_service, serving
+from tests.trio_grpc.raw_http2 import Kind, frame
 from trio_grpc.grpc.call import CallRefused, PeerVanished, bearer
-from trio_grpc.grpc.outgoing_call import OutgoingCall, ask, calling
+from trio_grpc.grpc.outgoing_call import ANSWER_LIMIT, PING_AFTER, PINGS, OutgoingCall, ServerUnreachableError, calling
 from trio_grpc.grpc.refusals import explained
 from trio_grpc.grpc.server import serve
 from trio_grpc.limits.settings import TransportSettings
@@ -38,6 +40,14 @@ async def tell_peer(stream: EchoStream) -> None:
     await stream.send(Item(text=stream.peer))
 
 
+async def ask(path: str, host: str) -> bytes:
+    """Return the response to a unary call."""
+    async with calling(path, SAY, host) as call:
+        await call.send(b"")
+        return await call.receive()
+    raise AssertionError
+
+
 async def said(call: OutgoingCall) -> Item:
     return Item.FromString(await call.receive())
 
@@ -53,7 +63,7 @@ async def said(call: OutgoingCall) -> Item:
 )
 async def test_a_relayed_call_is_of_whom_it_is_relayed_for(tmp_path: Path, host: str, peer: str) -> None:
     async with at_socket(tmp_path, tell_peer) as path:
-        answer = Item.FromString(await ask(path, SAY, host, b""))
+        answer = Item.FromString(await ask(path, host))
         assert answer.text == peer
 
 
@@ -62,8 +72,8 @@ async def test_connections_are_counted_by_whom_they_are_for(tmp_path: Path) -> N
         await first.send(b"")
         await first.receive()
         with pytest.raises(CallRefused, match="lost"):
-            await ask(path, SAY, "192.0.2.7", b"")
-        await ask(path, SAY, "192.0.2.8", b"")
+            await ask(path, "192.0.2.7")
+        await ask(path, "192.0.2.8")
 
 
 async def test_messages_larger_than_every_window_come_through_both_ways(tmp_path: Path) -> None:
@@ -134,7 +144,7 @@ async def test_who_takes_nothing_holds_the_server_back_and_answers_its_pings(tmp
 
 async def test_a_server_that_is_gone_is_a_lost_connection(tmp_path: Path) -> None:
     with pytest.raises(CallRefused, match="does not answer"):
-        await ask(str(tmp_path / "nothing"), SAY, "127.0.0.1", b"")
+        await ask(str(tmp_path / "nothing"), "127.0.0.1")
     gone = trio.Event()
 
     async def wait(stream: EchoStream) -> None:
@@ -166,6 +176,38 @@ async def test_a_server_that_is_gone_is_a_lost_connection(tmp_path: Path) -> Non
             with trio.fail_after(PATIENCE), pytest.raises(CallRefused) as lost:
                 await call.receive()
         assert lost.value.code is grpc.StatusCode.UNAVAILABLE
+
+
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_server_that_stands_still_is_given_up(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, *, answers: bool
+) -> None:
+    path = str(tmp_path / "server.sock")
+    with socket.socket(socket.AF_UNIX) as still:
+        still.bind(path)
+        still.listen()
+
+        async def talk() -> None:
+            async with calling(path, SAY, "127.0.0.1") as call:
+                await call.accepted()
+
+        async with trio.open_nursery() as nursery:
+            expected = CallRefused if answers else ServerUnreachableError
+
+            async def given_up() -> None:
+                with pytest.raises(expected) as lost:
+                    await talk()
+                assert lost.value.code is grpc.StatusCode.UNAVAILABLE
+
+            nursery.start_soon(given_up)
+            await trio.testing.wait_all_tasks_blocked()
+            with still.accept()[0] as accepted:
+                if answers:
+                    accepted.send(frame(Kind.SETTINGS, 0, 0, b""))
+                await trio.sleep(ANSWER_LIMIT - 0.1)
+                assert nursery.child_tasks
+                await trio.sleep(PINGS * PING_AFTER if answers else 0.2)
+                assert not nursery.child_tasks
 
 
 async def test_what_a_stranger_at_the_socket_sends_in_pieces_is_no_header(tmp_path: Path) -> None:

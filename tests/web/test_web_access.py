@@ -43,8 +43,8 @@ def test_no_page_is_wider_than_its_window(browser: Browser, site: str) -> None:
 
 
 def test_every_control_is_reached_with_the_keyboard_in_order_and_seen_to_be(browser: Browser, site: str) -> None:
-    for path in pages(site):
-        with looking(browser, site, Look(reduced_motion=True)) as seen:  # the TV page shows no motion
+    with looking(browser, site, Look(reduced_motion=True)) as seen:  # the TV page shows no motion
+        for path in pages(site):
             page = seen.go(path)
             expected, reached = page.evaluate(_STOPS), dict[int, dict[str, Any]]()
             page.keyboard.press("Tab")

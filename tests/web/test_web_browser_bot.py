@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +84,19 @@ def test_a_bot_in_a_page_plays_rated_matches_and_comes_again(browser: Browser, s
         page.get_by_label("Game").select_option(game)
         page.get_by_role("button", name="Play").click()
         expect(page.locator("#state")).to_contain_text("Match", timeout=60_000)
+
+
+def test_a_bot_in_a_page_connects_again_after_a_lost_connection(browser: Browser, server: Server) -> None:
+    with looking(browser, f"http://{server.host}:{server.port}") as seen:
+        page = seen.go("/write-a-bot/browser")
+        page.get_by_label("Name").fill("page-again")
+        page.get_by_role("button", name="Play").click()
+        results = page.locator("#results li")
+        expect(results.first).to_contain_text("place", timeout=60_000)
+        os.kill(server.beside, signal.SIGKILL)
+        expect(page.locator("#state")).to_contain_text("connects again")
+        before = results.count()
+        expect(results.nth(before + 1)).to_contain_text("place", timeout=60_000)
 
 
 def test_the_page_has_no_violation(browser: Browser, server: Server) -> None:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 import grpc
+import trio
 from grpc_health.v1 import health_pb2
 
-from trio_grpc.grpc.call import CallRefused, send_within
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import trio
-
-    from trio_grpc.grpc.call import Call, Stream
+from trio_grpc.grpc.call import Call, CallRefused, Stream, send_within
 
 SERVING: Final = health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
 NOT_SERVING: Final = health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.NOT_SERVING)
@@ -32,19 +27,19 @@ class Health:
         self._services = ("", *services)  # The empty name is the whole server.
         self._stopping = stopping
 
-    async def Check(self, request: health_pb2.HealthCheckRequest, _: Call) -> health_pb2.HealthCheckResponse:  # noqa: N802
+    async def Check(self, request: health_pb2.HealthCheckRequest, _: Call) -> health_pb2.HealthCheckResponse:
         """Return the status of a service. Raises CallRefused with NOT_FOUND for an unknown one."""
         if request.service not in self._services:
             raise CallRefused(grpc.StatusCode.NOT_FOUND, f"there is no service {request.service!r} here")
         return self._status()
 
-    async def List(self, _: object, __: Call) -> Any:  # noqa: N802 - and its messages are missing from the type stubs
+    async def List(self, _: object, __: Call) -> Any:  # its messages are missing from the type stubs
         """Return the status of every service."""
         return health_pb2.HealthListResponse(  # type: ignore[attr-defined]
             statuses=dict.fromkeys(self._services, self._status())
         )
 
-    async def Watch(  # noqa: N802
+    async def Watch(
         self, request: health_pb2.HealthCheckRequest, stream: Stream[object, health_pb2.HealthCheckResponse]
     ) -> None:
         """Send the status of a service now and whenever it changes."""

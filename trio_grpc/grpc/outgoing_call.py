@@ -1,7 +1,7 @@
 """A gRPC call on trio to a server at a Unix socket. Processes use it to relay the calls of clients.
 
 The library `h2` handles frames and windows. A message is acknowledged to the server only when the caller receives it,
-so a slow receiver slows the server down. Pings are answered at any time.
+so a slow receiver slows the server down. Pings are answered at any time, and a silent server is pinged.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ from trio_grpc.http2.proxy_protocol import header_for
 
 RECEIVE_SIZE: Final = 1 << 16
 """Maximum number of bytes read from the socket at once."""
+ANSWER_LIMIT: Final = 5.0
+"""Maximum number of seconds until a server answers a new connection. A stopped process accepts it without an answer."""
+PING_AFTER: Final = 5.0
+"""Seconds of silence after which the server is pinged."""
+PINGS: Final = 3
+"""Number of pings without an answer after which the connection is lost."""
 FRAME_HEADER_SIZE: Final = 9
 GOAWAY: Final = 7
 STATUSES: Final = {code.value[0]: code for code in grpc.StatusCode}
@@ -42,11 +48,23 @@ STATUSES: Final = {code.value[0]: code for code in grpc.StatusCode}
 _prefix: Final = Struct(">BI")
 
 
+class ServerUnreachableError(CallRefused):
+    """Error of a server that does not answer a new connection. It has received no part of the call."""
+
+    def __init__(self, reason: object) -> None:
+        super().__init__(grpc.StatusCode.UNAVAILABLE, f"the server does not answer: {reason}")
+
+
 class OutgoingCall:
     """One call on a separate connection. Its methods raise CallRefused with the final status."""
 
-    def __init__(self, socket: trio.SocketStream, path: str, token: str) -> None:
+    def __init__(self, unix_socket: str, socket: trio.SocketStream, host: str) -> None:
+        self.unix_socket: Final = unix_socket
+        """The path of the server's socket."""
+        self.heard = trio.current_time()
+        """When the server last sent anything."""
         self._socket = socket
+        self._header = header_for(host, 0)
         self._writing = trio.Lock()
         self._changed = trio.lowlevel.ParkingLot()
         self._received: deque[bytes] = deque()
@@ -55,21 +73,29 @@ class OutgoingCall:
         self._owed = 0
         """Number of received bytes not yet acknowledged."""
         self._headers: dict[str, str] = {}
-        self._accepted = False
+        self._answered = self._accepted = False
         self._end: CallRefused | None = None
         self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
         self._h2.initiate_connection()
         self._stream = self._h2.get_next_available_stream_id()
+
+    async def begin(self, path: str, token: str) -> None:
+        """Send the headers once the server answers the connection. Raises: ServerUnreachableError."""
+        with trio.move_on_after(ANSWER_LIMIT) as waiting:
+            await self._until(lambda: self._answered)
+        if waiting.cancelled_caught:
+            raise ServerUnreachableError(f"it was silent for {ANSWER_LIMIT:g} s")
         headers = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "localhost")]
         headers += [("content-type", "application/grpc"), ("te", "trailers")]
         self._h2.send_headers(self._stream, headers + ([("authorization", f"Bearer {token}")] if token else []))
+        await self._flush()
 
     async def run(self) -> None:
         """Read the server's data until the call has ended."""
         while self._end is None:
             await self._flush()
             try:
-                some = await self._socket.receive_some(RECEIVE_SIZE)
+                some = await self._hear()
                 events = self._h2.receive_data(self._open_frames(some)) if some else [ConnectionTerminated()]
             except (trio.BrokenResourceError, ProtocolError):
                 events = [ConnectionTerminated()]
@@ -98,6 +124,18 @@ class OutgoingCall:
         self._acknowledge()
         await self._flush()
         return message
+
+    async def _hear(self) -> bytes:
+        """Return the next bytes from the server, or none if the connection is lost."""
+        for _ in range(PINGS):
+            with trio.move_on_after(PING_AFTER):
+                some = await self._socket.receive_some(RECEIVE_SIZE)
+                self._answered = True
+                self.heard = trio.current_time()
+                return some
+            self._h2.ping(bytes(8))
+            await self._flush()
+        return b""
 
     async def _until(self, happened: Callable[[], object]) -> None:
         while not happened():
@@ -159,41 +197,38 @@ class OutgoingCall:
 
     async def _flush(self) -> None:
         async with self._writing:
-            if data := self._h2.data_to_send():
+            if data := self._header + self._h2.data_to_send():
+                self._header = b""
                 with suppress(trio.BrokenResourceError):  # `run` receives the same error
                     await self._socket.send_all(data)
 
 
 @asynccontextmanager
 async def calling(unix_socket: str, path: str, host: str, token: str = "") -> AsyncIterator[OutgoingCall]:
-    """Make a call on behalf of a client at a numeric address. The end of the block cancels it. Raises CallRefused.
+    """Make a call on behalf of a client at a numeric address. The end of the block cancels it.
 
     The server counts the call towards the limits of that address.
+
+    Raises:
+        ServerUnreachableError: The server does not answer the connection.
+        CallRefused: The server ended the call.
     """
     try:
         socket = await trio.open_unix_socket(unix_socket)
-        await socket.send_all(header_for(host, 0))
     except OSError as error:
-        raise CallRefused(grpc.StatusCode.UNAVAILABLE, f"the server does not answer: {error}") from error
+        raise ServerUnreachableError(error) from error
     failure: Exception | None = None
     async with socket, trio.open_nursery() as nursery:
-        call = OutgoingCall(socket, path, token)
+        call = OutgoingCall(unix_socket, socket, host)
         nursery.start_soon(call.run)
         try:
+            await call.begin(path, token)
             yield call
         except Exception as error:  # noqa: BLE001 - raised below, as it is and not in a group of the nursery's
             failure = error
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
-
-
-async def ask(unix_socket: str, path: str, host: str, request: bytes) -> bytes:
-    """Return the response to a unary call. Raises: CallRefused."""
-    async with calling(unix_socket, path, host) as call:
-        await call.send(request)
-        return await call.receive()
-    raise AssertionError
 
 
 def _ended(headers: dict[str, str]) -> CallRefused:

@@ -37,9 +37,7 @@ class Reflection:
         self._library = reflection.ReflectionServicer(services)
         self._context: Any = None  # The library does not use the argument.
 
-    async def ServerReflectionInfo(  # noqa: N802
-        self, stream: Stream[ServerReflectionRequest, ServerReflectionResponse]
-    ) -> None:
+    async def ServerReflectionInfo(self, stream: Stream[ServerReflectionRequest, ServerReflectionResponse]) -> None:
         """Answer requests until the peer half-closes."""
         while (request := await stream.receive()) is not None:
             for response in self._library.ServerReflectionInfo(iter([request]), self._context):

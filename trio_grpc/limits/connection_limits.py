@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 import resource
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Final, NewType
+from typing import Final, NewType
 
 import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Origin = NewType("Origin", str)
 """The address or network whose connections are counted together (see `origin_of`)."""

@@ -8,16 +8,13 @@ call and connection.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextvars import ContextVar
 from hashlib import sha256
 from time import thread_time
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from trio_grpc.limits.connection_limits import Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 T = TypeVar("T")
 

@@ -5,35 +5,31 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, Literal, TypeAlias
 
 import click
+from sqlalchemy import Connection
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization, takes_own_token
 from arena.cli.data_source import (
     LARGEST_MATCH,
-    LARGEST_PAGE,
+    DataPlace,
     chooses_ladder,
     chosen_games,
     chosen_ladders,
     known_bot,
+    limit_option,
     season_option,
     takes_data,
     takes_server,
     takes_source,
     time_span,
 )
-from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
+from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
 from arena.queries.profile import BotProfile
 from arena.store.base.rows import BotEventRow, BotRow, InvitationRow, OpponentRow
 from arena.store.bots import entry
 from arena.store.bots.entry import MOST_AT_ONCE, NewInvitations
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from arena.cli.data_source import DataPlace
-
 
 MOST_MATCHES: Final = 100_000
 """Maximum number of matches that one profile covers."""
@@ -169,7 +165,7 @@ def revoke_invitation(number: int, place: DataPlace, as_json: bool) -> None:
         lambda connection: entry.revoke(connection, number, _now()),
         lambda server, token: server.revoke_invitation(number, token),
     )
-    _print_done({"number": number}, f"Invitation {number} is no longer valid.", as_json)
+    answer({"number": number}, f"Invitation {number} is no longer valid.", as_json)
 
 
 @command.command(epilog="Example: arena bots join nullern-slow CODE --token-file ./my-bot.token")
@@ -188,7 +184,7 @@ def join(ladder: str, code: str, token_file: Path, place: DataPlace, as_json: bo
     """
     with place.reached_server() as server:
         server.join(ladder, code, token_file.read_text().strip())
-    _print_done({"ladder": ladder}, f"The bot may play on {ladder} now.", as_json)
+    answer({"ladder": ladder}, f"The bot may play on {ladder} now.", as_json)
 
 
 @command.command(epilog="Example: arena bots show counter --game nullern --last 500")
@@ -252,13 +248,7 @@ def show(
 @click.option("--game", metavar="NAME", help="The game, if no --ladder is named.")
 @click.option("--ladder", metavar="NAME", help="The ladder.  [default: that of the game]")
 @season_option
-@click.option(
-    "--limit",
-    type=click.IntRange(1, LARGEST_PAGE),
-    default=50,
-    show_default=True,
-    help="Maximum number of bots to list.",
-)
+@limit_option("bots", 50)
 @click.option(
     "--after", type=click.IntRange(0, (1 << 31) - 1), default=0, help="Skip this number of bots, for the next page."
 )
@@ -327,7 +317,7 @@ def unpark(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     authorized.change(
         lambda connection: parking.unpark(connection, name), lambda server, token: server.unpark(name, token)
     )
-    _print_done({"bot": name}, f"{name} is given seats again.", as_json)
+    answer({"bot": name}, f"{name} is given seats again.", as_json)
 
 
 @command.command(epilog="Example: arena bots rotate my-bot --token-file ./my-bot.token")
@@ -348,10 +338,7 @@ def rotate(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     token = authorized.change(
         lambda connection: bots.rotate(connection, name).token, lambda server, present: server.rotate(name, present)
     )
-    if as_json:
-        print_json({"bot": name, "token": token})
-    else:
-        click.echo(token)
+    answer({"bot": name, "token": token}, token, as_json)
     if authorized.token_file is not None:
         try:
             authorized.token_file.write_text(token)
@@ -377,8 +364,11 @@ def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     authorized.change(
         lambda connection: bots.revoke(connection, name), lambda server, token: server.revoke(name, token)
     )
-    _print_done({"bot": name}, f"The token of {name} is no longer valid.", as_json)
+    answer({"bot": name}, f"The token of {name} is no longer valid.", as_json)
 
+
+Decision: TypeAlias = Literal["ban", "unban", "hide", "show", "delete", "rename"]
+"""Name of a function of `moderation`, and of the method of `Client` for it."""
 
 takes_reason = click.option(
     "--reason", metavar="TEXT", default="", help="The public reason, in at most 200 characters."
@@ -400,16 +390,11 @@ def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"owner", "reason", "bots"}, "bots" names the owner's listed bots
     """
-    from arena.store.moderation import moderation
-
-    AuthorizedChange(place).change(
-        lambda connection: moderation.ban(connection, owner, reason, _now()),
-        lambda server, token: server.ban(owner, reason, token),
-    )
+    _decide(place, "ban", owner, reason)
     with place.open() as source:
         own = [row.name for row in source.bots() if row.owner.lower() == owner.lower()]
     his = f"with {', '.join(own)}" if own else "who has no bot that is listed: see `arena bots list` for the spelling"
-    _print_done({"owner": owner, "reason": reason, "bots": own}, f"{owner} is banned, {his}.", as_json)
+    answer({"owner": owner, "reason": reason, "bots": own}, f"{owner} is banned, {his}.", as_json)
 
 
 @command.command(epilog="Example: arena bots unban mallory --data ./arena-data")
@@ -423,13 +408,8 @@ def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"owner", "reason"}
     """
-    from arena.store.moderation import moderation
-
-    AuthorizedChange(place).change(
-        lambda connection: moderation.unban(connection, owner, reason, _now()),
-        lambda server, token: server.unban(owner, reason, token),
-    )
-    _print_done({"owner": owner, "reason": reason}, f"{owner} is not banned any more.", as_json)
+    _decide(place, "unban", owner, reason)
+    answer({"owner": owner, "reason": reason}, f"{owner} is not banned any more.", as_json)
 
 
 @command.command(epilog="Example: arena bots hide my-probe --data ./arena-data")
@@ -445,13 +425,8 @@ def hide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"bot", "reason"}
     """
-    from arena.store.moderation import moderation
-
-    AuthorizedChange(place).change(
-        lambda connection: moderation.hide(connection, name, reason, _now()),
-        lambda server, token: server.hide(name, reason, token),
-    )
-    _print_done({"bot": name, "reason": reason}, f"{name} is hidden.", as_json)
+    _decide(place, "hide", name, reason)
+    answer({"bot": name, "reason": reason}, f"{name} is hidden.", as_json)
 
 
 @command.command(epilog="Example: arena bots unhide my-probe --data ./arena-data")
@@ -465,13 +440,8 @@ def unhide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"bot", "reason"}
     """
-    from arena.store.moderation import moderation
-
-    AuthorizedChange(place).change(
-        lambda connection: moderation.show(connection, name, reason, _now()),
-        lambda server, token: server.show(name, reason, token),
-    )
-    _print_done({"bot": name, "reason": reason}, f"{name} is listed.", as_json)
+    _decide(place, "show", name, reason)
+    answer({"bot": name, "reason": reason}, f"{name} is listed.", as_json)
 
 
 @command.command(epilog='Example: arena bots delete my-bot --reason "its author wished it" --data ./arena-data')
@@ -488,13 +458,8 @@ def delete(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"bot", "reason"}
     """
-    from arena.store.moderation import moderation
-
-    AuthorizedChange(place).change(
-        lambda connection: moderation.delete(connection, name, reason, _now()),
-        lambda server, token: server.delete(name, reason, token),
-    )
-    _print_done({"bot": name, "reason": reason}, f"{name} is deleted.", as_json)
+    _decide(place, "delete", name, reason)
+    answer({"bot": name, "reason": reason}, f"{name} is deleted.", as_json)
 
 
 @command.command(epilog="Example: arena bots rename my-bot our-bot --data ./arena-data")
@@ -512,23 +477,12 @@ def rename(name: str, new_name: str, reason: str, place: DataPlace, as_json: boo
     \b
     JSON: {"bot", "new_name", "reason"}
     """
-    from arena.store.moderation import moderation
-
-    AuthorizedChange(place).change(
-        lambda connection: moderation.rename(connection, name, new_name, reason, _now()),
-        lambda server, token: server.rename(name, new_name, reason, token),
-    )
-    _print_done({"bot": name, "new_name": new_name, "reason": reason}, f"{name} is {new_name} now.", as_json)
+    _decide(place, "rename", name, new_name, reason)
+    answer({"bot": name, "new_name": new_name, "reason": reason}, f"{name} is {new_name} now.", as_json)
 
 
 @command.command(epilog="Example: arena bots events --limit 5 --before 100")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, LARGEST_PAGE),
-    default=20,
-    show_default=True,
-    help="Maximum number of events to list.",
-)
+@limit_option("events", 20)
 @click.option(
     "--before", metavar="EVENT", type=click.IntRange(1, LARGEST_MATCH), help="Only events older than this one."
 )
@@ -558,16 +512,19 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
         )
 
 
+def _decide(place: DataPlace, decision: Decision, *arguments: str) -> None:
+    """Make a decision of moderation, in the store or through a running server."""
+    from arena.store.moderation import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: getattr(moderation, decision)(connection, *arguments, _now()),
+        lambda server, token: getattr(server, decision)(*arguments, token),
+    )
+
+
 def _now() -> int:
     """Return the current time, in microseconds since 1970."""
     return time.time_ns() // 1000
-
-
-def _print_done(document: dict[str, object], words: str, as_json: bool) -> None:
-    if as_json:
-        print_json(document)
-    else:
-        click.echo(words)
 
 
 @command.command(epilog="Example: arena bots challenge bert --game nullern --token-file ./anna.token")
@@ -601,8 +558,6 @@ def challenge(
             [game] = chosen_games(server.games(), game)
         match_id = server.challenge(opponents, game or "", token_file.read_text().strip(), ladder or "")
         row, _ = server.match(match_id)
-    if as_json:
-        of_ladder = {} if ladder is None else {"ladder": ladder}
-        print_json({"match": match_id, "game": row.game, **of_ladder, "opponents": opponents})
-    else:
-        click.echo(f"Match {match_id} begins. Once it is over: arena replay show {match_id}{place.typed}")
+    of_ladder = {} if ladder is None else {"ladder": ladder}
+    document = {"match": match_id, "game": row.game, **of_ladder, "opponents": opponents}
+    answer(document, f"Match {match_id} begins. Once it is over: arena replay show {match_id}{place.typed}", as_json)

@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from shlex import quote
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -29,16 +29,13 @@ from arena.cli.ladder.table import ladder_table
 from arena.cli.replay.source import finished
 from arena.cli.replay.verbs import drawn_verdict
 from arena.queries.directory import open_directory
+from arena.queries.source import DataSource
 from arena.replay.read import read
 from arena.replay.render.show import part_name, show_part
 from arena.replay.steps import Course
-from arena.store.base.rows import LadderRows, MatchState
+from arena.store.base.rows import LadderRows, MatchRow, MatchState
 from arena.store.ladder.rebuild import rebuild
 from arena.store.opening import open_to_amend
-
-if TYPE_CHECKING:
-    from arena.queries.source import DataSource
-    from arena.store.base.rows import MatchRow
 
 LINES: Final = 5
 """Number of lines printed to a pipe."""

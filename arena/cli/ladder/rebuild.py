@@ -68,7 +68,7 @@ def rebuild(verify: bool, game: str | None, ladder: str | None, season: int | No
 @contextmanager
 def _errors_for_click() -> Iterator[None]:
     from arena.ladder.errors import LadderError
-    from arena.store.base.errors import Refused, StoreError, StoreLocked
+    from arena.store.base.errors import StoreLocked
 
     try:
         yield
@@ -78,8 +78,6 @@ def _errors_for_click() -> Iterator[None]:
         ) from error
     except LadderError as error:
         raise click.ClickException(f"the list of events is not sound: {error}") from error
-    except (StoreError, Refused) as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _chosen(connection: Connection, game: str | None, ladder: str | None, season: int | None) -> list[ChosenLadder]:

@@ -90,7 +90,8 @@ def ladder_table(ladder: LadderRows) -> FittedTable:
             columns.append(TableColumn(each.name, cells, each.justify, each.folds))
         if each.name == RATING:
             columns.append(DrawnColumn(INTERVALS, NARROWEST, WIDEST, partial(_interval_column, ladder.standings)))
-    return FittedTable(title, columns, LEFT_OUT_FIRST, caption=_caption(ladder))
+    caption = " · ".join([*_signs(ladder), *_about_the_fit(ladder)])
+    return FittedTable(title, columns, LEFT_OUT_FIRST, caption=caption)
 
 
 def _interval_column(rows: Sequence[LadderRow], width: int) -> TableColumn:
@@ -120,10 +121,6 @@ def _interval(row: LadderRow, low: float, high: float, width: int) -> Text:
         line[-1] = "▸"
     line[middle] = "○" if row.provisional else "●"
     return Text("".join(line), style=("blue" if row.house else "green") + (" dim" if row.provisional else ""))
-
-
-def _caption(ladder: LadderRows) -> str:
-    return " · ".join([*_signs(ladder), *_about_the_fit(ladder)])
 
 
 def _signs(ladder: LadderRows) -> list[str]:

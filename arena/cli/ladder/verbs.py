@@ -26,7 +26,7 @@ from arena.cli.data_source import (
     typed_choice,
 )
 from arena.cli.ladder.rebuild import rebuild
-from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
+from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
 from arena.store.base.rows import LadderEntryRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 if TYPE_CHECKING:
@@ -215,10 +215,7 @@ def void(
         lambda connection: matches.void(connection, match_id, reason, time.time_ns() // 1000),
         lambda server, token: server.void(match_id, reason, token),
     )
-    if as_json:
-        print_json({"match": match_id, "reason": reason})
-    else:
-        click.echo(f"The result of match {match_id} no longer counts.")
+    answer({"match": match_id, "reason": reason}, f"The result of match {match_id} no longer counts.", as_json)
 
 
 @command.command(epilog="Example: arena ladder reset nullern --data ./arena-data")
@@ -243,10 +240,7 @@ def reset(ladder: str, place: DataPlace, as_json: bool) -> None:
         return seasons.begin(connection, ladder, time.time_ns() // 1000).number
 
     season = AuthorizedChange(place).change(here, lambda server, token: server.begin_season(ladder, token))
-    if as_json:
-        print_json({"ladder": ladder, "season": season})
-    else:
-        click.echo(f"Season {season} of {ladder} begins.")
+    answer({"ladder": ladder, "season": season}, f"Season {season} of {ladder} begins.", as_json)
 
 
 command.add_command(rebuild)
@@ -260,11 +254,9 @@ def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_j
         lambda connection: [*matches.void_results(connection, bot, first, reason, now)],
         lambda server, token: server.void_results(bot, first, reason, token),
     )
-    if as_json:
-        print_json({"bot": bot, "since": since, "matches": voided, "reason": reason})
-    else:
-        results = f"{len(voided)} results" if len(voided) != 1 else "1 result"
-        click.echo(f"{results} of {bot} no longer count{'s' if len(voided) == 1 else ''}.")
+    document = {"bot": bot, "since": since, "matches": voided, "reason": reason}
+    results = f"{len(voided)} results" if len(voided) != 1 else "1 result"
+    answer(document, f"{results} of {bot} no longer count{'s' if len(voided) == 1 else ''}.", as_json)
 
 
 def _print_past(ladders: Sequence[PastLadder], at: datetime, as_json: bool) -> None:

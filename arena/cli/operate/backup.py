@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from arena.cli.data_source import data_option
 from arena.cli.terminal.screen import json_option, print_json
+
+if TYPE_CHECKING:
+    from arena.store.backup import Backup
 
 
 @click.command(epilog="Example: arena backup ./backups/monday --data ./arena-data")
@@ -35,28 +39,12 @@ def command(to: Path, data: Path, keep: int | None, as_json: bool) -> None:
     """
     from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import back_up, thin_out
-    from arena.store.base.errors import StoreError
 
-    try:
-        with copy_progress("copying") as progress:
-            made = back_up(data, to, time.time_ns() // 1000, progress)
-        deleted = [] if keep is None else thin_out(to, keep)
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
+    with copy_progress("copying") as progress:
+        made = back_up(data, to, time.time_ns() // 1000, progress)
+    deleted = [] if keep is None else thin_out(to, keep)
     if as_json:
-        from arena.store.base.rows import instant
-
-        print_json(
-            {
-                "backup": str(to),
-                "at": instant(made.at),
-                "bytes": made.bytes,
-                "matches": made.matches,
-                "running": made.running,
-                "replays": made.replays,
-                "deleted": [str(path) for path in deleted],
-            }
-        )
+        print_json({"backup": str(to), **_figures(made), "deleted": [str(path) for path in deleted]})
         return
     click.echo(
         f"{to}: {made.bytes:,} bytes, {made.matches:,} finished matches, {made.replays:,} replays, {made.running} being"
@@ -69,8 +57,9 @@ def command(to: Path, data: Path, keep: int | None, as_json: bool) -> None:
 @click.command(epilog="Example: arena restore ./backups/monday --data ./arena-data")
 @click.argument("backup", metavar="BACKUP", type=click.Path(path_type=Path))
 @data_option("The data directory to create; it must not exist.", required=True)
+@click.option("--store", metavar="URL", help="Put the results into this empty PostgreSQL database, postgresql://….")
 @json_option
-def restore_command(backup: Path, data: Path, as_json: bool) -> None:
+def restore_command(backup: Path, data: Path, store: str | None, as_json: bool) -> None:
     """Create a data directory from BACKUP, which `arena backup` made. BACKUP stays unchanged.
 
     Every byte is checked, and nothing is overwritten. A server started on the new directory continues the matches that
@@ -83,28 +72,21 @@ def restore_command(backup: Path, data: Path, as_json: bool) -> None:
     """
     from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import restore
-    from arena.store.base.errors import StoreError
     from arena.store.base.rows import instant
 
-    try:
-        with copy_progress("restoring") as progress:
-            made = restore(backup, data, time.time_ns() // 1000, progress)
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
-    at = instant(made.at)
+    with copy_progress("restoring") as progress:
+        made = restore(backup, data, time.time_ns() // 1000, progress, store)
     if as_json:
-        print_json(
-            {
-                "data": str(data),
-                "at": at,
-                "bytes": made.bytes,
-                "matches": made.matches,
-                "running": made.running,
-                "replays": made.replays,
-            }
-        )
+        print_json({"data": str(data), **_figures(made)})
         return
     click.echo(
-        f"{data}: as it was at {at:%Y-%m-%d %H:%M:%S} UTC, {made.matches:,} finished matches, {made.running} being"
-        f" played. To go on: arena serve --data {data}"
+        f"{data}: as it was at {instant(made.at):%Y-%m-%d %H:%M:%S} UTC, {made.matches:,} finished matches,"
+        f" {made.running} being played. To go on: arena serve --data {data}"
     )
+
+
+def _figures(made: Backup) -> dict[str, object]:
+    """Return the fields of a backup that both verbs print."""
+    from arena.store.base.rows import instant
+
+    return {"at": instant(made.at)} | {name: getattr(made, name) for name in ("bytes", "matches", "running", "replays")}

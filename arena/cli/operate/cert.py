@@ -55,10 +55,7 @@ def command(directory: Path, hosts: tuple[str, ...], days: int, as_json: bool) -
     openssl = which("openssl")
     if openssl is None:
         raise click.ClickException(f"the program openssl is not there; {INSTALL}")
-    try:
-        _make(openssl, cert, key, names, days)
-    except OSError as error:
-        raise click.ClickException(str(error)) from error
+    _make(openssl, cert, key, names, days)
     if as_json:
         print_json({"cert": str(cert), "key": str(key), "hosts": names, "days": days})
         return

@@ -13,20 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from arena.cli.game_options import check_ladder, parse_ladders
 from arena.cli.operate.settings import SETTINGS, TABLES, TITLES, ServerSetting, SettingError, Value
-from arena.server.config import LADDER_NAME, LADDER_SETTINGS, LadderTable
-from engine.game import Option, OptionError, option_text
+from arena.server.config import LADDER_NAME, LADDER_SETTINGS, Config, Entry, LadderTable
+from engine.game import Game, Option, OptionError, option_text
 from engine.registry import GAMES
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from arena.server.config import Config, Entry
-    from engine.game import Game
-
+HEAD: Final = "# The settings of a server, for `arena serve --config FILE`. A flag goes before its line here."
 GAME_TABLE: Final = "games"
 LADDER_TABLES: Final = "ladders"
 LADDER_KEYS: Final = tuple(each.name for each in fields(LadderTable))
@@ -86,7 +82,7 @@ def read_config(path: Path) -> ConfigFile:
 def write_config(config: Config) -> str:
     """Return the text of a file with this configuration, with a comment on the meaning of each setting."""
     tables = (_table(config, name) for name in TABLES)
-    return "\n".join(chain(_head(), _settings(config, ""), *tables, _games(config), _ladders(config)))
+    return "\n".join(chain([HEAD], _settings(config, ""), *tables, _games(config), _ladders(config)))
 
 
 def parse_config(document: dict[str, Any]) -> ConfigFile:
@@ -302,10 +298,6 @@ def _dotted(table: str, name: str) -> str:
 
 
 # --- writing ---
-
-
-def _head() -> Iterator[str]:
-    yield "# The settings of a server, for `arena serve --config FILE`. A flag goes before its line here."
 
 
 def _table(config: Config, table: str) -> Iterator[str]:

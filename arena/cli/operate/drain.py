@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.data_source import takes_data
-from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.cli.terminal.screen import answer, json_option, screen
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
@@ -46,7 +46,6 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
     JSON: {"left"}
     """
     from arena.store.base.directory import holder
-    from arena.store.base.errors import StoreError
 
     assert place.data is not None, "it is required"
     try:
@@ -58,14 +57,10 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
                 show(left)
         _await_the_end(place.data, found)
         left = max(left, _left_by_nodes(place.data))
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         raise click.ClickException("nobody watches any more; the server goes on draining") from None
-    if as_json:
-        print_json({"left": left})
-    else:
-        click.echo(f"{_matches(left)} left to the next start." if left else "Every match ended; the server is gone.")
+    words = f"{_matches(left)} left to the next start." if left else "Every match ended; the server is gone."
+    answer({"left": left}, words, as_json)
     sys.exit(LEFT if left else 0)
 
 
@@ -83,10 +78,12 @@ def _await_the_end(data: Path, server: LockHolder | None) -> None:
 def _left_by_nodes(data: Path) -> int:
     """Return the number of matches that several nodes left to the next start; 0 if there was one server alone."""
     from arena.store import nodes
+    from arena.store.base.directory import identity
     from arena.store.opening import open_readonly
 
     with open_readonly(data) as connection:
-        return sum(nodes.playing_by_node(connection).values()) if nodes.list_nodes(connection) else 0
+        own = nodes.numbers_of(connection, identity(data))
+        return sum(count for number, count in nodes.playing_by_node(connection).items() if number in own)
 
 
 @contextmanager

@@ -33,13 +33,10 @@ def head(place: DataPlace, as_json: bool) -> None:
     last signed the head), "restores" the leaves of restorations from
     backups.
     """
-    from arena.queries.log_rows import UnprovenLog, head_row
+    from arena.queries.log_rows import head_row
 
-    try:
-        with place.open() as source:
-            row = head_row(source.log_state())
-    except UnprovenLog as error:
-        raise click.ClickException(str(error)) from error
+    with place.open() as source:
+        row = head_row(source.log_state())
     if as_json:
         print_json(row)
         return
@@ -62,14 +59,11 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
     Entries are in the order of their numbers: the result, then its void if there is one.
     "leaf" is an object, "size" the number of leaves under the head.
     """
-    from arena.queries.log_rows import UnprovenLog, entry_rows
+    from arena.queries.log_rows import entry_rows
 
-    try:
-        with place.open() as source:
-            entries = source.log_entries(match_id)
-            rows = entry_rows(source.log_state(), entries)
-    except UnprovenLog as error:
-        raise click.ClickException(str(error)) from error
+    with place.open() as source:
+        entries = source.log_entries(match_id)
+        rows = entry_rows(source.log_state(), entries)
     if not rows:
         raise click.ClickException(f"the log has no entry for match {match_id}")
     if as_json:
@@ -98,15 +92,11 @@ def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> N
     whole log.
     """
     from arena.cli.terminal.screen import copy_progress
-    from arena.store.base.errors import StoreError
     from arena.store.log.audit import audit as audit_log
     from arena.store.opening import open_readonly
 
-    try:
-        with copy_progress("auditing") as progress, open_readonly(data) as connection:
-            made = audit_log(connection, replays, progress)
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
+    with copy_progress("auditing") as progress, open_readonly(data) as connection:
+        made = audit_log(connection, replays, progress)
     if as_json:
         print_json(_audit_document(made))
     else:
@@ -128,7 +118,7 @@ def rotate_key(data: Path, as_json: bool) -> None:
     JSON: {"log", "key", "keys"}
     "key" is the new public key, "keys" the number of keys that the log has had.
     """
-    from arena.store.base.errors import StoreError, StoreLocked
+    from arena.store.base.errors import StoreLocked
     from arena.store.log.key import replace_key, rotate
     from arena.store.opening import open_to_amend
 
@@ -138,8 +128,6 @@ def rotate_key(data: Path, as_json: bool) -> None:
         replace_key(data)
     except StoreLocked as error:
         raise click.ClickException(f"{error}; the key is changed while no server runs") from error
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
     if as_json:
         print_json({"log": keys.log, "key": keys.newest.hex(), "keys": len(keys.leaves)})
         return

@@ -9,7 +9,6 @@ from arena.store.nodes import NodeStart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from arena.processes.parent import Parent
     from arena.server.arena import Arena
@@ -27,23 +26,26 @@ class NodeTask(NamedTuple):
     """The node's address for bots."""
     program: str
     shared: str
-    """A digest of the settings that all nodes share."""
+    """The settings that all nodes share, as in `NodeStart.settings`."""
     lock: int
     """The descriptor of the data directory's lock."""
+    several: bool
+    """True if nodes with other data directories may use the store."""
 
 
 class NodePlace:
     """A node's connection to its parent."""
 
     def __init__(self, task: NodeTask, parent: Parent) -> None:
-        self.start: Final = NodeStart(task.number, task.public_address, task.program, task.shared, task.numbers)
+        number, address, numbers = task.number, task.public_address, task.numbers
+        self.start: Final = NodeStart(number, address, task.program, task.shared, numbers, task.several)
         self.lock: Final = task.lock
         """The descriptor of the data directory's lock, which the parent holds."""
         self._parent: Final = parent
 
-    def listening(self, address: str, plays: Sequence[str], unix_socket: Path, pages: str) -> None:
+    def listening(self, address: str, plays: Sequence[str]) -> None:
         """Report that this node listens."""
-        self._tell("listening", {"address": address, "plays": [*plays], "socket": unix_socket, "pages": pages})
+        self._tell("listening", {"address": address, "plays": [*plays]})
 
     def draining(self, limit: float) -> None:
         """Report that a drain starts."""

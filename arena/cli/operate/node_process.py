@@ -1,4 +1,4 @@
-"""The process of one node of `arena serve --processes N`. `nodes` starts it."""
+"""The process of one node of `arena serve`. `nodes` starts it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from arena.cli.operate.server_process import (
     credentials_of,
     log_as_set,
     serve_until_signal,
-    with_socket,
     words_of,
 )
 from arena.cli.operate.settings import configure
 from arena.processes.parent import connected
 from arena.store.base.errors import StoreError, StoreReplaced
-from arena.store.writer.process import WriterProcess, fork_writer_process
+from arena.store.writer.process import fork_writer_process
 
 if TYPE_CHECKING:
     from arena.server.config import Config
@@ -32,12 +31,15 @@ def main() -> None:
     """Run a node until a signal, its parent or an error ends it."""
     os.environ.pop("NOTIFY_SOCKET", None)  # The parent reports to the service manager.
     with fork_writer_process() as writer_process, connected() as parent:
-        [task] = parent.receive()
+        if not (messages := parent.receive()):
+            return  # The server ended because another node could not start.
+        [task] = messages
         config = configure_node(task.settings)
         log_as_set(config)
         place = NodePlace(task, parent)
         try:
-            _serve(config, writer_process, place)
+            serve = partial(serve_until_signal, config, credentials_of(config), writer_process, None, place)
+            trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
         except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
             if (cause := cause_of(error)) is None:
                 raise
@@ -48,12 +50,6 @@ def configure_node(settings: str) -> Config:
     """Return the configuration for the text of a configuration file."""
     file = parse_config(tomllib.loads(settings))
     return configure(file.ladders((), (), ()), file.values)
-
-
-def _serve(config: Config, writer_process: WriterProcess | None, place: NodePlace) -> None:
-    with with_socket(config, place.start.number) as own:
-        serve = partial(serve_until_signal, own, credentials_of(own), writer_process, None, place)
-        trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
 
 
 if __name__ == "__main__":

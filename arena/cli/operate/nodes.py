@@ -1,16 +1,17 @@
-"""The parent of the nodes of `arena serve --processes N`. It holds the lock, starts the nodes and restarts any that
-dies.
+"""The parent of the nodes of one `arena serve`. It holds the lock, starts the nodes and restarts any that dies.
 
-The parent plays no matches and opens no database. The end of one node does not end the others. A drain of one node
-drains all.
+The parent plays no matches and opens no database. It runs the process that serves the pages of all nodes.
+The end of one node does not end the others. A drain of one node drains all.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 import signal
+import tomllib
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -20,15 +21,28 @@ import trio
 from arena.cli.operate.addresses import addresses_of, dialled, with_port
 from arena.cli.operate.config_file import write_config
 from arena.cli.operate.node_place import NodeTask
-from arena.cli.operate.server_process import cause_of, credentials_of, greeting, log_as_set, notify, words_of
+from arena.cli.operate.server_process import (
+    cause_of,
+    credentials_of,
+    greeting,
+    listening_at,
+    log_as_set,
+    notify,
+    unix_sockets,
+    words_of,
+)
+from arena.cli.operate.settings import TABLES
+from arena.cli.operate.web_process import show_pages
 from arena.processes.helper import HelperFailed, helper, keep
-from arena.store.base.directory import database_of
+from arena.server.config import quota_in_force
+from arena.store.base.directory import database_of, identity, use_server
 from arena.store.base.errors import StoreError
 from arena.store.schema import REVISION
 from arena.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from arena.processes.channel import Channel
     from arena.server.config import Config
@@ -36,6 +50,31 @@ if TYPE_CHECKING:
 MODULE: Final = "arena.cli.operate.node_process"
 LONG_ENOUGH: Final = 10.0
 """A node that ran for at least this many seconds is restarted at once, because its start worked."""
+OF_A_MACHINE: Final = (
+    "address",
+    "data",
+    "store",
+    "tls_cert",
+    "tls_key",
+    "metrics",
+    "processes",
+    "node",
+    "house_workers",
+    "house_search",
+    "drain",
+    "web",
+    "web_origin",
+    "embed_origins",
+    "public_url",
+    "public_address",
+    "log_json",
+    "quiet",
+    "debug",
+    "transport",
+    "pair_quota",
+    "pair_week_quota",
+)
+"""Settings and tables of settings that may differ between machines. Of the quota, the values in force are compared."""
 log = structlog.get_logger("arena")
 
 
@@ -48,18 +87,28 @@ def run_nodes(config: Config) -> None:
     log_as_set(config)
     credentials_of(config)  # Reports a bad certificate before any node starts.
     try:
-        trio.run(_run, config, restrict_keyboard_interrupt_to_checkpoints=True)
+        with unix_sockets(config, numbers_of(config)[1:]) as paths:
+            trio.run(_run, config, paths, restrict_keyboard_interrupt_to_checkpoints=True)
     except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
         if (cause := cause_of(error)) is None:
             raise
         raise click.ClickException(words_of(cause)) from error
 
 
-async def _run(config: Config) -> None:
+def numbers_of(config: Config) -> range:
+    """Return the numbers of the nodes of this server."""
+    first = 1 if config.node is None else config.node
+    return range(first, first + config.processes)
+
+
+async def _run(config: Config, paths: Sequence[Path]) -> None:
     data = config.data
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals, database_of(data).locked() as lock:
+    if config.store is not None:
+        use_server(data, config.store)
+    locked = database_of(data).locked(identity="" if config.node is None else identity(data))
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals, locked as lock:
         async with trio.open_nursery() as nursery:
-            nodes = _Nodes(config, lock, nursery)
+            nodes = _Nodes(config, paths, lock, nursery)
             await nodes.start()
             nursery.start_soon(nodes.until_ended)
             limit = config.drain
@@ -72,8 +121,10 @@ async def _run(config: Config) -> None:
 class _Nodes:
     """The nodes of this server."""
 
-    def __init__(self, config: Config, lock: int, nursery: trio.Nursery) -> None:
+    def __init__(self, config: Config, paths: Sequence[Path], lock: int, nursery: trio.Nursery) -> None:
         self._config: Final = config
+        self._paths: Final = paths
+        """The Unix socket of each node."""
         self._lock: Final = lock
         self._nursery: Final = nursery
         address, metrics, processes = config.address, config.metrics, config.processes
@@ -85,7 +136,8 @@ class _Nodes:
         self._channels: dict[int, Channel] = {}
         self._draining: float | None = None
         """The limit of the drain in seconds; None if there is no drain."""
-        self._ended: Final = {number: trio.Event() for number in range(1, processes + 1)}
+        self._ended: Final = {number: trio.Event() for number in numbers_of(config)}
+        self._first: Final = min(self._ended)
         self._up: Final = {number: trio.Event() for number in self._ended}
         self._open: Final = trio.Event()
         """Set once the first node has opened the data."""
@@ -94,7 +146,7 @@ class _Nodes:
 
     async def start(self) -> None:
         """Start all nodes. The others open the data once the first node has upgraded it. Raises: RuntimeError."""
-        first = min(self._ended)
+        first = self._first
         for number in self._ended:
             self._nursery.start_soon(keep, partial(self._run, number))
         await self._up[first].wait()
@@ -102,10 +154,13 @@ class _Nodes:
         for up in self._up.values():
             await up.wait()
         said = self._said[first]
-        data = self._config.data
-        database_of(data).announce(self._lock, said["socket"])
+        config, data, paths = self._config, self._config.data, self._paths
+        database_of(data).announce(self._lock, paths[0])
+        # The address is complete even if the settings list one for each node.
+        show = partial(show_pages, config, said["address"], paths)
+        pages = "" if config.web is None else await self._nursery.start(show)
         addresses = [self._said[number]["address"] for number in self._ended]
-        click.echo(greeting(said["address"], said["plays"], data, said["pages"]))
+        click.echo(greeting(said["address"], said["plays"], data, pages))
         click.echo(f"Nodes at {', '.join(addresses)}")
         notify(READY=1)
 
@@ -129,7 +184,7 @@ class _Nodes:
         try:
             async with helper(MODULE, files=(self._lock,)) as running:
                 channel = running.channel
-                if number > 1:
+                if number > self._first:
                     await self._open.wait()
                 channel.send(self._task(number))
                 try:
@@ -167,17 +222,28 @@ class _Nodes:
         return why
 
     def _task(self, number: int) -> NodeTask:
-        index = number - 1
-        own = replace(self._config, address=self._addresses[index], metrics=self._metrics[index])
-        if index:
-            own = replace(own, web=None)
-        settings = write_config(self._config).encode()
+        index = number - self._first
+        own = replace(self._config, address=self._addresses[index], metrics=self._metrics[index], web=None)
+        own = listening_at(own, self._paths[index])
         return NodeTask(
             write_config(own),
             number,
             (*self._ended,),
             self._public[index],
             f"arena {__version__}, schema {REVISION}",
-            hashlib.sha256(settings).hexdigest(),
+            shared_settings(replace(self._config, address=self._addresses[0])),
             self._lock,
+            self._config.node is not None,
         )
+
+
+def shared_settings(config: Config) -> str:
+    """Return the name and a digest of each setting that all nodes of a store share."""
+    document = tomllib.loads(write_config(config))
+    document["quota"] = quota_in_force(config)
+    own = {name: value for name, value in document.items() if name not in OF_A_MACHINE}
+    flat: dict[str, Any] = {}
+    for name, value in own.items():
+        flat |= value if name in TABLES else {name: value}
+    digests = {name: sha256(json.dumps(value, sort_keys=True).encode()).hexdigest() for name, value in flat.items()}
+    return " ".join(f"{name}:{digest[:12]}" for name, digest in sorted(digests.items()))

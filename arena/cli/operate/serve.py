@@ -72,7 +72,7 @@ def command(
     if print_config:
         _print(write_config(config))
         return
-    if config.processes > 1:
+    if config.processes > 1 or config.node is not None:
         from arena.cli.operate.nodes import run_nodes
 
         run_nodes(config)
@@ -96,6 +96,8 @@ def _settled(
     if (config.tls_cert is None) != (config.tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     _check_listening(config)
+    if config.node is not None:
+        _check_node(config, config.node)
     if config.quiet and config.debug:
         raise click.UsageError("--quiet and --debug: choose one")
     return config
@@ -142,6 +144,30 @@ def _check_listening(config: Config) -> None:
                 parse(value)
         except ValueError as error:
             raise click.UsageError(f"{name}: {error}") from None
+
+
+def _check_node(config: Config, node: int) -> None:
+    """Check the settings of a server on one of several machines.
+
+    Raises:
+        click.UsageError: The server cannot share its store in this way.
+    """
+    from arena.cli.operate.addresses import dialled
+    from arena.store.base.directory import uses_server
+    from arena.store.nodes import HIGHEST
+
+    data = config.data
+    if config.store is None and not uses_server(data):
+        raise click.UsageError("node: only servers on a PostgreSQL database share it: name the database with --store")
+    if (last := node + config.processes - 1) > HIGHEST:
+        raise click.UsageError(
+            f"node: {config.processes} processes from {node} are nodes up to {last}, above {HIGHEST}"
+        )
+    addresses = config.address if config.public_address is None else config.public_address
+    for address in addresses.split(","):
+        if dialled(address.strip()).startswith(":"):
+            remedy = "name the address of this machine with --public-address HOST:PORT"
+            raise click.UsageError(f"node: bots that come from another machine cannot dial {address.strip()}: {remedy}")
 
 
 def _print(text: str) -> None:

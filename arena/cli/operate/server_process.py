@@ -14,7 +14,7 @@ import ssl
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 SOCKET: Final = "arena.socket"
 NODE_SOCKET: Final = "node-{}.socket"
-"""Name of the socket of a node other than the first."""
+"""Name of the socket of a node other than the first of its server."""
 SAYS_EVERY: Final = 3.0
 """Seconds between two log lines about a long start or stop."""
 STATUS_EVERY: Final = 1.0
@@ -72,25 +72,30 @@ log = structlog.get_logger("arena")
 
 
 @contextmanager
-def with_socket(config: Config, node: int = 1) -> Iterator[Config]:
-    """Yield the configuration with a Unix socket: in the data directory, or at --unix-socket.
+def unix_sockets(config: Config, further: Iterable[int] = ()) -> Iterator[list[Path]]:
+    """Yield the paths of the Unix sockets of a server, or of its nodes: in the data directory, or at --unix-socket.
 
-    `node`: the number of the server among the nodes on the directory.
+    `further`: the numbers of the nodes beside the first.
 
-    The file system or a long path may prevent a socket in the data directory. Then it is in a temporary directory while
-    the `with` block runs.
+    The file system or a long path may prevent a socket in the data directory. Then they are in a temporary directory
+    while the `with` block runs.
     """
     if config.transport.unix_socket is not None:
         path = config.transport.unix_socket.absolute()
-        yield _listening_at(config, path if node == 1 else path.with_name(f"{path.name}-{node}"))
+        yield [path, *(path.with_name(f"{path.name}-{node}") for node in further)]
     elif _can_hold_sockets(data := config.data.absolute()):
-        yield _listening_at(config, data / (SOCKET if node == 1 else NODE_SOCKET.format(node)))
+        yield _sockets_in(data, further)
     else:
         with tempfile.TemporaryDirectory(prefix="arena-") as directory:
-            yield _listening_at(config, Path(directory) / SOCKET)
+            yield _sockets_in(Path(directory), further)
 
 
-def _listening_at(config: Config, path: Path) -> Config:
+def _sockets_in(directory: Path, further: Iterable[int]) -> list[Path]:
+    return [directory / SOCKET, *(directory / NODE_SOCKET.format(node) for node in further)]
+
+
+def listening_at(config: Config, path: Path) -> Config:
+    """Return the configuration with a Unix socket."""
     return replace(config, transport=replace(config.transport, unix_socket=path))
 
 
@@ -120,8 +125,8 @@ def run_server(config: Config) -> None:
     log_as_set(config, status)
     try:
         credentials = credentials_of(config)
-        with with_socket(config) as config, fork_writer_process() as writer_process:
-            serve = partial(serve_until_signal, config, credentials, writer_process, status)
+        with unix_sockets(config) as [path], fork_writer_process() as writer_process:
+            serve = partial(serve_until_signal, listening_at(config, path), credentials, writer_process, status)
             trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
     except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
         if (cause := cause_of(error)) is None:
@@ -179,19 +184,20 @@ async def serve_until_signal(
             trio.open_nursery() as nursery,
         ):
             port = await nursery.start(partial(serve_arena, arena, config.address, credentials=credentials))
-            assert config.transport.unix_socket is not None, "see with_socket"
-            if place is None:
-                store.announce(config.transport.unix_socket)
-            pages = "" if config.web is None else await nursery.start(show_pages, config, port)
+            assert config.transport.unix_socket is not None, "see unix_sockets"
             host = config.address.rpartition(":")[0]
+            address, path = f"{host}:{port}", config.transport.unix_socket
+            if place is None:
+                store.announce(path)
+            pages = "" if config.web is None else await nursery.start(show_pages, config, address, [path])
             games = [game.name for game in config.games]
             further = [ladder.name for ladder in config.ladder_tables if ladder.name]
             played = [*games, *(f"the ladder {name}" for name in further)]
             if place is None:
-                click.echo(greeting(f"{host}:{port}", played, data, pages))
+                click.echo(greeting(address, played, data, pages))
             else:
                 arena.on_drain = place.draining
-                place.listening(f"{host}:{port}", played, config.transport.unix_socket, pages)
+                place.listening(address, played)
                 nursery.start_soon(place.run, arena)
             log.info(
                 "listening",

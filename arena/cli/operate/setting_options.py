@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from arena.cli.operate.config_file import written
 from arena.cli.operate.settings import ALL, MOST, OFF, SETTINGS, TITLES, ServerSetting, SettingError, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 METAVARS: Final = {"s": "SECONDS", "us": "SECONDS", "B": "BYTES", "B/s": "BYTES", "%": "PERCENT"}
 """Placeholder of a flag's value in the help, by unit."""

@@ -24,16 +24,12 @@ def command(data: Path, as_json: bool) -> None:
     All sizes are bytes. A file of replays holds pruned replays, too, until all of its
     replays are pruned.
     """
-    from arena.store.base.errors import StoreError
     from arena.store.journal.journal import FULL as JOURNAL_FILE
     from arena.store.opening import open_readonly
     from arena.store.replays.files import disk_use
 
-    try:
-        with open_readonly(data) as connection:
-            use = disk_use(connection, data)
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
+    with open_readonly(data) as connection:
+        use = disk_use(connection, data)
     if as_json:
         print_json(asdict(use))
         return
@@ -78,7 +74,7 @@ def prune_command(keep: int | None, older_than: int | None, data: Path, as_json:
     if keep is None and older_than is None:
         raise click.UsageError("name the replays to remove: --keep N, --older-than 30d, or both")
     from arena.cli.terminal.screen import copy_progress
-    from arena.store.base.errors import StoreError, StoreLocked
+    from arena.store.base.errors import StoreLocked
     from arena.store.opening import open_to_amend
     from arena.store.replays.replays import last_before, prune
 
@@ -93,8 +89,6 @@ def prune_command(keep: int | None, older_than: int | None, data: Path, as_json:
                 progress(pruned, pruned)
     except StoreLocked as error:
         raise click.ClickException(f"{error}; a server prunes by itself, with --keep-replays") from error
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
     if as_json:
         print_json({"pruned": pruned})
     else:

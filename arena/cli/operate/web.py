@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.core import ParameterSource
 
 from arena.cli.data_source import takes_source
 
@@ -73,6 +78,9 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
     default="",
     help="Address of the server for bots, https:// for TLS. By default that of --server where readers can reach it.",
 )
+@click.option(
+    "--store", metavar="URL", help="Read this PostgreSQL database, postgresql://…, which may be a hot standby."
+)
 @click.option("--access-log", is_flag=True, help="Log every request: address, method, path, status, time, bytes.")
 @takes_source
 def command(
@@ -84,6 +92,7 @@ def command(
     embed_origins: str,
     public_url: str,
     public_address: str,
+    store: str | None,
     access_log: bool,
     place: DataPlace,
 ) -> None:
@@ -99,18 +108,48 @@ def command(
     addresses = _addresses(public_url, public_address, root, place)
     sites = _sites(listen, web_origin, addresses.origin)
     rules = _rules(rate, proxies, access_log, sites, addresses, embed_origins)
+    if store is not None:
+        with _directory_of(store) as data:
+            _serve_directory(replace(place, data=data), listen, rules)
+        return
     if place.data is None:
         with place.reached_server() as client:
             client.games()
             _serve(lambda: nullcontext(client), listen, rules, lambda: nullcontext(client))
         return
+    _serve_directory(place, listen, rules)
+
+
+@contextmanager
+def _directory_of(store: str) -> Iterator[Path]:
+    """Yield a directory that only names a PostgreSQL database. Raises: StoreError, UsageError."""
+    from arena.store.base.directory import use_server
+
+    given = click.get_current_context().get_parameter_source
+    if any(given(name) is ParameterSource.COMMANDLINE for name in ("server", "data")):
+        raise click.UsageError("--store, --data and --server: choose one")
+    with TemporaryDirectory(prefix="arena-web-") as directory:
+        use_server(Path(directory), store)
+        yield Path(directory)
+
+
+def _serve_directory(place: DataPlace, listen: str, rules: RequestRules) -> None:
     from arena.queries.directory import opening_directory
 
-    data = place.data
+    assert place.data is not None, "the caller has checked"
     with place.read_directory():
         pass
-    with opening_directory(data) as open_source:
+    with opening_directory(place.data) as open_source:
         _serve(open_source, listen, rules)
+
+
+@contextmanager
+def _refused(option: str) -> Iterator[None]:
+    """Name an option in the errors about its value."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=f"'--{option}'") from None
 
 
 def _addresses(public_url: str, public_address: str, root: str, place: DataPlace) -> Addresses:
@@ -121,11 +160,9 @@ def _addresses(public_url: str, public_address: str, root: str, place: DataPlace
         ("public-url", public_url, pages_address),
         ("public-address", public_address, bot_address),
     ):
-        try:
+        with _refused(option):
             if value:
                 parse(value)
-        except ValueError as error:
-            raise click.BadParameter(str(error), param_hint=f"'--{option}'") from None
     reached = place.data is None and not place.server.startswith("unix:")
     server = BotAddress(place.server, place.tls or place.roots is not None) if reached else None
     addresses = Addresses(public_url, public_address, server, root)
@@ -141,14 +178,10 @@ def _sites(listen: str, web_origin: str, public_origin: str) -> Sites:
     from arena.web.requests.sites import Sites
     from trio_grpc.http2.sockets import host_and_port
 
-    try:
+    with _refused("listen"):
         host, _ = host_and_port(listen)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="'--listen'") from None
-    try:
+    with _refused("web-origin"):
         return Sites(host, web_origin, public_origin)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="'--web-origin'") from None
 
 
 def _rules(
@@ -160,14 +193,10 @@ def _rules(
     from arena.web.requests.sites import frame_ancestors
     from trio_grpc.http2.proxy_protocol import networks
 
-    try:
+    with _refused("proxy"):
         named = networks(",".join(proxies)) if proxies else ()
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="'--proxy'") from None
-    try:
+    with _refused("embed-origins"):
         frames = frame_ancestors(embed_origins)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="'--embed-origins'") from None
     log_to_stderr(level=logging.INFO if access_log else logging.WARNING)
     return RequestRules(rate, named, access_log, sites, addresses, frames)
 

@@ -1,4 +1,5 @@
-"""The process that serves a server's pages. It starts and ends with the server, and is restarted when it dies.
+"""The process that serves a server's pages. It starts and ends with the server, or with the parent of its nodes,
+and is restarted when it dies.
 
 It requests running matches through the server's Unix socket, by public calls, and reads all other data from the data
 directory. The server imports no code of the pages, and no decision waits for them.
@@ -16,6 +17,9 @@ import trio
 from arena.processes.helper import HelperFailed, helper, keep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from arena.server.config import Config
 
 MODULE: Final = "arena.web.beside_server"
@@ -26,32 +30,34 @@ log = structlog.get_logger("arena")
 
 
 async def show_pages(
-    config: Config, port: int, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED
+    config: Config,
+    server: str,
+    unix_sockets: Sequence[Path],
+    *,
+    task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run the process, and restart it when it ends, until cancelled. Report the pages' address at the start.
 
-    `port`: the server's port for bots. The reported address is empty if the first process ended early. The server then
-    runs without pages, and prints the address once a later process listens.
+    `server`: the server's address for bots. `unix_sockets`: those of its nodes. The reported address is empty if the
+    first process ended early. The server then runs without pages, and prints the address once a later process listens.
 
     Raises:
         RuntimeError: The first process cannot listen at the configured address.
     """
     assert config.web is not None, "the caller has looked"
-    assert config.transport.unix_socket is not None, "see with_socket"
-    listen, unix_socket = config.web, str(config.transport.unix_socket)
+    listen = config.web
     data, proxies = str(config.data.absolute()), config.transport.proxies or ""
     web_origin = config.web_origin or ""
     public_url, public_address = config.public_url or "", config.public_address or ""
-    server = f"{config.address.rpartition(':')[0]}:{port}"
     tls = "" if config.tls_cert is None else "tls"
-    words = (unix_socket, proxies, web_origin, public_url, public_address, server, tls, config.embed_origins or "")
+    words = (proxies, web_origin, public_url, public_address, server, tls, config.embed_origins or "")
     tried = begun = False
 
     async def run() -> bool:
         nonlocal tried, begun, listen
         started = trio.current_time()
         try:
-            async with helper(MODULE, data, listen, *words) as process:
+            async with helper(MODULE, data, listen, *words, *map(str, unix_sockets)) as process:
                 process.channel.send("where?")
                 answer: list[tuple[str, str]] = await process.channel.receive()
                 if not answer:

@@ -85,9 +85,7 @@ def ask(
         raise click.UsageError("say which matches: name replays, or a bot with --bot")
     from arena.cli.replay.source import on_ladder
     from arena.local.ask.asking import AskingCost, asked_again, past_seats
-    from arena.local.errors import LocalMatchError
     from arena.local.match.runner import versions
-    from arena.replay.replay import ReplayError
 
     def past() -> Iterator[PastSeat]:
         for replay in _replays(sources, bot, game, ladder, season, limit, place):
@@ -96,14 +94,11 @@ def ask(
                 yield from past_seats(replay, [each for each in seats if seat in (None, each)])
 
     cost = AskingCost()
-    try:
-        found = list(asked_again(asked, past(), times, cost))
-        if not found:
-            raise click.ClickException(f"there is no decision{_of(bot, seat, game, ladder, season)} in these matches")
-        found.sort(key=lambda each: (each.replay.header.match_id, each.replay.source, each.seat))
-        [version] = versions(found[0].replay.header.game.name, [asked])
-    except (LocalMatchError, ReplayError) as error:
-        raise click.ClickException(str(error)) from error
+    found = list(asked_again(asked, past(), times, cost))
+    if not found:
+        raise click.ClickException(f"there is no decision{_of(bot, seat, game, ladder, season)} in these matches")
+    found.sort(key=lambda each: (each.replay.header.match_id, each.replay.source, each.seat))
+    [version] = versions(found[0].replay.header.game.name, [asked])
     from arena.cli.replay.ask_report import ask_report, asked_document
 
     if as_json:

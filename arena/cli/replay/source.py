@@ -75,16 +75,12 @@ def read_replay(source: str, place: DataPlace) -> Replay:
     """Return the replay of a match or in a file.
 
     Raises:
-        ClickException: it cannot be found or read.
+        ClickException: it cannot be found.
+        ReplayError: it is damaged.
     """
     from arena.replay.read import read
-    from arena.replay.replay import ReplayError
 
-    content, name = replay_content(source, place)
-    try:
-        return read(content, name)
-    except ReplayError as error:
-        raise click.ClickException(str(error)) from error
+    return read(*replay_content(source, place))
 
 
 def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:

@@ -28,7 +28,7 @@ KEYS: Final = {
     "\x1b[H": "first", "\x1b[1~": "first", "g": "first",
     "\x1b[F": "last", "\x1b[4~": "last", "G": "last",
     "s": "seat",
-    "q": "quit", "\x1b": "quit", "\x04": "quit",
+    "q": "quit", "\x1b": "quit", "\x03": "quit", "\x04": "quit",
 }  # fmt: skip
 """The command for each sequence that a terminal sends for a key."""
 HELP: Final = "→ ← choice  ↓ ↑ {part}  r R round  g G first, last  s seat  q quit"
@@ -107,6 +107,9 @@ def _keys() -> Iterator[Callable[[], str]]:
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal, termios.TCSADRAIN)
+    attributes = termios.tcgetattr(terminal)
+    attributes[6][termios.VINTR] = b"\0"  # Ctrl-C is a key: a signal shortly before os.read() would not end the read
+    termios.tcsetattr(terminal, termios.TCSADRAIN, attributes)
     try:
         yield lambda: os.read(terminal, 1024).decode(errors="ignore") or "q"
     finally:

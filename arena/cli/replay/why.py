@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
@@ -13,18 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.analysis.game_review import GameReview, SeatReview
-from arena.cli.data_source import LARGEST_MATCH, takes_source
+from arena.cli.data_source import LARGEST_MATCH, DataPlace, takes_source
 from arena.cli.terminal.fitted_table import framed
 from arena.cli.terminal.screen import json_option, print_json, screen
 from arena.cli.terminal.tables import bot_name
+from arena.match.inputs import Input
 from arena.queries.figures import CONFIDENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arena.cli.data_source import DataPlace
-    from arena.match.inputs import Input
-    from arena.replay.header import Header
+from arena.replay.header import Header
 
 
 @click.command(epilog="Example: arena why 17 --seat 2 --slowest 5")

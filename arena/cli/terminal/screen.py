@@ -61,6 +61,14 @@ def print_json(document: object) -> None:
     click.echo(json_text(document, indent=2 if sys.stdout.isatty() else None))
 
 
+def answer(document: dict[str, object], words: str, as_json: bool) -> None:
+    """Print the outcome of a verb: one JSON document, or a sentence."""
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(words)
+
+
 def _shape(row: type) -> str:
     """Return the JSON keys of a row class in the order of its fields, nested rows included."""
     parts, hints = [], get_type_hints(row)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.workbench.match_report import errors_in_words, in_words, measured, quantity
-from arena.local.match.comparison import Comparison, adjusted_chances
+from arena.local.match.comparison import Comparison, OrderedPairs, OrderedSets, adjusted_chances
 from arena.local.match.design import Pairing
 from arena.local.match.sequential import LEAST_SETS, SequentialOutcome
-
-if TYPE_CHECKING:
-    from arena.local.match.comparison import OrderedPairs, OrderedSets
-    from arena.local.match.sets import Subject
+from arena.local.match.sets import Subject
 
 TITLES: Final = {Pairing.GAUNTLET: "Gauntlet", Pairing.ROUND_ROBIN: "Round robin"}
 BETTER: Final = ">"

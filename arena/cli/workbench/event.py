@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
-from arena.cli.data_source import LARGEST_PAGE, takes_data, takes_source
-from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
+from arena.cli.data_source import limit_option, takes_data, takes_source
+from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
 from arena.cli.workbench.options import probed_sandbox
 from arena.queries.events import perhaps_best
 from arena.queries.figures import CONFIDENCE
 from arena.store.base.rows import EventRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from sqlalchemy import Connection
 
@@ -119,9 +119,9 @@ def create(
             raise click.ClickException(f"{entrants}: {error}; --entrants takes open, invited or a file") from error
         bots, entrants = tuple(line.strip() for line in lines if line.strip()), "invited"
     plan = EventPlan(name, ladder, seats, kind, *budget, entrants, start)
-    with _errors(), place.operated_server() as (server, token):
+    with place.operated_server() as (server, token):
         server.create_event(plan, bots, token)
-    _print_done(name, f"The event {name} is announced; bots enter it with --event {name}.", as_json)
+    answer({"name": name}, f"The event {name} is announced; bots enter it with --event {name}.", as_json)
 
 
 @command.command(epilog="Example: arena event enter friday my-bot --token-file ./my-bot.token")
@@ -143,7 +143,7 @@ def enter(name: str, bot: str, authorized: AuthorizedChange, as_json: bool) -> N
         contests.enter(connection, name, bot, time.time_ns() // 1000, invited=True)
 
     authorized.change(here, lambda server, token: server.enter_event(name, bot, token))
-    _print_done(name, f"{bot} has entered the event {name}.", as_json)
+    answer({"name": name}, f"{bot} has entered the event {name}.", as_json)
 
 
 @command.command(epilog="Example: arena event start friday --data ./arena-data")
@@ -156,9 +156,9 @@ def start(name: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"name"}
     """
-    with _errors(), place.operated_server() as (server, token):
+    with place.operated_server() as (server, token):
         server.start_event(name, token)
-    _print_done(name, f"The event {name} has begun.", as_json)
+    answer({"name": name}, f"The event {name} has begun.", as_json)
 
 
 @command.command(epilog="Example: arena event cancel friday --reason rain --data ./arena-data")
@@ -178,17 +178,11 @@ def cancel(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
         contests.cancel(connection, name, reason, time.time_ns() // 1000)
 
     AuthorizedChange(place).change(here, lambda server, token: server.cancel_event(name, reason, token))
-    _print_done(name, f"The event {name} is cancelled.", as_json)
+    answer({"name": name}, f"The event {name} is cancelled.", as_json)
 
 
 @command.command("list", epilog="Example: arena event list --server arena.example:443 --tls")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, LARGEST_PAGE),
-    default=20,
-    show_default=True,
-    help="Maximum number of events to list.",
-)
+@limit_option("events", 20)
 @click.option("--before", metavar="N", type=click.IntRange(1), help="Only events with a lower number.")
 @takes_source
 @json_rows(EventRow)
@@ -284,10 +278,8 @@ def export(name: str, file: Path, place: DataPlace, as_json: bool) -> None:
         raise click.ClickException(f"{file}: {error}") from error
     finally:
         part.unlink(missing_ok=True)
-    if as_json:
-        print_json({"name": name, "file": str(file)})
-    else:
-        click.echo(f"{file} has the event {name}: anybody can check it with `arena event verify {file}`.")
+    words = f"{file} has the event {name}: anybody can check it with `arena event verify {file}`."
+    answer({"name": name, "file": str(file)}, words, as_json)
 
 
 @command.command(epilog="Example: arena event verify evening.event")
@@ -354,7 +346,6 @@ def play_event(
     as_json: bool,
 ) -> None:
     """Play an event of the compared bots, and exit with its status."""
-    from arena.local.errors import LocalMatchError
     from arena.local.match.event import LocalEvent, event_subject
     from arena.local.match.runner import default_concurrency
     from arena.local.match.sets import SetsFile
@@ -386,8 +377,6 @@ def play_event(
         goes_on = f"the same command goes on, with --seed {subject.seed} --out {out}."
         click.echo(f"Interrupted; {'nothing is kept without --out FILE.' if out is None else goes_on}", err=True)
         sys.exit(INTERRUPTED)
-    except (LocalMatchError, OSError) as error:
-        raise click.ClickException(str(error)) from error
     if as_json:
         _print_json(event)
     else:
@@ -446,20 +435,3 @@ def _verdict(found: dict[str, Any], over: bool = True) -> str:
         return f"{first} leads after {look['matches']} matches: {risk}."
     words = " and ".join(f"{each['bot']} (P {each['best']:.2f})" for each in perhaps_best(found))
     return f"Undecided after {look['matches']} matches: the best is perhaps {words}. {first} leads; {risk}."
-
-
-def _print_done(name: str, text: str, as_json: bool) -> None:
-    if as_json:
-        print_json({"name": name})
-    else:
-        click.echo(text)
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    from arena.store.base.errors import Refused, StoreError
-
-    try:
-        yield
-    except (StoreError, Refused, OSError) as error:
-        raise click.ClickException(str(error)) from error

@@ -151,7 +151,6 @@ def command(
     With more than two bots: {"match", "pairs": [{"one", "other", "comparison",
     "test", "p_holm"}]}. With --event as `arena event verify --json`.
     """
-    from arena.local.errors import LocalMatchError
     from arena.local.match.comparison import OrderedPairs
     from arena.local.match.sets import SetsFile
 
@@ -181,15 +180,12 @@ def command(
     if test is not None:
         refuse_apart(test, subject.design)
     ordered = OrderedPairs(subject, sets or (SETS if test is None else SETS_OF_TEST), test)
-    try:
-        with closing(SetsFile(out, subject)) as file:
-            interrupted = _play(subject, file, ordered, concurrency, dask, sandbox, out, replays)
-            if picture is not None and ordered.sets:
-                from arena.cli.workbench.match_report import plot_match
+    with closing(SetsFile(out, subject)) as file:
+        interrupted = _play(subject, file, ordered, concurrency, dask, sandbox, out, replays)
+        if picture is not None and ordered.sets:
+            from arena.cli.workbench.match_report import plot_match
 
-                plot_match(picture, subject, ordered)
-    except (LocalMatchError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+            plot_match(picture, subject, ordered)
     _print(subject, file, ordered, as_json)
     if interrupted:
         _say_how_to_go_on(subject, out)

@@ -48,17 +48,13 @@ def command(name: str, language: str, games: tuple[str, ...], directory: Path | 
     \b
     JSON: {"name", "language", "games", "directory", "files"}
     """
-    from arena.local.errors import LocalMatchError
     from arena.local.project.project import make_project
 
     if games and language != "python":
         raise click.UsageError(f"--game: a new bot in {language} plays every game; its code or its options name others")
     chosen = [GAMES[game] for game in dict.fromkeys(games or GAMES)]
     folder = Path(name) if directory is None else directory
-    try:
-        made = make_project(name, folder, chosen, language)
-    except (LocalMatchError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    made = make_project(name, folder, chosen, language)
     if as_json:
         names = [game.name for game in chosen]
         files, where = sorted(made.files), str(folder.resolve())

@@ -46,7 +46,6 @@ def match_subject(
         click.UsageError: The bots cannot be compared in this way.
     """
     from arena.cli.game_options import parse_ladders
-    from arena.local.errors import LocalMatchError
     from arena.local.match.design import Design, Pairing, default_design, fielded
     from arena.local.match.runner import versions
     from arena.local.match.sets import Subject, seed_of
@@ -65,12 +64,9 @@ def match_subject(
     strongest = strongest_house(game)
     filled = [(field or (strongest,))[place % len(field or (strongest,))] for place in range(beside)]
     bots = (*compared, *filled)
-    try:
-        known = versions(game, bots)
-        if seed is None:
-            seed = seed_of(out) if out is not None and out.exists() else None
-    except (LocalMatchError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    known = versions(game, bots)
+    if seed is None:
+        seed = seed_of(out) if out is not None and out.exists() else None
     if seed is None:
         seed = secrets.randbelow(1 << 32)
     pairing = Pairing.ROUND_ROBIN if round_robin else Pairing.GAUNTLET

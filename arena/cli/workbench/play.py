@@ -76,8 +76,6 @@ def command(
     JSON: {"game", "options", "seed", "bots", "versions", "scores", "places",
     "decisions", "think_us", "slowest_us", "replay", "logs"}
     """
-    from arena.local.errors import LocalMatchError
-
     table, settled = _table(players, game, seats, options, seat)
     if out is not None and out.exists():
         raise click.ClickException(f"{out} exists already: choose another file")
@@ -91,8 +89,6 @@ def command(
         live, played = _play(table, GAMES[game], settled, number, logs, seat, delay, as_json)
         if out is not None:
             out.write_bytes(live.replay())
-    except (LocalMatchError, OSError) as error:
-        raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         click.echo("Interrupted; of a game that is not over nothing is kept.", err=True)
         sys.exit(INTERRUPTED)

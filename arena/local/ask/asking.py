@@ -14,21 +14,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from statistics import fmean
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from arena.local.errors import BotFailed
-from arena.local.play.players import load
+from arena.local.play.players import LocalPlayer, load
 from arena.local.play.table import own_trace
 from arena.match.effects import Ask, Force, Show
 from arena.match.inputs import Acted
+from arena.replay.replay import Replay
 from arena.server.sessions.messages import MatchOver, MatchStart, Outgoing, Question, RoundOver
 from engine.game import RoundReport, option_text
 from engine.points import points_above
-
-if TYPE_CHECKING:
-    from arena.local.play.players import LocalPlayer
-    from arena.replay.replay import Replay
-    from engine.game import RoundReport
 
 
 class OwnDecision(NamedTuple):

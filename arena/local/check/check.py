@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-if TYPE_CHECKING:
-    from arena.local.check.stage import Stage
+from arena.local.check.stage import Stage
 
 Asking: TypeAlias = "Callable[[Stage], Awaitable[None]]"
 """Function that holds a conversation with the bot.

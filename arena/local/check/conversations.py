@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 import grpc
 import trio
@@ -20,18 +22,11 @@ from arena.api.codec import encode_view
 from arena.api.game_codecs import encode_catalog
 from arena.api.statuses import refused
 from arena.local.check.check import CONNECTED, Check
-from arena.local.check.stage import START, FaultError
+from arena.local.check.stage import START, FaultError, Stage
 from arena.local.errors import LocalMatchError
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.registry import GAMES
-from trio_grpc.grpc.call import CallRefused, PeerVanished
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from arena.local.check.stage import Stage
-    from trio_grpc.grpc.call import Stream
+from trio_grpc.grpc.call import CallRefused, PeerVanished, Stream
 
 PAGE: Final = "clients/conformance/README.md"
 MESSAGES: Final = "messages.json"
@@ -287,7 +282,7 @@ class _Conversation:
 
     async def _ends(self, _: object) -> None:
         end, stage = trio.current_time() + WATCHED, self._stage
-        while trio.current_time() < end and not (stage.program and stage.program.ended):
+        while trio.current_time() < end and not (stage.program and stage.program.ended()):
             if len(self._talks) > self._opened:
                 raise FaultError("it came back, and trying again changes nothing")
             await trio.sleep(0.02)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import grpc
 from arena_client.v1 import log_pb2
 
@@ -12,13 +10,10 @@ from arena.log.head import LogEntry, LogHead, LogState, log_name
 from arena.log.keys import HeadSigner, Signer, first_key_leaf
 from arena.log.leaf import LeafKind, encode_leaf
 from arena.log.tree import completed, consistency_proof, inclusion_proof, leaf_hash, root
+from arena.match.effects import Over
+from arena.replay.header import Header
 from arena.server.runtime.wall_clock import now_us
-from trio_grpc.grpc.call import CallRefused
-
-if TYPE_CHECKING:
-    from arena.match.effects import Over
-    from arena.replay.header import Header
-    from trio_grpc.grpc.call import Call
+from trio_grpc.grpc.call import Call, CallRefused
 
 
 class CheckLog:
@@ -59,20 +54,18 @@ class CheckLog:
         proof = inclusion_proof(number - 1, number, self._node)
         return LogEntry(number, leaf, self._head(), tuple(proof))
 
-    async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:  # noqa: N802
+    async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:
         """Return the current state of the log."""
         return log_pb2.GetLogResponse(log=encode_state(self.state))
 
-    async def GetConsistency(  # noqa: N802
-        self, request: log_pb2.GetConsistencyRequest, _: Call
-    ) -> log_pb2.GetConsistencyResponse:
+    async def GetConsistency(self, request: log_pb2.GetConsistencyRequest, _: Call) -> log_pb2.GetConsistencyResponse:
         """Return the proof that an earlier log is a prefix of a later one."""
         if not request.first <= request.second <= len(self._leaves):
             text = f"the log has {len(self._leaves)} leaves: ask for a first size up to a second one of at most these"
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
         return log_pb2.GetConsistencyResponse(proof=consistency_proof(request.first, request.second, self._node))
 
-    async def ListEntries(self, _: log_pb2.ListEntriesRequest, __: Call) -> log_pb2.ListEntriesResponse:  # noqa: N802
+    async def ListEntries(self, _: log_pb2.ListEntriesRequest, __: Call) -> log_pb2.ListEntriesResponse:
         """Refuse the call, because the log of a check has no list of entries."""
         raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, "ListEntries is not available in checks")
 

@@ -9,38 +9,33 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
 from arena.house import HOUSE_BOTS, title
+from arena.local.check.log import CheckLog
 from arena.match.policy import Policy
 from arena.replay.header import Header, MatchKind, SeatedBot
 from arena.server.config import Config, LadderSettings, LadderTable
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
+from arena.server.runtime.timers import Timers
+from arena.server.runtime.turns import Turns
 from arena.server.sessions.admission import on_its_ladders
-from arena.server.sessions.messages import Answer, BotMessage, Hello, MatchOver, MessageCodec, Outgoing
-from arena.server.sessions.player import BotPlayer, HousePlayer
+from arena.server.sessions.messages import Answer, BotMessage, Hello, MatchOver, MessageCodec, Outgoing, Question
+from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.sessions.session import Session
+from arena.server.workers.pool import WorkerPool
+from arena.store.journal.journal import Journal
 from arena.version import __version__
 from engine.deal import NONCE_BYTES
 from engine.game import settle_options
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from arena.local.check.log import CheckLog
-    from arena.server.runtime.timers import Timers
-    from arena.server.runtime.turns import Turns
-    from arena.server.sessions.messages import Question
-    from arena.server.sessions.player import Player
-    from arena.server.workers.pool import WorkerPool
-    from arena.store.journal.journal import Journal
 
 POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
 """A server's policy with a shorter time bank, so that checks of late answers are quick."""
@@ -114,8 +109,6 @@ class CheckedMatch:
         self.driver: MatchDriver | None = None
         """The match's driver, or None until the match has begun."""
         self.over = False
-        self.invited_at = trio.current_time()
-        self.begun_at = math.inf
         self.settled = False
         """True if the ready check has succeeded or failed."""
 
@@ -235,7 +228,6 @@ class Matches:
         driver = match.driver = self._drive(match)
         ready_check.dissolve()
         match.settled = True
-        match.begun_at = trio.current_time()
         driver.begin()
         over = await driver.played()
         self._timers.forget(driver)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import trio
 
 from arena.local.check.check import Check
 from arena.local.check.stage import DoubtError, FaultError, NotAskedError, Stage, Verdict, open_stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from arena.local.sandbox.sandbox import Sandbox
+from arena.local.sandbox.sandbox import Sandbox
 
 LIMIT: Final = 90.0
 """Maximum number of seconds for one check."""

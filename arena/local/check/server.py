@@ -6,7 +6,8 @@ It has no store and no matchmaker. Accounts last as long as the check, and the c
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 import grpc
 import trio
@@ -29,17 +30,12 @@ from arena.server.sessions.player import BotPlayer
 from arena.server.workers.pool import WorkerPool
 from arena.store.base.errors import NameNotAllowed
 from arena.store.bots.bots import check_free, check_name
+from arena.store.journal.journal import Journal
 from engine.registry import GAMES
-from trio_grpc.grpc.call import CallRefused, PeerVanished, bearer
+from trio_grpc.grpc.call import Call, CallRefused, PeerVanished, Stream, bearer
 from trio_grpc.grpc.health import Health
 from trio_grpc.grpc.reflection import Reflection, register
 from trio_grpc.grpc.server import Service, serve
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from arena.store.journal.journal import Journal
-    from trio_grpc.grpc.call import Call, Stream
 
 LOOPBACK: Final = "127.0.0.1"
 TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
@@ -122,7 +118,7 @@ class CheckServer:
             self.bot.session.close(Reason.STOPPING, "the check goes on with the bot started anew")
         self.bot = None
 
-    async def Play(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802 - the proto's name
+    async def Play(self, stream: Stream[bytes, bytes]) -> None:
         """Play with the bot until its stream ends."""
         self.tried_at.append(trio.current_time())
         token = bearer(stream)
@@ -212,9 +208,7 @@ class _BotService(_PartOfService):
     def __init__(self, server: CheckServer) -> None:
         self._server = server
 
-    async def RegisterBot(  # noqa: N802
-        self, request: bots_pb2.RegisterBotRequest, _: Call
-    ) -> bots_pb2.RegisterBotResponse:
+    async def RegisterBot(self, request: bots_pb2.RegisterBotRequest, _: Call) -> bots_pb2.RegisterBotResponse:
         server = self._server
         server.registrations.append(request)
         try:
@@ -237,5 +231,5 @@ class _BotService(_PartOfService):
 class _GameService(_PartOfService):
     """The service that sends the catalogues."""
 
-    async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
+    async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:
         return game_pb2.ListGamesResponse(games=[encode_catalog(game) for game in GAMES.values()])

@@ -6,32 +6,27 @@ This module also defines the verdicts of a check and the exceptions that express
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import trio
 from arena_client.v1 import play_pb2
+from trio.to_thread import run_sync
 
-from arena.local.check.match import Puppet
+from arena.local.check.match import CheckedMatch, Puppet
 from arena.local.check.server import CheckServer
-from arena.local.check.wire import LOOPBACK, Relay
-from arena.local.sandbox.sandbox import run_command
+from arena.local.check.wire import LOOPBACK, Relay, Wire
+from arena.local.commands.command import CommandEnd, RunningCommand
+from arena.local.sandbox.sandbox import Sandbox, run_command
 from arena.local.server.host import new_token
 from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer
+from arena.server.sessions.session import Session
 from arena.store.journal.journal import open_journal
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from arena.local.check.match import CheckedMatch
-    from arena.local.check.wire import Wire
-    from arena.local.commands.command import CommandEnd, RunningCommand
-    from arena.local.sandbox.sandbox import Sandbox
-    from arena.server.sessions.session import Session
 
 LINES: Final = 12
 """Number of lines shown from the end of the program's output."""
@@ -49,38 +44,6 @@ SHARED: Final = "shared"
 """Name of the folder with the server's socket, for a sandboxed bot."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
 """Placeholders in a command, which values replace."""
-
-
-class Program:
-    """A running bot with an empty standard input."""
-
-    def __init__(self, command: RunningCommand) -> None:
-        self._command = command
-
-    @classmethod
-    async def start(
-        cls, words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
-    ) -> Program:
-        """Start a command with the given environment. With a sandbox, start it there (see `run_command`)."""
-        log.unlink(missing_ok=True)
-        return cls(await trio.to_thread.run_sync(run_command, words, environment, log, shared, sandbox))
-
-    @property
-    def ended(self) -> str:
-        """A description of the program's end, or an empty text while it runs."""
-        end = self._command.ended()
-        return "" if end is None else end.how
-
-    def tell_to_end(self) -> None:
-        """Send SIGTERM without limiting the time until the program ends."""
-        self._command.tell_to_end()
-
-    async def end(self) -> CommandEnd:
-        """End the program and its child processes at once."""
-        with trio.CancelScope(shield=True):
-            end = await trio.to_thread.run_sync(self._command.end, True)
-        assert end is not None, "who is killed has ended"
-        return end
 
 
 def shown(end: CommandEnd) -> tuple[str, ...]:
@@ -133,7 +96,7 @@ class Stage:
         self.server = server
         self.relay = relay
         self.ladders = ladders
-        self.program: Program | None = None
+        self.program: RunningCommand | None = None
         self.printed = 0
         """Number of bytes that finished programs printed."""
         self.last_lines: tuple[str, ...] = ()
@@ -204,7 +167,7 @@ class Stage:
         """The capacity that the bot announced last."""
         return self.session.capacity
 
-    async def start_bot(self) -> Program:
+    async def start_bot(self) -> RunningCommand:
         """Start the program.
 
         Raises:
@@ -219,13 +182,16 @@ class Stage:
         told = {"ARENA_SERVER": self.relay.address, "ARENA_TOKEN_FILE": str(self.token_file)}
         told["ARENA_LADDERS"] = ",".join(self.ladders)  # empty, so that the bot does not inherit the caller's values
         told = os.environ | told if self._sandbox is None else told | {"ARENA_TOKEN": self._token}
-        self.program = await Program.start(words, told, self._log, self._shared, self._sandbox)
+        self._log.unlink(missing_ok=True)
+        self.program = await run_sync(run_command, words, told, self._log, self._shared, self._sandbox)
         return self.program
 
     async def end_bot(self) -> None:
         """End the program at once. If a bot is connected, discard it."""
         if self.program is not None:
-            end = await self.program.end()
+            with trio.CancelScope(shield=True):
+                end = await run_sync(self.program.end, True)
+            assert end is not None, "who is killed has ended"
             self.printed += end.printed
             self.last_lines = shown(end)
             self.program = None
@@ -233,7 +199,7 @@ class Stage:
 
     async def connected(self, seconds: float = START) -> Wire:
         """Wait until the bot is connected. Start it if it does not run."""
-        if self.program is None or self.program.ended:
+        if self.program is None or self.program.ended():
             await self.start_bot()
         await self.until(lambda: self.session_wire is not None, "it did not connect", seconds)
         return self.wire
@@ -246,8 +212,8 @@ class Stage:
         """
         program, end = self.program, trio.current_time() + seconds
         while not condition():
-            if program is not None and (ended := program.ended):
-                raise FaultError(f"the program {ended} ({otherwise})")
+            if program is not None and (ended := program.ended()):
+                raise FaultError(f"the program {ended.how} ({otherwise})")
             if trio.current_time() > end:
                 raise FaultError(f"{otherwise} within {seconds:g} s")
             await trio.sleep(TICK)

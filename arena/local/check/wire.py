@@ -6,23 +6,20 @@ The relay imitates a bad network, or a server that was killed or falls silent.
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import trio
 from arena_client.v1 import play_pb2
 from google.protobuf.message import DecodeError
 
+from arena.local.sandbox.sandbox import Sandbox
 from arena.local.server.command_bot import SOCKET
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from arena.local.sandbox.sandbox import Sandbox
-    from arena.server.runtime.turns import Turns
-    from arena.server.sessions.messages import Hello
-    from trio_grpc.grpc.call import Stream
+from arena.server.runtime.turns import Turns
+from arena.server.sessions.messages import Hello
+from trio_grpc.grpc.call import Stream
 
 NONCE_SIZES: Final = (0, 16)
 MOST: Final = 65536

@@ -11,16 +11,14 @@ import select
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from arena.local.commands import keeper
 from arena.local.errors import CommandNotStarted
 from arena.processes.launch import OWN_GROUP
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 START: Final = 60.0
 """Maximum number of seconds until a command's program is running."""

@@ -7,14 +7,12 @@ import re
 import shlex
 import shutil
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arena.local.errors import BotNotLoaded
 from arena.processes import launch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 COMMAND: Final = "cmd:"
 """Prefix of a command that speaks the gRPC protocol."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import structlog
 import trio
@@ -42,13 +42,10 @@ from arena.match.policy import Policy
 from arena.server.config import Config, LadderTable
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
-from arena.server.sessions.player import HousePlayer
+from arena.server.sessions.player import HousePlayer, Player
 from engine.deal import NONCE_BYTES
 from engine.registry import GAMES
 from trio_grpc.grpc.server import Service, serve
-
-if TYPE_CHECKING:
-    from arena.server.sessions.player import Player
 
 LEAVE: Final = 5.0
 """Number of seconds to wait until a bot that does not answer has ended."""

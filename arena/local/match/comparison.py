@@ -8,21 +8,16 @@ of. `sequential` defines the stopping rule. Sets end in any order, but count in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arena.ladder.live import SCALE
 from arena.local.match.design import ONE, OTHER, Design
 from arena.local.match.sequential import LEAST_SETS, RunningTest, SequentialState, SequentialTest, bounds, decide
-from arena.local.match.sets import above, beaten, set_score
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from arena.local.match.sets import PlayedSet, SeatedGame, Subject
+from arena.local.match.sets import PlayedSet, SeatedGame, Subject, above, beaten, set_score
 
 NORMALISED: Final = 800 / log(10)
 """Normalised Elo for t = 1."""

@@ -15,22 +15,17 @@ import threading
 import time
 from array import array
 from collections import deque
-from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from arena.local.errors import ClusterUnusable
-from arena.local.match.play_set import forget_bots, is_made, play_task
+from arena.local.match.play_set import PlayedTask, forget_bots, is_made, play_task
+from arena.local.match.sets import Subject
 from arena.local.match.thinking import FIELDS, LOOK, SlowBot, SlowBots, ThinkingRecord
 from arena.local.play.players import absolute
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from concurrent.futures import Executor, Future
-
-    from arena.local.match.play_set import PlayedTask
-    from arena.local.match.sets import Subject
 
 ADDRESS: Final = re.compile(r"([a-z]+://)?[^/]+:\d{1,5}")
 PATIENCE: Final = 10.0

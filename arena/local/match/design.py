@@ -6,14 +6,12 @@ Two compared bots have the numbers 0 and 1, and the field 2, 3 and so on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from engine.deal import NONCE_BYTES, match_key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ONE: Final = 0
 OTHER: Final = 1

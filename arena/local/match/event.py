@@ -11,24 +11,19 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from arena.local.errors import EventFileDiffersError
 from arena.local.match.design import Design, PlannedGame
 from arena.local.match.replays import replayed_scores, write_replays
 from arena.local.match.runner import play_sets
-from arena.local.match.sets import FORMAT, Subject, read_set
+from arena.local.match.sets import FORMAT, PlayedSet, SetsFile, Subject, read_set
+from arena.local.match.thinking import SlowBot
+from arena.local.server.command_bot import CommandPlace
 from arena.scheduling.event.course import race_document
-from arena.scheduling.event.race import EventEntrant, EventResult, Race
+from arena.scheduling.event.race import EventEntrant, EventResult, EventTable, Race, RaceLook
 from arena.scheduling.event.scores import HOUSE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from arena.local.match.sets import PlayedSet, SetsFile
-    from arena.local.match.thinking import SlowBot
-    from arena.local.server.command_bot import CommandPlace
-    from arena.scheduling.event.race import EventTable, RaceLook
 
 RACE: Final = "race"
 ALL: Final = "all"

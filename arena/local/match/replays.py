@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from arena.local.errors import LocalMatchError
-from arena.local.match.sets import SeatedGame
+from arena.local.match.sets import PlayedSet, SeatedGame, Subject
 from arena.local.play.players import HOUSE
 from arena.local.play.table import NO_STAND_IN, POLICY, START
 from arena.match.effects import Ask, Over
@@ -17,9 +16,6 @@ from arena.version import __version__
 from engine.deal import NONCE_BYTES, commitment
 from engine.game import settle_options
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from arena.local.match.sets import PlayedSet, Subject
 
 
 def match_number(number: int, at: int, games: int) -> int:

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from arena.local.commands.spec import is_command, version_of
 from arena.local.errors import ClusterUnusable
-from arena.local.match.play_set import play_set
-from arena.local.match.thinking import LOOK
+from arena.local.match.play_set import PlayedTask, play_set
+from arena.local.match.sets import PlayedSet, Subject
+from arena.local.match.thinking import LOOK, SlowBot
 from arena.local.match.workers import Workers
 from arena.local.play.players import HOUSE, load
 from arena.local.server.command_bot import CommandPlace
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from arena.local.match.play_set import PlayedTask
-    from arena.local.match.sets import PlayedSet, Subject
-    from arena.local.match.thinking import SlowBot
 
 TASK_SECONDS: Final = 1.5
 MOST_SETS: Final = 500

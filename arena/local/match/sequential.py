@@ -15,19 +15,15 @@ hypotheses the first is rejected with ε/m, the second with ε/(m−1), and so o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import expm1, inf, log, sqrt
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arena.ladder.live import expected
-from arena.local.match.sets import set_score, set_share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arena.local.match.design import Design
-    from arena.local.match.sets import PlayedSet
+from arena.local.match.design import Design
+from arena.local.match.sets import PlayedSet, set_score, set_share
 
 LEAST_SETS: Final = 8
 ERRORS: Final = 0.05

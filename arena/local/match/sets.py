@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from arena.local.errors import SetsFileRefused
 from arena.local.match.design import ONE, OTHER, Design, Pairing, PlannedGame, games_of, pairs, planned
 from arena.local.play.table import PlayedGame
 from engine.points import points_above
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FORMAT: Final = 1
 

@@ -9,34 +9,26 @@ import random
 import time
 import traceback
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter, time_ns
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from arena.local.errors import BotFailed, LocalMatchError
-from arena.local.play.players import LocalHousePlayer
-from arena.match.effects import Ask, Force, Over, Show
-from arena.match.inputs import Acted, Begun, Instant
+from arena.local.play.players import LocalHousePlayer, LocalPlayer
+from arena.match.effects import Ask, Effect, Force, Over, Show
+from arena.match.inputs import Acted, Begun, Input, Instant
 from arena.match.match import Match
 from arena.match.policy import Policy
-from arena.replay.header import DEALT_BY_MATCH_RUNNER, Header, MatchKind, SeatedBot
+from arena.replay.header import DEALT_BY_MATCH_RUNNER, Entry, Header, MatchKind, SeatedBot
 from arena.replay.record import encode
 from arena.replay.replay import RecordedResult, Replay
 from arena.replay.steps import Course, Made, Step
 from arena.server.sessions.messages import MatchOver, MatchStart, Outgoing, Question, RoundOver
 from arena.version import __version__
 from engine.deal import NONCE_BYTES, SeededDecks, commitment, match_key
-from engine.game import OVER, option_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from arena.local.play.players import LocalPlayer
-    from arena.match.effects import Effect
-    from arena.match.inputs import Input
-    from arena.replay.header import Entry
-    from engine.game import Game, Option
+from engine.game import OVER, Game, Option, option_text
 
 NOTHING_YET: Final = RecordedResult((), (), (), (), (), "")
 Watch: TypeAlias = "Callable[[Input, Sequence[Effect]], None]"

@@ -8,10 +8,11 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arena_client.v1.play_pb2 import PlayResponse, Welcome
 from google.protobuf.json_format import MessageToDict
@@ -23,15 +24,11 @@ from arena.local.errors import ProjectRefused
 from arena.local.play.players import LocalHousePlayer
 from arena.local.play.table import play_game
 from arena.local.project.sdk_project import LANGUAGES, STARTERS, Project, sdk_project
+from arena.server.sessions.messages import Outgoing
 from arena.store.base.errors import NameNotAllowed
 from arena.store.bots.bots import check_free, check_name
 from arena.wheels import client_wheel, engine_wheel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from arena.server.sessions.messages import Outgoing
-    from engine.game import Game
+from engine.game import Game
 
 EACH: Final = 12
 """Number of decisions per game and table size, spread evenly over a match."""
@@ -136,14 +133,11 @@ def _in_python(name: str, games: Sequence[Game]) -> Project:
         "client": client,
         "engine": engine,
     }
-    files = {place: Template(_text(file)).substitute(words).encode() for file, place in PLACES.items()}
+    templates = {place: Template((TEMPLATES / file).read_text("utf-8")) for file, place in PLACES.items()}
+    files = {place: template.substitute(words).encode() for place, template in templates.items()}
     files |= {"decisions.jsonl": kept_decisions(games).encode()}
     files |= {f"wheels/{name}": packed for name, packed in wheels.items()}
     return Project("bot.py", NEXT, files)
-
-
-def _text(file: str) -> str:
-    return (TEMPLATES / file).read_text("utf-8")
 
 
 def _umask() -> int:

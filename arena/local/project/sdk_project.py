@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from arena.local.errors import ProjectRefused
 from arena.wheels import client_wheel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _ARENA: Final = Path(__file__).resolve().parents[2]
 SOURCES: Final = (_ARENA / "sdks", _ARENA.parent)

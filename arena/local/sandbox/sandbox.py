@@ -9,16 +9,14 @@ import secrets
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from arena.local.commands.command import Fence, RunningCommand
 from arena.local.errors import CommandNotStarted, SandboxRefused
 from arena.local.sandbox.box import MEMORY, OWN_FILES, Ability, Box, Identity
 from arena.local.sandbox.system_calls import filter_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 PATIENCE: Final = 60.0
 """Maximum number of seconds for one probe."""

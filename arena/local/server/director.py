@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import trio
 
 from arena.house.random_bot import RandomBot
 from arena.local.errors import LocalMatchError
 from arena.local.play.table import NO_STAND_IN, PlayedGame
+from arena.local.server.host import LocalHost
 from arena.replay.hash_chain import with_chain
 from arena.replay.header import DEALT_BY_MATCH_RUNNER, Header, MatchKind, SeatedBot
+from arena.replay.record import Draft
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
+from arena.server.runtime.timers import Timers
+from arena.server.runtime.turns import Turns
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.player import BotPlayer, HousePlayer
+from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.workers.pool import WorkerPool
 from arena.version import __version__
 from engine.deal import match_key
 from engine.game import settle_options
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arena.local.server.host import LocalHost
-    from arena.replay.record import Draft
-    from arena.server.runtime.timers import Timers
-    from arena.server.runtime.turns import Turns
-    from arena.server.sessions.player import Player
 
 GLANCE: Final = 0.2
 """Number of seconds between two searches for decisions that bots left to the referee."""

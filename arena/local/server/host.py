@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import trio
 
-from arena.server.config import answer_limits
+from arena.log.head import LogState
+from arena.server.config import Config, answer_limits
+from arena.server.runtime.turns import Turns
 from arena.server.sessions.admission import Admission, Authorization, named_ladders, on_its_ladders
 from arena.server.sessions.features import held
-from arena.server.sessions.messages import Closed, Reason, Welcome
+from arena.server.sessions.messages import Closed, Hello, Link, MatchOver, MessageCodec, Reason, Welcome
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
 from arena.store.bots.bots import Bot, BotId
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-
-    from arena.log.head import LogState
-    from arena.server.config import Config
-    from arena.server.runtime.turns import Turns
-    from arena.server.sessions.messages import Hello, Link, MatchOver, MessageCodec
-    from engine.game import Game
+from engine.game import Game
 
 
 def new_token() -> str:

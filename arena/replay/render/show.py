@@ -13,13 +13,12 @@ from typing import Final, NamedTuple
 
 from rich.console import Console, RenderableType
 
-from arena.replay.header import SeatedBot
 from arena.replay.render.nullern import NullernRenderer
 from arena.replay.render.renderer import Renderer, StepWords, TableScene
 from arena.replay.render.scores import drawn_match
 from arena.replay.render.sixth_sense import SixthSenseRenderer
 from arena.replay.steps import Course
-from engine.game import Game, SeatView
+from engine.game import Game
 from engine.registry import Texts, texts_of
 from engine.words import counted
 
@@ -155,11 +154,6 @@ def _texts(course: Course) -> Texts | None:
         return texts_of(course.replay.header.game)
     except ModuleNotFoundError:
         return None
-
-
-def view_scene(game: Game, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene | None:
-    """Return the table that one seat's view shows, or None for a game without tricks."""
-    return renderer_of(game).seen(view, bots)
 
 
 def _renderer(course: Course) -> Renderer:

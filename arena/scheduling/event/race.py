@@ -13,16 +13,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final, NamedTuple
 
-from arena.scheduling.event.draws import DRAWS, Lots, entrants_digest, look_key, tables_key
-from arena.scheduling.event.scores import (
-    HOUSE,
-    FrozenAdjustment,
-    adjusted_scores,
-    chances,
-    no_adjustment,
-    posterior,
-    strengths,
-)
+from arena.scheduling.event.lots import DRAWS, Lots, entrants_digest, look_key, tables_key
+from arena.scheduling.event.scores import HOUSE, FrozenAdjustment, adjusted_scores, no_adjustment
 from engine.deal import NONCE_BYTES, SEED_BYTES
 
 FIRST_LOOK: Final = 6
@@ -247,6 +239,8 @@ class Race:
             raise EventError("there is nothing to look at: no match was played since the last look")
         if missing := [table.number for table in self.tables if table.number not in self._results]:
             raise EventError(f"table {missing[0]} has no result yet: record it before the look")
+        from arena.scheduling.event.strengths import chances, posterior, strengths  # loads numpy
+
         results = [self._results[table.number] for table in self.tables]
         present = (False,) * self.seats
         scores = [

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, Final, assert_never
+from collections.abc import Callable, Sequence
+from typing import Final, assert_never
 
 import trio
 
-from arena.house import title
+from arena.house import HouseBot, title
+from arena.ladder import live
+from arena.log.head import LogEntry
 from arena.match.effects import (
     Ask,
     Back,
     Cause,
+    Effect,
     Force,
     Gone,
     Hold,
@@ -29,33 +33,20 @@ from arena.match.effects import (
     Suspend,
 )
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
-from arena.replay.header import OfferOutcome
+from arena.match.match import Match
+from arena.replay.header import Header, MatchKind, OfferOutcome
 from arena.replay.lines import input_line
-from arena.replay.record import Recorder
+from arena.replay.record import Draft, Recorder
+from arena.replay.thinking import Thinking
 from arena.scheduling.candidate import LastMatch
 from arena.scheduling.pace import OwedTime
 from arena.server.matches.notices import NoticeTexts, too_slow
-from arena.server.sessions.messages import MatchOver, MatchStart, RatingMove, RoundOver
-from arena.server.sessions.player import BotPlayer, HousePlayer
-from engine.game import option_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from arena.house import HouseBot
-    from arena.ladder import live
-    from arena.log.head import LogEntry
-    from arena.match.effects import Effect
-    from arena.match.match import Match
-    from arena.replay.header import Header, MatchKind
-    from arena.replay.record import Draft
-    from arena.replay.thinking import Thinking
-    from arena.server.sessions.messages import Answer, Notice
-    from arena.server.sessions.player import Player
-    from arena.server.sessions.session import Session
-    from arena.server.workers.pool import WorkerPool
-    from arena.store.journal.journal import Journal
-    from engine.game import RoundReport
+from arena.server.sessions.messages import Answer, MatchOver, MatchStart, Notice, RatingMove, RoundOver
+from arena.server.sessions.player import BotPlayer, HousePlayer, Player
+from arena.server.sessions.session import Session
+from arena.server.workers.pool import WorkerPool
+from arena.store.journal.journal import Journal
+from engine.game import RoundReport, option_text
 
 MOST_STRAYS: Final = 500
 """Maximum number of late or unexpected answers that a match records from one seat. Even a slow bot sends fewer."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
 
 from arena.durations import Durations
+from arena.match.effects import Cause
+from arena.server.matches.driver import MatchDriver
 from arena.server.sessions.player import BotPlayer
 from arena.store.ladder.seasons import name_of
-
-if TYPE_CHECKING:
-    from arena.match.effects import Cause
-    from arena.server.matches.driver import MatchDriver
 
 
 class MatchFigures:

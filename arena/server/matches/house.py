@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
 
-from arena.house import SEARCH_BOTS
+from arena.house import SEARCH_BOTS, HouseBot
 from arena.house.random_bot import RandomBot
+from arena.replay.header import Header
+from arena.server.config import Config
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.player import HousePlayer
+from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.store.bots import bots
+from arena.store.bots.bots import Bot
 from arena.store.ladder.seasons import name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from arena.house import HouseBot
-    from arena.replay.header import Header
-    from arena.server.config import Config
-    from arena.server.sessions.player import BotPlayer, Player
-    from arena.store.store import Store
+from arena.store.store import Store
 
 
 class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server is well
     """A match of an earlier server cannot be continued. The message gives the reason."""
-
-
-class Seated(Protocol):
-    """The attributes of a stored bot that `take_up` needs."""
-
-    @property
-    def id(self) -> int:
-        """The player's number."""
-
-    @property
-    def name(self) -> str:
-        """The player's name."""
-
-    @property
-    def owner(self) -> str:
-        """The player's owner; empty for a house bot."""
-
-    @property
-    def house(self) -> bool:
-        """True for a house bot."""
 
 
 class House:
@@ -85,7 +60,7 @@ class House:
         return cls(house_bots, search_bots, fillers, searchers, games)
 
     def take_up(
-        self, header: Header, seated: Sequence[Seated], enter: Callable[[int, str, str], BotPlayer]
+        self, header: Header, seated: Sequence[Bot], enter: Callable[[int, str, str], BotPlayer]
     ) -> list[Player]:
         """Return the players of a match of an earlier server, by seat.
 

@@ -7,40 +7,34 @@ A match starts as a `ReadyCheck` with a timer. Once all its bots are ready, one 
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import structlog
 import trio
 
 from arena.house import title
+from arena.ladder.live import RatingChange
+from arena.log.head import LogEntry
 from arena.replay.header import Header, MatchKind, SeatedBot
+from arena.server.config import LadderSettings
 from arena.server.matches.driver import MatchDriver
-from arena.server.matches.house import CannotBeRestored
-from arena.server.matches.persistence import RETRY
+from arena.server.matches.house import CannotBeRestored, House
+from arena.server.matches.live import LiveMatches
+from arena.server.matches.persistence import RETRY, MatchPersistence
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
+from arena.server.nodes.node import ThisNode
+from arena.server.runtime.timers import Timers
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.player import BotPlayer, HousePlayer
+from arena.server.sessions.player import BotPlayer, HousePlayer, Player
+from arena.server.sessions.players import Players
+from arena.server.workers.pool import WorkerPool
 from arena.store.base.errors import StoreError
+from arena.store.bots.bots import Bot
+from arena.store.journal.journal import Journal
 from arena.version import __version__
 from engine.deal import SEED_BYTES, match_key
 from engine.game import settle_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from arena.ladder.live import RatingChange
-    from arena.log.head import LogEntry
-    from arena.server.config import LadderSettings
-    from arena.server.matches.house import House
-    from arena.server.matches.live import LiveMatches
-    from arena.server.matches.persistence import MatchPersistence
-    from arena.server.nodes.node import ThisNode
-    from arena.server.runtime.timers import Timers
-    from arena.server.sessions.player import Player
-    from arena.server.sessions.players import Players
-    from arena.server.workers.pool import WorkerPool
-    from arena.store.bots.bots import Bot
-    from arena.store.journal.journal import Journal
 
 LAST_RETRIES: Final = 10.0
 """Seconds for which a stopping server keeps retrying to store a match."""

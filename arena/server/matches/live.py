@@ -7,20 +7,17 @@ published only after they are stored. All watchers get the same batches, a few p
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
 from arena.match.effects import Over
+from arena.replay.header import Header
+from arena.server.runtime.turns import Turns
 from arena.store.ladder.seasons import name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from arena.replay.header import Header
-    from arena.server.runtime.turns import Turns
-    from engine.game import RoundReport
+from engine.game import RoundReport
 
 PUSH_INTERVAL: Final = 0.25
 """Minimum number of seconds between pushes to watchers."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias, assert_never
 
 from arena.match.effects import Back, Cause, Force, Gone, Hold, Refusal, Refuse, Release, Substitute, Suspend
+from arena.match.policy import Policy
 from arena.server.sessions.messages import Notice, NoticeKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from arena.match.policy import Policy
-    from engine.game import Action
+from engine.game import Action
 
 Conduct: TypeAlias = Refuse | Force | Suspend
 """Effects that concern one seat only."""

@@ -7,44 +7,40 @@ pruned a few at a time, so that results need not wait.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import structlog
 import trio
+from sqlalchemy import Connection
 
 from arena.ladder import live
 from arena.ladder.ladder import Quota
 from arena.log.head import LogEntry, LogHead
 from arena.match.effects import Over
-from arena.replay.header import MatchKind
+from arena.match.inputs import Input
+from arena.replay.header import Header, MatchKind
 from arena.replay.read import read_unfinished
 from arena.replay.record import Draft
 from arena.replay.replay import ReplayError
 from arena.replay.thinking import Thinking
-from arena.server.config import quota_in_force
+from arena.server.config import Config, quota_in_force
+from arena.server.matches.driver import MatchDriver
+from arena.server.nodes.node import ThisNode
 from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.player import Player
 from arena.store.base import leaves as log_store
-from arena.store.base.errors import MatchNotPlaying, StoreError
+from arena.store.base.errors import MatchNotPlaying, ServerUnusable, StoreError, UnknownMatch
 from arena.store.base.interruption import Interruption
 from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.moderation import parking
 from arena.store.replays.replays import prune
+from arena.store.store import Store
 from arena.store.writer.group_commit import AtEnd, Job
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from arena.match.inputs import Input
-    from arena.replay.header import Header
-    from arena.server.config import Config
-    from arena.server.nodes.node import ThisNode
-    from arena.server.sessions.player import Player
-    from arena.store.store import Store
-    from engine.game import Option
+from engine.game import Option
 
 RETRY: Final = 2.0
 """Number of seconds between attempts to store a match."""
@@ -71,35 +67,6 @@ class Unfinished(NamedTuple):
     """The inputs so far."""
 
 
-class Recording(Protocol):
-    """The recorded course of a finished match."""
-
-    @property
-    def header(self) -> Header:
-        """Players, settings and secret seed of the match."""
-
-    @property
-    def thinking(self) -> Sequence[Thinking]:
-        """By seat, how the bots used their time."""
-
-    def delayed(self) -> None:
-        """Notify the match's bots that the result cannot be stored yet."""
-
-    def troubles(self, over: Over) -> list[bool | None]:
-        """By seat: True if the match counts as trouble for the bot, False if it ends a series of trouble, otherwise
-        None.
-        """
-
-    def draft(self) -> Draft:
-        """The replay without ratings.
-
-        Raises: Exception: the error with which recording failed, if it did.
-        """
-
-    def stored(self) -> None:
-        """Release the match's part of the journal."""
-
-
 class Recorded(NamedTuple):
     """The stored end of a match."""
 
@@ -123,6 +90,8 @@ class MatchPersistence:
         self._last_end = trio.Event()
         """Set when the latest write of a match's end has returned."""
         self._last_end.set()
+        self._in_doubt: set[int] = set()
+        """Matches that did not begin here, but perhaps in the store: the database server did not answer."""
 
     async def begin(self, header: Header, options: Mapping[str, Option], players: Sequence[Player]) -> None:
         """Store the start of a match with the options of its offer.
@@ -131,6 +100,9 @@ class MatchPersistence:
         """
         if self._node is not None:
             self._node.require()
+        for number in self._in_doubt.copy():
+            await self._store.write(partial(_take_back, match_id=number, at=now_us()))
+            self._in_doubt.discard(number)
         self._store.journal.begin(header)
         try:
             await self._store.write(
@@ -148,8 +120,10 @@ class MatchPersistence:
                     node=None if self._node is None else self._node.number,
                 )
             )
-        except StoreError:
+        except StoreError as error:
             self._store.journal.forget(header.match_id)
+            if isinstance(error, ServerUnusable):
+                self._in_doubt.add(header.match_id)
             raise
         names = [player.name for player in players]
         log.debug("match began", match_id=header.match_id, game=header.game.name, bots=names)
@@ -174,7 +148,7 @@ class MatchPersistence:
         await self.void(number, f"{Interruption.NOT_RESTORED.in_words()}: {why}")
         self._store.journal.forget(number)
 
-    async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
+    async def record(self, match_id: int, over: Over, recording: MatchDriver) -> Recorded:
         """Store the end of a match. Retry until this succeeds."""
         number, at, troubles = matches.MatchId(match_id), now_us(), recording.troubles(over)
         delayed = False
@@ -201,9 +175,10 @@ class MatchPersistence:
                     delayed = True
                     recording.delayed()
                 await trio.sleep(RETRY)
-            # The lease of this node had expired, and another node has ended the match.
-            except MatchNotPlaying as error:
-                log.error("match is not ours any more", match_id=number, state=error.state)
+            # The lease of this node had expired, and another node has ended the match. Or the database was replaced by
+            # a standby that lacks the match.
+            except (MatchNotPlaying, UnknownMatch) as error:
+                log.error("match is not ours any more", match_id=number, error=str(error))
                 reason = Interruption.JOURNAL_LOST.in_words()
                 entry = await self.void(number, reason)
                 recording.stored()
@@ -246,8 +221,14 @@ class MatchPersistence:
                 written.set()
 
 
+def _take_back(connection: Connection, match_id: int, at: int) -> None:
+    """Interrupt a match that no server plays, if its beginning is stored."""
+    _interrupt(connection, match_id, Interruption.NOT_RECORDED.in_words(), at)
+
+
 def _interrupt(connection: Connection, match_id: int, reason: str, at: int) -> Any:
-    matches.interrupt(connection, [matches.MatchId(match_id)], reason, at)
+    with suppress(UnknownMatch):  # A promoted standby may lack the beginnings that were not waited for.
+        matches.interrupt(connection, [matches.MatchId(match_id)], reason, at)
     return AtEnd(partial(_logged, match_id=match_id))
 
 
@@ -269,25 +250,33 @@ def _finish(
     Arguments and results are plain tuples, because pickling instances of classes takes many times as long.
     """
     result = Over(*over)
-    changes = matches.finish(
-        connection,
-        match_id,
-        scores=result.scores,
-        places=result.places,
-        forced=result.forced,
-        counts=result.counts,
-        spoilt=result.spoilt,
-        at=at,
-        replay=Draft(*draft).complete,
-        kind=kind,
-        quota=Quota(*quota),
-        thinking=[Thinking(*each) for each in thinking],
-    )
+    try:
+        changes = matches.finish(
+            connection,
+            match_id,
+            scores=result.scores,
+            places=result.places,
+            forced=result.forced,
+            counts=result.counts,
+            spoilt=result.spoilt,
+            at=at,
+            replay=Draft(*draft).complete,
+            kind=kind,
+            quota=Quota(*quota),
+            thinking=[Thinking(*each) for each in thinking],
+        )
+    except MatchNotPlaying:
+        if (stored := matches.stored_changes(connection, match_id, at)) is None:
+            raise
+        # The database server committed an earlier attempt, and was gone before it answered.
+        changes = stored
+        parked = parking.parked_by(connection, match_id, at, ladder)
+    else:
+        parked = parking.count(connection, match_id, troubles, park_after, at, ladder)
     figures = [
         (each.before.value, each.before.deviation, each.after.value, each.after.deviation, each.counts_again)
         for each in changes
     ]
-    parked = parking.count(connection, match_id, troubles, park_after, at, ladder)
     return AtEnd(lambda connection: (figures, parked, _logged(connection, match_id)))
 
 

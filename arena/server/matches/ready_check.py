@@ -27,20 +27,16 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from arena.replay.header import MatchKind, OfferOutcome, SeatOffer
+from arena.server.config import LadderSettings
 from arena.server.sessions.messages import Invitation
-from arena.server.sessions.player import BotPlayer
+from arena.server.sessions.player import BotPlayer, Player
 from engine.deal import NONCE_BYTES, commitment
 from engine.game import option_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from arena.server.config import LadderSettings
-    from arena.server.sessions.player import Player
 
 Replacement: TypeAlias = "Callable[[ReadyCheck, bool], Player | None]"
 """Function that finds another player for a seat of a match, or returns None. If the second argument is true, it returns

@@ -7,19 +7,15 @@ Each bot gets one challenge at a time, and a limited number per hour.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import trio
 
+from arena.server.config import Config, LadderSettings
 from arena.server.sessions.hourly import HOUR, HourlyAllowance
-from arena.server.sessions.player import BotPlayer, HousePlayer
+from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.store.base.errors import Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from arena.server.config import Config, LadderSettings
-    from arena.server.sessions.player import Player
 
 WAITS: Final = 30.0
 """Maximum number of seconds for which a challenge waits for its bots' capacity."""

@@ -9,33 +9,28 @@ from __future__ import annotations
 
 import math
 import secrets
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import trio
 
+from arena.ladder.live import RatingChange
 from arena.replay.header import MatchKind
-from arena.scheduling.pace import settle
+from arena.scheduling.candidate import LastMatch
+from arena.scheduling.information_gain import MatchValues
+from arena.scheduling.pace import OwedTime, settle
+from arena.scheduling.pool import Shuffler, Table
+from arena.server.config import Config, LadderSettings
+from arena.server.matches.ready_check import ReadyCheck, Replacement
 from arena.server.matchmaking.challenges import BadChallenge, Challenges, NotChallenged
 from arena.server.matchmaking.queue import Queue
+from arena.server.matchmaking.search_seats import SearchSeats
+from arena.server.runtime.turns import Turns
 from arena.server.sessions.hourly import HOUR, HourlyAllowance
 from arena.server.sessions.messages import Notice, NoticeKind
-from arena.server.sessions.player import BotPlayer
+from arena.server.sessions.player import BotPlayer, HousePlayer, Player
+from arena.server.sessions.players import Players
 from arena.store.ladder.seasons import name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from arena.ladder.live import RatingChange
-    from arena.scheduling.candidate import LastMatch
-    from arena.scheduling.information_gain import MatchValues
-    from arena.scheduling.pace import OwedTime
-    from arena.scheduling.pool import Shuffler, Table
-    from arena.server.config import Config, LadderSettings
-    from arena.server.matches.ready_check import ReadyCheck, Replacement
-    from arena.server.matchmaking.search_seats import SearchSeats
-    from arena.server.runtime.turns import Turns
-    from arena.server.sessions.player import BotPlayer, HousePlayer, Player
-    from arena.server.sessions.players import Players
 
 Announce: TypeAlias = "Callable[[LadderSettings, Sequence[Player], MatchKind, Replacement], ReadyCheck]"
 """Function that is called with each new table. From then on, the table's players count as busy."""

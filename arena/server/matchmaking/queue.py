@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import cycle, islice
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
@@ -19,17 +19,12 @@ from arena.ladder.events import day_of
 from arena.scheduling.candidate import Waiting
 from arena.scheduling.clock import RECENT
 from arena.scheduling.information_gain import MatchValues
-from arena.scheduling.pool import Pool
-from arena.server.config import quota_in_force
+from arena.scheduling.pace import OwedTime
+from arena.scheduling.pool import Pool, Shuffler
+from arena.server.config import Config, LadderSettings, quota_in_force
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.player import BotPlayer, Expected, HousePlayer
-
-if TYPE_CHECKING:
-    from arena.scheduling.pace import OwedTime
-    from arena.scheduling.pool import Shuffler
-    from arena.server.config import Config, LadderSettings
-    from arena.server.sessions.player import Player
-    from arena.server.sessions.players import Players
+from arena.server.sessions.player import BotPlayer, Expected, HousePlayer, Player
+from arena.server.sessions.players import Players
 
 DECISIONS_WEIGHT: Final = 0.1
 """Weight of one match in the moving mean of the number of decisions."""

@@ -7,26 +7,16 @@ bot. It never sits in a bot's first match or in an unrated match, and nobody wai
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
-from arena.server.sessions.player import HousePlayer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from arena.server.sessions.player import Player
-    from arena.server.workers.search import SearchWorker
+from arena.server.matches.ready_check import ReadyCheck
+from arena.server.sessions.player import HousePlayer, Player
+from arena.server.workers.search import SearchWorker
 
 MOST_SAVED: Final = 10.0
 """Maximum number of worker seconds saved up while no table needs them, enough for about five matches."""
-
-
-class Announced(Protocol):
-    """An announced match."""
-
-    concluded: Callable[[int | None, str | None], None]
-    """Called with the match's number, or with the reason for calling the match off."""
 
 
 class SearchSeats:
@@ -39,7 +29,7 @@ class SearchSeats:
         self._worker = worker
         self._earned = 0.0
         self._since: float | None = None
-        self._tables: set[Announced] = set()
+        self._tables: set[ReadyCheck] = set()
         """The running or announced tables with a searching bot."""
         self._ended = 0
 
@@ -56,18 +46,18 @@ class SearchSeats:
             return None
         return [searcher if seat == house[0] else player for seat, player in enumerate(players)]
 
-    def began(self, table: Announced) -> None:
+    def began(self, table: ReadyCheck) -> None:
         """Count a table with a searching bot until `ended` is called or the match is called off."""
         self._tables.add(table)
         table.concluded = partial(self._concluded, table)
 
-    def ended(self, table: Announced) -> None:
+    def ended(self, table: ReadyCheck) -> None:
         """Record that a match has ended. Matches without a searching bot are ignored."""
         if table in self._tables:
             self._tables.remove(table)
             self._ended += 1
 
-    def _concluded(self, table: Announced, match_id: int | None, failure: str | None) -> None:
+    def _concluded(self, table: ReadyCheck, match_id: int | None, failure: str | None) -> None:
         if match_id is None:
             self._tables.discard(table)
 

@@ -9,26 +9,21 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 import structlog
 import trio
+from sqlalchemy import Connection
 
-from arena.server.runtime.wall_clock import now_us
+from arena.server.runtime.wall_clock import correct, machine_us, now_us
 from arena.store import nodes
+from arena.store.base.changes import Change
 from arena.store.base.errors import JobLost, LeaseLost, NodeError, StoreError
 from arena.store.base.statements import database_now
-from arena.store.nodes import LEASE, REGISTERED, RENEWED
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from arena.store.base.changes import Change
-    from arena.store.nodes import Lease
-    from arena.store.store import Store
+from arena.store.nodes import LEASE, REGISTERED, RENEWED, Lease
+from arena.store.store import Store
 
 FIT: Final = "fit"
 """The job of the node that fits the ladders (computes their ratings)."""
@@ -55,7 +50,6 @@ class LeaseOverError(NodeError):
 
     def __init__(self, number: int, seconds: float) -> None:
         super().__init__(f"the lease of node {number} has been over for {seconds:.1f} s; it sends nothing without one")
-        self.number = number
 
 
 class NodeReading(NamedTuple):
@@ -67,6 +61,8 @@ class NodeReading(NamedTuple):
     """The addresses of the nodes with a valid lease, by number."""
     overdue: Sequence[int]
     """Other nodes whose leases have expired and whose matches are not interrupted yet."""
+    ahead: int = 0
+    """The time by which the database's clock is ahead of this machine's, in microseconds."""
 
 
 def instant() -> float:
@@ -77,14 +73,22 @@ def instant() -> float:
 class ThisNode:
     """This server as one of several nodes."""
 
-    def __init__(self, store: Store, lease: Lease, asked: float, clock: Callable[[], float] = instant) -> None:
-        """`asked`: the time of `clock` from before the node registered."""
+    def __init__(
+        self,
+        store: Store,
+        lease: Lease,
+        asked: float,
+        clock: Callable[[], float] = instant,
+        can_do: Sequence[str] = JOBS,
+    ) -> None:
+        """`asked`: the time of `clock` from before the node registered. `can_do`: the jobs that it may get."""
         self.number: Final = lease.number
         self.living: Mapping[int, str] = {}
         """The addresses of the nodes with a valid lease, by number."""
         self._store: Final = store
         self._lease = lease
         self._clock: Final = clock
+        self._can_do: Final = can_do
         self._until = asked + LEASE
         self._jobs: dict[str, bool] = dict.fromkeys(JOBS, False)
         self._acquired: dict[str, trio.Event] = {job: trio.Event() for job in JOBS}
@@ -160,7 +164,7 @@ class ThisNode:
         while True:
             asked = self._clock()
             try:
-                self._lease, jobs = await self._store.write(partial(_renew, lease=self._lease))
+                self._lease, jobs = await self._store.write(partial(_renew, lease=self._lease, can_do=self._can_do))
             except LeaseLost as error:
                 self._until = asked
                 log.error("this node's matches are not ours any more", node=self.number, error=str(error))
@@ -180,7 +184,10 @@ class ThisNode:
             await trio.sleep(RENEWED)
 
     async def _look(self) -> NodeReading:
-        return await self._store.read(partial(_seen, mark=self._mark, number=self.number))
+        seen = await self._store.read(partial(_seen, mark=self._mark, number=self.number))
+        if correct(seen.ahead):
+            log.warning("this machine's clock is wrong; the database's is used", seconds=round(-seen.ahead / 1e6, 1))
+        return seen
 
     async def _follow(self, learn: Mapping[str, Learn]) -> None:
         seen = await self._look()
@@ -197,14 +204,15 @@ class ThisNode:
 
 
 def _seen(connection: Connection, mark: int, number: int) -> NodeReading:
-    now, known = database_now(connection), nodes.list_nodes(connection)
+    now = database_now(connection)
+    ahead, known = now - machine_us(), nodes.list_nodes(connection)
     registered = [node for node in known if node.state == REGISTERED]
     living = {node.number: node.address for node in registered if node.lease_until > now}
     overdue = [node.number for node in registered if node.lease_until <= now and node.number != number]
-    return NodeReading(*nodes.changed_since(connection, mark), living, overdue)
+    return NodeReading(*nodes.changed_since(connection, mark), living, overdue, ahead)
 
 
-def _renew(connection: Connection, lease: Lease) -> Any:
-    """Renew a node's lease and the leases of its jobs. Acquire the jobs that no other node has."""
+def _renew(connection: Connection, lease: Lease, can_do: Sequence[str]) -> Any:
+    """Renew a node's lease and the leases of its jobs. Acquire the jobs that it can do and no other node has."""
     renewed = nodes.renew(connection, lease)
-    return renewed, [job for job in JOBS if nodes.acquire(connection, job, lease.number)]
+    return renewed, [job for job in can_do if nodes.acquire(connection, job, lease.number)]

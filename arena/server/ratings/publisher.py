@@ -7,30 +7,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import structlog
 import trio
+from sqlalchemy import Connection
 
 from arena.durations import Durations
-from arena.server.config import log_fields, quota_in_force
-from arena.server.ratings.fit_client import NotFitted
+from arena.ladder.ladder import Ladder
+from arena.scheduling.information_gain import MatchValues
+from arena.server.config import Config, log_fields, quota_in_force
+from arena.server.ratings.fit_client import FitClient, NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base.errors import StoreError
 from arena.store.ladder import baselines, events, publishing
 from arena.store.ladder.seasons import list_seasons, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sqlalchemy import Connection
-
-    from arena.ladder.ladder import Ladder
-    from arena.scheduling.information_gain import MatchValues
-    from arena.server.config import Config
-    from arena.server.ratings.fit_client import FitClient
-    from arena.store.store import Store
+from arena.store.store import Store
 
 LAST_FIT: Final = 1.0
 """Maximum number of seconds for the last fit when the server stops."""

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import trio
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class TimerOwner(Protocol):

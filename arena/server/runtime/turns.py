@@ -24,17 +24,15 @@ stored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import structlog
 import trio
 
 from arena.durations import Durations
 from arena.store.base.errors import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 log = structlog.get_logger(__name__)
 

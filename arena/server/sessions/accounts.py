@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import structlog
 import trio
 
+from arena.log.head import LogEntry
+from arena.server.config import Config, LadderSettings
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.hourly import Registrations, TooManyRegistrations
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
+from arena.server.sessions.players import Players
 from arena.stderr import decisions_log
 from arena.store import nodes
 from arena.store.base.errors import EntryRefused, NoSuchLadder, UnknownToken
 from arena.store.bots import bots, entry
+from arena.store.bots.entry import NewInvitations
 from arena.store.moderation import moderation, parking
+from arena.store.store import Store
 from trio_grpc.grpc.call import CallRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-
-    from arena.log.head import LogEntry
-    from arena.server.config import Config, LadderSettings
-    from arena.server.sessions.players import Players
-    from arena.store.bots.entry import NewInvitations
-    from arena.store.store import Store
 
 DELETED: Final = (
     "the server's operator deleted the bot, and its token with it; its name is given to nobody: register another bot, "

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from arena.server.sessions.messages import Closed, LadderTerms, Reason
+from arena.server.config import LadderSettings
+from arena.server.sessions.limits import Limits
+from arena.server.sessions.messages import Closed, Hello, LadderTerms, Reason
 from arena.server.sessions.rate_limit import TokenBucket
+from arena.store.bots.bots import Bot
 from engine.game import option_text
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
-
-    from arena.server.config import LadderSettings
-    from arena.server.sessions.limits import Limits
-    from arena.server.sessions.messages import Hello
-    from arena.store.bots.bots import Bot
 
 CONNECTS_SAVED: Final = 60.0
 """Number of seconds for which a bot's unused allowance of connections accumulates."""

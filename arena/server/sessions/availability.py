@@ -9,12 +9,10 @@ failure, up to 60 s, until the bot has played a match. While it owes an answer i
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from arena.replay.header import OfferOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FIRST_PAUSE: Final = 1.0
 """Seconds for which a bot pauses after the first failed invitation."""

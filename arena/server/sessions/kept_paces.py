@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import structlog
 import trio
+from sqlalchemy import Connection
 
 from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.players import Players
 from arena.store.base.errors import StoreError
 from arena.store.bots import paces
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from arena.server.sessions.players import Players
-    from arena.store.store import Store
+from arena.store.store import Store
 
 EVERY: Final = 10.0
 """Number of seconds between saves. A killed server loses the changes since its last save."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from sqlalchemy import Connection
+
+from arena.log.head import LogState
 from arena.server.sessions.messages import MatchOver, RatingMove
+from arena.server.sessions.players import Players
 from arena.store.base import leaves as log
+from arena.store.bots.bots import Bot
 from arena.store.matches import ended, matches
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Sequence
-
-    from sqlalchemy import Connection
-
-    from arena.log.head import LogState
-    from arena.server.sessions.players import Players
-    from arena.store.bots.bots import Bot
-    from arena.store.store import Store
+from arena.store.store import Store
 
 
 class Past(NamedTuple):

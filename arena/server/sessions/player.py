@@ -11,24 +11,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import trio
 
 from arena.house import HouseBot  # Compiled dataclasses need these types at run time.
 from arena.replay.header import OfferOutcome
+from arena.scheduling.candidate import LastMatch
 from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
-from arena.server.sessions.messages import Answer, Notice, NoticeKind, Reason
+from arena.server.sessions.messages import Answer, BotMessage, Notice, NoticeKind, Reason
+from arena.server.sessions.session import Session
 from engine.deal import NONCE_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Sequence, Set
-
-    from arena.scheduling.candidate import LastMatch
-    from arena.server.sessions.messages import BotMessage
-    from arena.server.sessions.session import Session
 
 CROSSING: Final = 256
 """Number of withdrawn invitations and finished matches that are remembered, because a bot's answer may still be on its

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import trio
 
 from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
 from arena.server.sessions.player import BotPlayer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from arena.server.sessions.session import Session
+from arena.server.sessions.session import Session
 
 
 class Players:

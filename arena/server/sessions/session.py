@@ -12,34 +12,35 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import trio
 
+from arena.match.effects import Ask
+from arena.server.runtime.turns import Turns
 from arena.server.sessions.limits import Limits
-from arena.server.sessions.messages import MAX_RESPONSE, Closed, Outgoing, Question, Reason
+from arena.server.sessions.messages import (
+    MAX_RESPONSE,
+    BotMessage,
+    Closed,
+    Hello,
+    Invitation,
+    Link,
+    MatchOver,
+    MatchStart,
+    MessageCodec,
+    Notice,
+    Outgoing,
+    Question,
+    Reason,
+    RoundOver,
+    Welcome,
+)
 from arena.server.sessions.rate_limit import RateLimit
 from arena.server.sessions.round_trip import RoundTrip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from arena.match.effects import Ask
-    from arena.server.runtime.turns import Turns
-    from arena.server.sessions.messages import (
-        BotMessage,
-        Hello,
-        Invitation,
-        Link,
-        MatchOver,
-        MatchStart,
-        MessageCodec,
-        Notice,
-        RoundOver,
-        Welcome,
-    )
 
 Sent: TypeAlias = "Callable[[float, int, int, int], None]"
 """Called when the transport has accepted a question, with the time, the seat, the decision and the round-trip time in

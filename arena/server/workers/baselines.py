@@ -9,31 +9,26 @@ replays nothing, so there are no baselines without workers.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import structlog
 import trio
+from sqlalchemy import Connection
 
 from arena.house import replayers, titles
+from arena.replay.header import Header
 from arena.replay.read import read
 from arena.replay.replay import ReplayError
-from arena.server.workers.pool import ReplayFailed
+from arena.server.config import Config
+from arena.server.workers.pool import ReplayFailed, WorkerPool
 from arena.store.base.errors import ReplayPruned, StoreError
 from arena.store.ladder import baselines, seasons
 from arena.store.matches import matches
+from arena.store.store import Store
 from engine.deal import match_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sqlalchemy import Connection
-
-    from arena.replay.header import Header
-    from arena.server.config import Config
-    from arena.server.workers.pool import WorkerPool
-    from arena.store.store import Store
-    from engine.game import Game, Option
+from engine.game import Game, Option
 
 LOOK: Final = 5.0
 """Seconds between two searches, over all nodes, for matches whose deals are to be replayed."""

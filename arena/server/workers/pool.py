@@ -9,29 +9,23 @@ question, the answer is the first legal action. So no failure of a worker delays
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from time import thread_time
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import structlog
 import trio
 
-from arena.house import CHOOSERS, THINKERS
-from arena.house.selfplay import BaselineRequest, BaselineResult, answer, replays
+from arena.house import CHOOSERS, THINKERS, HouseBot
+from arena.house.selfplay import Answer, BaselineRequest, BaselineResult, Question, answer, replays
+from arena.match.effects import Ask
 from arena.processes.helper import HelperFailed, helper, keep
+from arena.server.runtime.turns import Turns
 from arena.server.workers.search import SearchWorker
 from arena.server.workers.worker import FAILURES, LIMIT, MODULE, Errand, Thought, Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-    from typing import Any
-
-    from arena.house import HouseBot
-    from arena.house.selfplay import Answer, Question
-    from arena.match.effects import Ask
-    from arena.server.runtime.turns import Turns
-    from engine.game import Game, Option
+from engine.game import Game, Option
 
 BATCH: Final = 64
 """Maximum number of questions in one batch."""

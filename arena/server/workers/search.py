@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import structlog
 import trio
 
+from arena.house.selfplay import Answer
 from arena.processes.helper import HelperFailed, helper, keep
 from arena.processes.launch import give_way
+from arena.server.runtime.turns import Turns
 from arena.server.workers.worker import FAILURES, MODULE, Thought, Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from arena.house.selfplay import Answer
-    from arena.server.runtime.turns import Turns
 
 YIELDING: Final = 5
 """The process's `nice` value. Bots wait for searches, so fits of ladders have an even lower priority."""

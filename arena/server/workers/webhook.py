@@ -12,27 +12,24 @@ import secrets
 import ssl
 from base64 import b64encode
 from collections import deque
+from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
+from pathlib import Path
 from queue import SimpleQueue
 from socket import SHUT_RDWR, socket
 from threading import Condition, Thread, Timer
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 import structlog
 import trio
 
+from arena.log.keys import HeadSigner
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base.errors import StoreUnusable, file_error
 from arena.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from arena.log.keys import HeadSigner
 
 FILE: Final = "webhook.jsonl"
 NODE_FILE: Final = "webhook-{}.jsonl"

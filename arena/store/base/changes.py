@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sqlalchemy import bindparam, func, insert, literal_column, select, update
+from sqlalchemy import Connection, bindparam, func, insert, literal_column, select, update
 
 from arena.store import schema
 from arena.store.base.statements import Statement
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 BOT: Final = "bot"
 """A bot's name, token, visibility, entry to ladders or parking changed; the subject is its number."""

@@ -45,6 +45,9 @@ class Database(Protocol):
     def files(self) -> tuple[Path, ...]:
         """The files of the database while a connection is writing. The file at `path` comes first."""
 
+    def size(self, connection: Connection) -> int | None:
+        """Return the size in bytes that a database server reports; None if the database is in `files`."""
+
     def exists(self) -> bool:
         """Return true if the directory has, or names, a database."""
 
@@ -77,10 +80,11 @@ class Database(Protocol):
         No connection of this process may be open.
         """
 
-    def locked(self, node: int | None = None) -> AbstractContextManager[int]:
+    def locked(self, node: int | None = None, identity: str = "") -> AbstractContextManager[int]:
         """Lock the data directory for one server, or for the node with this number on a server with several nodes.
 
-        If the directory does not exist, create it, accessible only to its owner.
+        If the directory does not exist, create it, accessible only to its owner. `identity`: the
+        directory's identity, if servers with other directories may use the same database. They must pass theirs, too.
 
         Yields a file descriptor. The lock is held until every process that has the descriptor open has closed it or
         ended.
@@ -88,7 +92,11 @@ class Database(Protocol):
         Raises:
             StoreLocked: Another server has the lock.
             StoreUnusable: The path is not a directory or cannot be written.
+            ServerUnusable: A server with another data directory uses the database.
         """
+
+    def used_elsewhere(self, connection: Connection) -> bool:
+        """Return whether servers with other data directories use the database now."""
 
     def announce(self, lock: int, socket: Path) -> None:
         """Record the Unix socket of the server that has locked the directory, for `holder`. Raises: StoreError."""

@@ -10,8 +10,14 @@ from secrets import token_hex, token_urlsafe
 from typing import Final
 
 from arena.store.base.database import Database, LockHolder
-from arena.store.base.errors import StoreReplaced, StoreUnusable, file_error
-from arena.store.postgres.database import PostgresDatabase, address_in, store_address
+from arena.store.base.errors import ServerUnusable, StoreReplaced, StoreUnusable, file_error
+from arena.store.postgres.database import (
+    PostgresDatabase,
+    address_in,
+    check_address,
+    store_address,
+    without_password,
+)
 from arena.store.sqlite.database import SqliteDatabase
 
 _OPERATOR: Final = "operator.token"
@@ -28,6 +34,11 @@ def database_of(directory: Path) -> Database:
     return SqliteDatabase(directory)
 
 
+def uses_server(directory: Path) -> bool:
+    """Return whether the database of a data directory is in PostgreSQL. Raises: StoreUnusable."""
+    return address_in(directory) is not None
+
+
 def use_server(directory: Path, store: str) -> None:
     """Let a data directory use the PostgreSQL database at an address from now on.
 
@@ -38,6 +49,13 @@ def use_server(directory: Path, store: str) -> None:
         reason = "it has results of its own, so --store needs another data directory"
         raise StoreUnusable(own.path, reason)
     store_address(directory, store)
+
+
+def require_empty(store: str) -> None:
+    """Check that a PostgreSQL database has no tables. Raises: ServerUnusable, StoreError."""
+    check_address(store)
+    if not PostgresDatabase(Path(), store).empty():
+        raise ServerUnusable(without_password(store), "it has tables already: `createdb` makes an empty database")
 
 
 def locked(directory: Path) -> AbstractContextManager[int]:

@@ -54,7 +54,6 @@ class StoreCorrupt(StoreError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} is damaged or not an arena database ({reason}); move it away or restore a copy")
-        self.path = path
 
 
 class StoreNewer(StoreError):
@@ -71,7 +70,6 @@ class StoreOlder(StoreError):
 
     def __init__(self, path: Path, revision: str) -> None:
         super().__init__(f"{path} was made by an older arena (schema {revision}); starting a server on it updates it")
-        self.path = path
         self.revision = revision
 
 
@@ -121,7 +119,6 @@ class StoreLost(StoreError):
             f"{path} is missing or empty, but {journal} shows that a server has used this directory: put the database "
             "back or restore a backup, or move the journal away to begin anew without the results"
         )
-        self.path = path
 
 
 class JournalForeign(StoreError):
@@ -132,8 +129,6 @@ class JournalForeign(StoreError):
             f"{journal} is of another database: its match {match_id} is not the match {match_id} there; put the two "
             "together that belong together, or move the journal away to have the running matches void"
         )
-        self.path = journal
-        self.match_id = match_id
 
 
 class LogKeyMissing(StoreError):
@@ -141,18 +136,19 @@ class LogKeyMissing(StoreError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"{path} is missing, the key that signs the log of results: put it back, from a backup if need be; without "
-            "it nobody can tell this log from a forged one, so no other is made"
+            f"{path} is missing, the key that signs the log of results: put it back, from a backup or from the first "
+            "machine of several; without it nobody can tell this log from a forged one, so no other is made"
         )
-        self.path = path
 
 
 class LogKeyUnusable(StoreError):
     """The key in the log's key file is not the one that the log names."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} is not the key that signs this log of results: {reason}; put the right one back")
-        self.path = path
+        super().__init__(
+            f"{path} is not the key that signs this log of results: {reason}; put the right one back, from a backup or "
+            "from another machine of several"
+        )
 
 
 class BackupUnusable(StoreError):
@@ -160,7 +156,6 @@ class BackupUnusable(StoreError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} is no backup that can be restored: {reason}")
-        self.path = path
 
 
 class PathTaken(StoreError):
@@ -168,7 +163,6 @@ class PathTaken(StoreError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} exists already and is not overwritten; name a path that does not exist")
-        self.path = path
 
 
 class StoreBusy(StoreError):
@@ -179,7 +173,6 @@ class StoreBusy(StoreError):
             f"another process has been writing to {path} for {seconds:g} s, so nothing was stored; if this goes on, "
             "find the stopped process (state T in `ps`) and continue or end it"
         )
-        self.path = path
 
 
 class ServerUnusable(StoreError):
@@ -187,7 +180,6 @@ class ServerUnusable(StoreError):
 
     def __init__(self, address: str, reason: str) -> None:
         super().__init__(f"{address} cannot be used as the store: {reason}")
-        self.address = address
 
 
 class DriverMissing(StoreError):
@@ -206,7 +198,6 @@ class BadNodeNumber(NodeError):
 
     def __init__(self, number: int, highest: int) -> None:
         super().__init__(f"{number} is no number of a node; choose one from 1 to {highest}")
-        self.number = number
 
 
 class NodeNumberTaken(NodeError):
@@ -217,8 +208,6 @@ class NodeNumberTaken(NodeError):
             f"node {number} is the server at {address}, whose lease lasts for another {seconds:.0f} s; give this "
             "server another number, or stop that one"
         )
-        self.number = number
-        self.address = address
 
 
 class OtherProgram(NodeError):
@@ -229,19 +218,26 @@ class OtherProgram(NodeError):
             f"node {number} runs {others}, and this server {program}; all nodes run the same, so stop them all before "
             "an upgrade"
         )
-        self.program = program
-        self.others = others
 
 
 class OtherSettings(NodeError):
     """The other nodes have different settings."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, names: Iterable[str]) -> None:
         super().__init__(
-            f"node {number} has other ladders or limits in its settings than this server; give all nodes the same, and "
+            f"node {number} has other settings than this server ({', '.join(names)}); give all nodes the same, and "
             "stop them all to change these"
         )
-        self.number = number
+
+
+class NodesRunning(NodeError):
+    """The store needs a migration, and other servers use it."""
+
+    def __init__(self, path: Path, revision: str) -> None:
+        super().__init__(
+            f"{path} names a database of an older arena (schema {revision}), which other servers use now; stop them "
+            "all, so that this server can update it"
+        )
 
 
 class LeaseLost(NodeError):
@@ -252,7 +248,6 @@ class LeaseLost(NodeError):
             f"this server is node {number} no longer: it did not renew its lease in time, or was started again; its "
             "matches are not its own any more, so start it again"
         )
-        self.number = number
 
 
 class JobLost(NodeError):
@@ -263,8 +258,6 @@ class JobLost(NodeError):
             f"node {number} did not renew its lease in time, and another node does the job {job!r} now; start node "
             f"{number} again, and it continues its matches"
         )
-        self.number = number
-        self.job = job
 
 
 class TableTaken(StoreError):
@@ -272,7 +265,6 @@ class TableTaken(StoreError):
 
     def __init__(self, event: str, number: int, match_id: int) -> None:
         super().__init__(f"table {number} of the event {event} is that of match {match_id} already")
-        self.match_id = match_id
 
 
 class StoreClosed(StoreError):
@@ -333,7 +325,6 @@ class OfTheHouse(Refused):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is one of the server's own: it has no token, is never parked and stays as it is")
-        self.name = name
 
 
 class BotDeleted(Refused):
@@ -341,7 +332,6 @@ class BotDeleted(Refused):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} was deleted: its results stay under this name, and no other bot is given it")
-        self.name = name
 
 
 class NotParked(Refused):
@@ -349,7 +339,6 @@ class NotParked(Refused):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is not parked; it is given seats whenever it is connected and has room")
-        self.name = name
 
 
 class OwnerBanned(Refused):
@@ -357,7 +346,6 @@ class OwnerBanned(Refused):
 
     def __init__(self, owner: str, why: str) -> None:
         super().__init__(f"{why}; only the server's operator can change that")
-        self.owner = owner
 
 
 class NothingToChange(Refused):
@@ -365,8 +353,6 @@ class NothingToChange(Refused):
 
     def __init__(self, name: str, state: str) -> None:
         super().__init__(f"nothing to change: {name} is {state}")
-        self.name = name
-        self.state = state
 
 
 class InvitationRefused(Refused):
@@ -382,7 +368,6 @@ class NoSuchInvitation(Refused):
 
     def __init__(self, number: int) -> None:
         super().__init__(f"there is no invitation {number}; `arena bots invitations` has their numbers")
-        self.number = number
 
 
 class EntryRefused(Refused):
@@ -390,8 +375,6 @@ class EntryRefused(Refused):
 
     def __init__(self, bot: str, ladder: str, remedy: str) -> None:
         super().__init__(f"{bot} may not enter the ladder {ladder}: {remedy}")
-        self.bot = bot
-        self.ladder = ladder
 
 
 class NoSuchSeason(Refused):
@@ -399,8 +382,6 @@ class NoSuchSeason(Refused):
 
     def __init__(self, ladder: str, number: int, newest: int) -> None:
         super().__init__(f"the ladder {ladder} has no season {number}; its seasons are numbered from 1 to {newest}")
-        self.ladder = ladder
-        self.number = number
 
 
 class NoSuchLadder(Refused):
@@ -408,7 +389,6 @@ class NoSuchLadder(Refused):
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(f"there is no ladder {name!r}; there is {', '.join(known)}")
-        self.name = name
 
 
 class LadderOfOtherGame(Refused):
@@ -416,8 +396,6 @@ class LadderOfOtherGame(Refused):
 
     def __init__(self, ladder: str, of_game: str, game: str) -> None:
         super().__init__(f"the ladder {ladder} is of {of_game}, not of {game}; leave the game out, or name its ladder")
-        self.ladder = ladder
-        self.game = game
 
 
 class NoLadderNamed(Refused):
@@ -432,7 +410,6 @@ class NoSuchEvent(Refused):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no event {name!r}; `arena event list` shows all events")
-        self.name = name
 
 
 class EventNameTaken(Refused):
@@ -440,7 +417,6 @@ class EventNameTaken(Refused):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is an event {name!r} already; choose another name")
-        self.name = name
 
 
 class BadEvent(Refused):
@@ -471,8 +447,6 @@ class NoResult(Refused):
 
     def __init__(self, match_id: int, state: str) -> None:
         super().__init__(f"match {match_id} is {state} and has no result; only that of a finished match can be void")
-        self.match_id = match_id
-        self.state = state
 
 
 class ResultVoid(Refused):
@@ -480,8 +454,6 @@ class ResultVoid(Refused):
 
     def __init__(self, match_id: int, reason: str) -> None:
         super().__init__(f"the result of match {match_id} is void already: {reason}")
-        self.match_id = match_id
-        self.reason = reason
 
 
 class ReasonNotAllowed(Refused):
@@ -489,7 +461,6 @@ class ReasonNotAllowed(Refused):
 
     def __init__(self, reason: str, most: int) -> None:
         super().__init__(f"the reason {reason[: most + 1]!r} is not allowed: 1 to {most} printable characters")
-        self.reason = reason
 
 
 class MatchNotPlaying(Refused):
@@ -530,8 +501,6 @@ class ReplayPruned(Refused):
             f"the replay of match {match_id} is pruned: the server keeps the newest ones only. Its result stays, and so"
             f" does the SHA-256 of what was stored, {sha256.hex()}"
         )
-        self.match_id = match_id
-        self.sha256 = sha256
 
 
 class EventsGone(StoreError):
@@ -542,6 +511,3 @@ class EventsGone(StoreError):
             f"the published ladder of {game} goes up to event {through}, but the list ends with event {newest}: "
             "events are missing; restore the database from a copy"
         )
-        self.game = game
-        self.through = through
-        self.newest = newest

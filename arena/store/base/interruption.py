@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
-
-A_PROCESS: Final = "a process of the server"
 
 
 class Interruption(Enum):
@@ -25,6 +22,6 @@ class Interruption(Enum):
         """
         return next((each for each in cls if each.value in reason), None)
 
-    def in_words(self, whose: str = "the server") -> str:
-        """Return the cause in words. `whose`: the subject of the sentence, "the server" or `A_PROCESS`."""
-        return f"{whose} {self.value}"
+    def in_words(self, subject: str = "the server") -> str:
+        """Return the cause as a sentence about its subject, such as "node 2"."""
+        return f"{subject} {self.value}"

@@ -8,7 +8,7 @@ these hashes. So adding a leaf, computing a root and creating a proof each read 
 log's length. Signing is not part of this module.
 
 Signing and proofs read the newest rows again and again. So a connection caches the hashes of the rows that it used
-last. Committed rows never change. After a rollback on a connection that stays open, call `forget`.
+last. Committed rows never change, and a rollback clears the cache.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, literal_column, select, update
 
 from arena.log.head import LogEntry, LogHead, LogState
 from arena.log.leaf import LeafKind, encode_leaf
-from arena.log.tree import TreeEdge, completed, consistency_proof, inclusion_proof, leaf_hash, root
+from arena.log.tree import completed, consistency_proof, inclusion_proof, leaf_hash, root
 from arena.store import schema
-from arena.store.base.statements import Statement
+from arena.store.base.statements import Statement, cache
 
 Sign: TypeAlias = Callable[[int, bytes], bytes]
 """A function that signs a head, given the number of leaves and the root."""
@@ -40,6 +40,13 @@ _HEAD: Final = schema.log_head.c
 _SEATS: Final = schema.match_seats.c
 _ADD: Final = Statement(insert(schema.log), "number", "match_id", "kind", "leaf", "nodes")
 _SIZE: Final = Statement(select(func.max(_LOG.number)))
+_NEWER: Final = Statement(
+    select(_LOG.number, _LOG.nodes)
+    .where(_LOG.number >= bindparam("known"))
+    .where(_LOG.number > select(func.max(_LOG.number)).scalar_subquery() - literal_column("64"))
+    .order_by(_LOG.number)
+)
+"""Leaves from number `known` on, at most the newest 64. The hashes of older ones are read when they are needed."""
 _NODES: Final = Statement(select(_LOG.nodes).where(_LOG.number == bindparam("of_number")))
 _LEAF: Final = Statement(select(_LOG.leaf).where(_LOG.number == bindparam("of_number")))
 _OF_MATCH: Final = Statement(select(func.min(_LOG.number)).where(_LOG.match_id == bindparam("of_match")))
@@ -59,10 +66,10 @@ def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> in
 
     `fields`: the fields of this kind of leaf. `at`: in microseconds since 1970.
     """
-    number = size(connection) + 1
+    number = _size(connection) + 1
     leaf = encode_leaf(number, kind, at, **fields)
     store_leaf(connection, number, kind, leaf, fields.get("match"))
-    return number
+    return int(number)
 
 
 def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes, match_id: int | None = None) -> None:
@@ -70,32 +77,9 @@ def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes,
     hashes = completed(number - 1, leaf_hash(leaf), partial(node, connection))
     nodes = b"".join(hashes)
     row = {"number": number, "match_id": match_id, "kind": kind.value, "leaf": leaf.decode(), "nodes": nodes}
-    _ADD.run(connection, row)
+    _ADD.write(connection, row)
     _keep(connection, number, nodes)
-
-
-class LeafBatch:
-    """A batch of leaves to be added to a short log, without reading them back. `flush` writes the queued leaves."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection: Final = connection
-        self._number = size(connection)
-        self._edge: Final = TreeEdge()
-        for number in range(1, self._number + 1):
-            self._edge.add(number - 1, leaf(connection, number))
-        self._rows: Final[list[dict[str, Any]]] = []
-
-    def append(self, kind: LeafKind, at: int, **fields: Any) -> None:
-        """Queue a leaf. The arguments are as for the function `append`."""
-        self._number += 1
-        content = encode_leaf(self._number, kind, at, **fields)
-        row = {"number": self._number, "match_id": fields.get("match"), "kind": kind.value, "leaf": content.decode()}
-        self._rows.append(row | {"nodes": self._edge.add(self._number - 1, content)})
-
-    def flush(self) -> None:
-        """Write the queued leaves."""
-        _ADD.run_all(self._connection, self._rows)
-        self._rows.clear()
+    cache(connection)[_SIZE] = _transaction(connection), number
 
 
 def append_result(
@@ -104,6 +88,7 @@ def append_result(
     at: int,
     match_id: int,
     ladder: Mapping[str, str],
+    seats: Mapping[str, list[Any]],
     places: Sequence[int],
     counts: Sequence[bool],
     points: Sequence[int],
@@ -111,11 +96,10 @@ def append_result(
 ) -> int:
     """Add the result of a match, given by seat, and return the leaf's number.
 
-    `ladder`: a value of `ladder_fields`. `replay`: the digest of the replay's text.
+    `ladder`: a value of `ladder_fields`. `seats`: a value of `seated`. `replay`: the digest of the replay's text.
     """
     result = {"places": [*places], "counts": [*map(bool, counts)], "points": [*points]}
     digest = None if replay is None else replay.hex()
-    seats = seated(connection, match_id)
     return append(connection, kind, at, match=match_id, **ladder, **seats, **result, replay=digest)
 
 
@@ -126,7 +110,11 @@ def ladder_fields(game: str, ladder_id: str) -> dict[str, str]:
 
 def seated(connection: Connection, match_id: int) -> dict[str, list[Any]]:
     """Return a match's bots, current names and versions by seat, under the field names of a leaf."""
-    rows = _SEATED.run(connection, {"of_match": match_id}).fetchall()
+    return by_field(_SEATED.run(connection, {"of_match": match_id}).fetchall())
+
+
+def by_field(rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Group the rows (bot, name, version) of all seats by the field names of a leaf."""
     return {field: [row[place] for row in rows] for place, field in enumerate(("bots", "names", "versions"))}
 
 
@@ -136,10 +124,25 @@ def size(connection: Connection) -> int:
     return int(number or 0)
 
 
+def _size(connection: Connection) -> int:
+    """Return the number of leaves. The first call in a transaction reads it, and caches the hashes of new leaves."""
+    transaction, number = cache(connection).get(_SIZE, (None, 0))
+    if transaction is not None and transaction is _transaction(connection):
+        return int(number)
+    newer = _NEWER.run(connection, {"known": number}).fetchall()
+    for each, nodes in newer:
+        _keep(connection, each, bytes(nodes))
+    return int(newer[-1][0]) if newer else 0
+
+
+def _transaction(connection: Connection) -> object:
+    return connection.get_nested_transaction() or connection.get_transaction()
+
+
 def node(connection: Connection, level: int, index: int) -> bytes:
     """Return the hash of a complete subtree, numbered as in `arena.log.tree`."""
     number = (index + 1) << level
-    nodes: bytes | None = connection.info.get(_NODES, _NONE).get(number)
+    nodes: bytes | None = cache(connection).get(_NODES, _NONE).get(number)
     if nodes is None:
         row = _NODES.run(connection, {"of_number": number}).fetchone()
         if row is None:
@@ -150,22 +153,32 @@ def node(connection: Connection, level: int, index: int) -> bytes:
 
 
 def _keep(connection: Connection, number: int, nodes: bytes) -> None:
-    kept: dict[int, bytes] = connection.info.setdefault(_NODES, {})
+    kept: dict[int, bytes] = cache(connection).setdefault(_NODES, {})
     if len(kept) >= _KEPT:
         kept.clear()  # Later calls read some twenty of these hashes again.
     kept[number] = nodes
 
 
-def forget(connection: Connection) -> None:
-    """Drop a connection's cached hashes. Needed after a rollback, because new leaves may get the numbers of undone
-    leaves.
-    """
-    connection.info.pop(_NODES, None)
-
-
 def root_of(connection: Connection, leaves: int) -> bytes:
     """Return the root of the tree over the first `leaves` leaves."""
     return root(leaves, partial(node, connection))
+
+
+def seal_added(connection: Connection, sign: Sign) -> None:
+    """Sign and store the head of the log if this transaction has added leaves.
+
+    On such a connection, each transaction that adds leaves must end with this call.
+    """
+    transaction, leaves = cache(connection).get(_SIZE, (None, 0))
+    if transaction is None or transaction is not _transaction(connection):
+        return
+    made = root_of(connection, leaves)
+    row = {"size": leaves, "root": made, "signature": sign(leaves, made)}
+    if _NEXT_HEAD in cache(connection):  # No head is ever deleted.
+        _NEXT_HEAD.write(connection, row)
+    elif not _NEXT_HEAD.run(connection, row).rowcount:
+        _FIRST_HEAD.run(connection, row | {"only": 1})
+    cache(connection)[_NEXT_HEAD] = True
 
 
 def seal(connection: Connection, sign: Sign) -> None:

@@ -6,10 +6,10 @@ use only features that Python's database API (PEP 249) requires of every driver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
 
-from sqlalchemy import BigInteger, Connection, Delete, Dialect, Insert, Select, Update, select
+from sqlalchemy import BigInteger, Connection, Delete, Dialect, Engine, Insert, Select, Update, event, select
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.compiler import compiles
@@ -17,6 +17,19 @@ from sqlalchemy.sql.functions import FunctionElement
 
 REPLAYS_IN_ROWS: Final = "replays_in_rows"
 """Execution option of engines whose database has the replays in its rows, not in files of the data directory."""
+SESSION: Final = "session"
+"""Execution option. True if the driver's connections queue changes, with the methods of `_Session`."""
+_CACHE: Final = "arena_cache"
+
+
+class _Session(Protocol):
+    """A driver's connection that sends queued changes and the next query to the server in one message."""
+
+    def change(self, sql: str, values: Mapping[str, object]) -> None:
+        """Queue a statement that returns no rows. The next query or the commit sends it."""
+
+    def ask(self, sql: str, values: Mapping[str, object]) -> Any:
+        """Send the queue and a query. Return a cursor with the query's rows."""
 
 
 class DatabaseClock(FunctionElement[int]):
@@ -49,14 +62,13 @@ class Statement:
         """Run the statement. Return the cursor with its rows."""
         return run(connection, self.sql(connection.dialect), values)
 
-    def run_all(self, connection: Connection, rows: Sequence[Mapping[str, object]]) -> None:
-        """Run the statement once for each set of values."""
-        sql = self.sql(connection.dialect)
-        cursor = _cursor(connection)
-        try:
-            cursor.executemany(sql, rows)
-        except connection.dialect.loaded_dbapi.Error as error:
-            raise _wrapped(connection, error, sql) from error
+    def write(self, connection: Connection, values: Mapping[str, object]) -> None:
+        """Run a statement that returns no rows. A queue may defer it, and a later call then raises its error."""
+        session = _session(connection)
+        if session is None:
+            self.run(connection, values)
+        else:
+            session.change(self.sql(connection.dialect), values)
 
     def sql(self, dialect: Dialect) -> str:
         """Return the statement's SQL in a dialect."""
@@ -65,6 +77,24 @@ class Statement:
             sql = str(self._statement.compile(dialect=dialect, column_keys=self._columns))
             self._compiled[type(dialect)] = sql
         return sql
+
+
+def cache(connection: Connection) -> dict[Any, Any]:
+    """Return a connection's cache, for rows that never change. A rollback clears it."""
+    found: dict[Any, Any] = connection.info.setdefault(_CACHE, {})
+    return found
+
+
+def forget(connection: Connection) -> None:
+    """Clear a connection's cache, because a rollback may have undone rows in it."""
+    if not connection.invalidated:  # Its next driver's connection has no cache, and `info` would open one now.
+        connection.info.pop(_CACHE, None)
+
+
+def forget_on_rollback(engine: Engine) -> None:
+    """Clear the cache of the engine's connections at each rollback by SQLAlchemy."""
+    event.listen(engine, "rollback", forget)
+    event.listen(engine, "rollback_savepoint", lambda connection, *_: forget(connection))
 
 
 _NOW: Final = Statement(select(DatabaseClock()))
@@ -78,8 +108,12 @@ def database_now(connection: Connection) -> int:
 
 def run(connection: Connection, sql: str, values: Mapping[str, object]) -> DBAPICursor:
     """Run SQL with the driver's cursor in the connection's transaction. If there is no transaction, begin one."""
-    cursor = _cursor(connection)
+    session = _session(connection)
     try:
+        if session is not None:
+            answer: DBAPICursor = session.ask(sql, values)
+            return answer
+        cursor = _cursor(connection)
         cursor.execute(sql, values)
     except connection.dialect.loaded_dbapi.Error as error:
         raise _wrapped(connection, error, sql) from error
@@ -87,11 +121,23 @@ def run(connection: Connection, sql: str, values: Mapping[str, object]) -> DBAPI
 
 
 def _cursor(connection: Connection) -> DBAPICursor:
+    cursor: DBAPICursor = _driver(connection).cursor()
+    return cursor
+
+
+def _session(connection: Connection) -> _Session | None:
+    if not connection.get_execution_options().get(SESSION):
+        return None
+    session: _Session = _driver(connection)
+    return session
+
+
+def _driver(connection: Connection) -> Any:
     if not connection.in_transaction():
         connection.begin()
     driver = connection.connection.dbapi_connection
     assert driver is not None, "the connection is open"
-    return driver.cursor()
+    return driver
 
 
 def _wrapped(connection: Connection, error: Exception, sql: str) -> BaseException:

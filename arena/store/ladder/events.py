@@ -148,7 +148,7 @@ def _add(
         "counts": _flags(counts),
         "spoilt": _flags(spoilt) if any(spoilt) else "",
     }
-    _ADD.run(connection, row | by_seat)
+    _ADD.write(connection, row | by_seat)
 
 
 def nodes_of(text: str) -> tuple[Node, ...]:

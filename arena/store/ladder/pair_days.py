@@ -161,10 +161,10 @@ def _set(
 ) -> None:
     """Store how many matches a pair has played on a day. `before`: the numbers already stored for that week."""
     if day in before:
-        _MEET_AGAIN.run(connection, {**_key(ladder_id, pair), "of_day": day, "matches": matches})
+        _MEET_AGAIN.write(connection, {**_key(ladder_id, pair), "of_day": day, "matches": matches})
     elif matches:
         first, second = pair
-        _MEET.run(connection, {"ladder": ladder_id, "day": day, "first": first, "second": second, "matches": matches})
+        _MEET.write(connection, {"ladder": ladder_id, "day": day, "first": first, "second": second, "matches": matches})
 
 
 def _key(ladder_id: str, pair: BotPair) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from arena.ladder.events import Entrant, Node, day_of
 from arena.ladder.ladder import NO_QUOTA, FieldFigures, Figure, Flag, FlagKind, Ladder, LadderLine, Quota
@@ -47,13 +47,8 @@ def publish(connection: Connection, ladder_id: str, ladder: Ladder, at: int) -> 
     connection.execute(delete(schema.standings).where(_LINES.ladder == ladder_id))
     connection.execute(delete(schema.flags).where(_FLAGS.ladder == ladder_id))
     connection.execute(delete(schema.ladders).where(schema.ladders.c.ladder == ladder_id))
-    row = {
-        "ladder": ladder_id,
-        "through": ladder.through,
-        "digest": ladder.digest,
-        "at": at,
-        "replayed": ladder.replayed,
-    }
+    row = {"ladder": ladder_id, "at": at}
+    row |= {"through": ladder.through, "digest": ladder.digest, "replayed": ladder.replayed}
     row |= {"pair_quota": ladder.quota.day, "pair_week_quota": ladder.quota.week}
     row |= {"pair_young_days": ladder.quota.young_days}
     connection.execute(insert(schema.ladders).values(row | ladder.field._asdict()))
@@ -112,21 +107,7 @@ def as_published(connection: Connection, ladder_id: str) -> Ladder | None:
         return None
     found = connection.execute(select(schema.standings).where(_LINES.ladder == ladder_id).order_by(_LINES.node)).all()
     lines = [
-        LadderLine(
-            Node(line.node),
-            line.rating,
-            line.error,
-            line.shrunk,
-            line.shrunk_error,
-            line.rank,
-            line.rank_low,
-            line.rank_high,
-            line.best,
-            line.matches,
-            line.opponents,
-        )
-        for line in found
-        if line.rank is not None
+        LadderLine(*(getattr(line, name) for name in LadderLine._fields)) for line in found if line.rank is not None
     ]
     return Ladder(
         tuple(sorted(lines, key=lambda line: (line.rank, line.node))),
@@ -221,13 +202,14 @@ def published_until(connection: Connection, ladder_id: str, game: str, at: int) 
 
 def _thin(connection: Connection, ladder_id: str, now: int) -> None:
     """Delete old ladders that were followed by another within the same hour or day."""
-    later = schema.kept_ladders.alias("later")
     gone = list[int]()
     for oldest, newest, length in ((now - DAY - MONTH, now - DAY, HOUR), (0, now - MONTH, DAY)):
-        end = (_LADDERS.at // length + 1) * length
-        same = select(later.c.id).where(later.c.ladder == ladder_id, later.c.at > _LADDERS.at, later.c.at < end)
-        old = (_LADDERS.ladder == ladder_id) & (_LADDERS.at >= oldest) & (_LADDERS.at < newest)
-        gone += connection.scalars(select(_LADDERS.id).where(old, same.exists()))
+        # Use one pass: a search for the later ladders of each one takes PostgreSQL quadratic time.
+        last = func.max(_LADDERS.at).over(partition_by=_LADDERS.at // length)
+        end = (newest // length + 1) * length
+        of = (_LADDERS.ladder == ladder_id) & (_LADDERS.at >= oldest) & (_LADDERS.at < end)
+        each = select(_LADDERS.id, _LADDERS.at, last.label("last")).where(of).subquery().c
+        gone += connection.scalars(select(each.id).where(each.at < newest, each.at < each.last))
     if gone:
         connection.execute(delete(schema.kept_standings).where(_KEPT_LINES.ladder_id.in_(gone)))
         connection.execute(delete(schema.kept_ladders).where(_LADDERS.id.in_(gone)))

@@ -20,7 +20,7 @@ from arena.store.ladder.pair_days import Counted
 NOTHING_COUNTED: Final = Counted()
 
 
-class _Row(NamedTuple):
+class RatingRow(NamedTuple):
     """Live rating and totals of a version on a ladder. The fields have the names of the columns."""
 
     rating: float
@@ -44,15 +44,16 @@ class _Row(NamedTuple):
 _COLUMNS: Final = schema.ratings.c
 _OF_ONE: Final = (_COLUMNS.node == bindparam("of_node"), _COLUMNS.ladder == bindparam("of_ladder"))
 _PARENT: Final = select(schema.versions.c.parent).where(schema.versions.c.id == bindparam("of_node"))
-_KNOWN: Final = Statement(select(*(_COLUMNS[name] for name in _Row._fields)).where(*_OF_ONE))
-_ENTER: Final = Statement(insert(schema.ratings), "node", "ladder", *_Row._fields)
-_MOVE: Final = Statement(update(schema.ratings).where(*_OF_ONE), *_Row._fields)
+_KNOWN: Final = Statement(select(*(_COLUMNS[name] for name in RatingRow._fields)).where(*_OF_ONE))
+_ENTER: Final = Statement(insert(schema.ratings), "node", "ladder", *RatingRow._fields)
+_MOVE: Final = Statement(update(schema.ratings).where(*_OF_ONE), *RatingRow._fields)
 
 
 def rate(
     connection: Connection,
     ladder_id: str,
     nodes: Sequence[Node],
+    rows: Mapping[Node, RatingRow],
     places: Sequence[int],
     scores: Sequence[int],
     counts: Sequence[bool],
@@ -63,13 +64,12 @@ def rate(
 ) -> tuple[RatingChange, ...]:
     """Apply a match stored at the time `at` to the live ratings of the versions for which it counts.
 
-    Return the changes, by seat.
+    `rows`: the existing rows of the versions. Return the changes, by seat.
 
     A version in several seats has played one match. It won if one of its seats won; its relative rank and its score are
     means over its seats. Its decisions and think times are added from `thinking`, if given. `counted`: the pairs of
     seats that a quota affects.
     """
-    rows = _rows(connection, ladder_id, nodes)
     before = tuple(_rating(rows[node]) if node in rows else initial(connection, ladder_id, node) for node in nodes)
     after = live.update(before, places, nodes, counts, spoilt, counted.beyond)
     seats = range(len(nodes))
@@ -95,9 +95,9 @@ def rate(
             "score_sum": (row.score_sum if row else 0.0) + _points(node, nodes, scores),
         }
         if row:
-            _MOVE.run(connection, {"of_node": node, "of_ladder": ladder_id, **values})
+            _MOVE.write(connection, {"of_node": node, "of_ladder": ladder_id, **values})
         else:
-            _ENTER.run(connection, {"node": node, "ladder": ladder_id, **values})
+            _ENTER.write(connection, {"node": node, "ladder": ladder_id, **values})
     return changes
 
 
@@ -126,10 +126,10 @@ def initial(connection: Connection, ladder_id: str, node: Node) -> Rating:
     return live.start(None)
 
 
-def _rows(connection: Connection, ladder_id: str, nodes: Sequence[Node]) -> Mapping[Node, _Row]:
+def _rows(connection: Connection, ladder_id: str, nodes: Sequence[Node]) -> Mapping[Node, RatingRow]:
     """Return the existing rows of the given versions, by node."""
     found = {node: _KNOWN.run(connection, {"of_ladder": ladder_id, "of_node": node}).fetchone() for node in set(nodes)}
-    return {node: _Row(*row) for node, row in found.items() if row is not None}
+    return {node: RatingRow(*row) for node, row in found.items() if row is not None}
 
 
 def _points(node: Node, nodes: Sequence[Node], scores: Sequence[int]) -> float:
@@ -148,7 +148,7 @@ def _rank(own: Sequence[int], places: Sequence[int]) -> float:
     return fmean((places[seat] - 1) / (len(places) - 1) for seat in own)
 
 
-def _added(row: _Row | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
+def _added(row: RatingRow | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
     """Return the columns of decisions and think times with a match added."""
     decisions, missed, times = (row.decisions, row.missed, row.think) if row else (0, 0, "{}")
     added = think_times.histogram(time for each in thinking for time in each.times)
@@ -161,5 +161,5 @@ def _added(row: _Row | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
     }
 
 
-def _rating(row: _Row) -> Rating:
+def _rating(row: RatingRow) -> Rating:
     return Rating(row.rating, row.deviation)

@@ -13,13 +13,15 @@ from sqlalchemy import Connection, bindparam, func, insert, select
 
 from arena.ladder.events import OFF_SCALE, Entrant, Guest, Node
 from arena.store import schema
-from arena.store.base.statements import Statement
+from arena.store.base.statements import Statement, cache
 from arena.store.bots.bots import BotId
 
 _COLUMNS: Final = schema.versions.c
 _KNOWN: Final = Statement(
     select(_COLUMNS.id).where(_COLUMNS.bot_id == bindparam("of_bot"), _COLUMNS.version == bindparam("said"))
 )
+_CACHED: Final = 10_000
+"""Maximum number of versions that a connection caches."""
 _NEWEST: Final = select(func.max(_COLUMNS.id)).where(_COLUMNS.bot_id == bindparam("of_bot"))
 
 
@@ -28,7 +30,9 @@ def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) 
 
     New versions are stored as created at the time `at`.
     """
-    nodes: dict[tuple[BotId, str], Node] = {}
+    nodes: dict[tuple[BotId, str], Node] = cache(connection).setdefault(_KNOWN, {})
+    if len(nodes) > _CACHED:
+        nodes.clear()
     for player in players:
         if player not in nodes:
             bot, said = player

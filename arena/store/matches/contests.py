@@ -267,14 +267,18 @@ def start(
 
 
 def call_roll(connection: Connection, event: StoredEvent, roll: EventRoll, at: int) -> None:
-    """Store the start of a round."""
+    """Store the start of a round. Storing it again has no effect."""
+    if roll in rolls(connection, event.id):
+        return
     values = {"event_id": event.id, "at": at, "present": json.dumps([*roll.present])}
     connection.execute(insert(schema.event_rolls).values(**values, number=roll.number, used=roll.used))
     log.append(connection, LeafKind.ROLL, at, **_roll(event, roll))
 
 
 def finish(connection: Connection, event: StoredEvent, result: Mapping[str, Any], at: int) -> None:
-    """Store the result of an event, which reveals its seed."""
+    """Store the result of an event, which reveals its seed. Storing it again has no effect."""
+    if find(connection, event.plan.name).over:
+        return
     _end(connection, event, FINISHED, json.dumps(result, sort_keys=True), at)
 
 
@@ -383,8 +387,14 @@ def ended(connection: Connection, match_id: int) -> None:
 
 
 def replayed(connection: Connection, name: str, match_id: int, house: str, scores: Sequence[int]) -> None:
-    """Store the baselines of an event's match. `scores` is empty if the replay failed."""
-    baselines.add(connection, f"{PREFIX}{name}", match_id, house, scores)
+    """Store the baselines of an event's match. `scores` is empty if the replay failed.
+
+    Storing them again has no effect.
+    """
+    ladder = f"{PREFIX}{name}"
+    own = (_BASELINES.ladder == ladder) & (_BASELINES.match_id == match_id)
+    if connection.scalar(select(_BASELINES.match_id).where(own)) is None:
+        baselines.add(connection, ladder, match_id, house, scores)
 
 
 def earlier_matches(

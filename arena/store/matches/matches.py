@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, literal_column,
 
 from arena.ladder.events import Node
 from arena.ladder.ladder import NO_QUOTA, Quota
-from arena.ladder.live import RatingChange
+from arena.ladder.live import Rating, RatingChange
 from arena.log.leaf import LeafKind
 from arena.replay.hash_chain import PackedReplay, with_chain
 from arena.replay.header import MatchKind
@@ -31,6 +31,7 @@ MatchId = NewType("MatchId", int)
 
 _COLUMNS: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
+_RATINGS: Final = schema.ratings.c
 _BEGIN: Final = Statement(
     insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason", "kind", "ladder", "node"
 )
@@ -38,7 +39,17 @@ _SEAT: Final = Statement(insert(schema.match_seats), "match_id", "seat", "bot_id
 _KEYS_AND_STATE: Final = Statement(
     select(_COLUMNS.game, _COLUMNS.ladder, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match"))
 )
-_SEATED: Final = Statement(select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat))
+_TO_FINISH: Final = Statement(
+    select(_COLUMNS.game, _COLUMNS.ladder, _COLUMNS.state, _SEATS.bot_id, schema.bots.c.name)
+    .add_columns(schema.versions.c.version, _SEATS.node, *(_RATINGS[name] for name in ratings.RatingRow._fields))
+    .join_from(schema.matches, schema.match_seats)
+    .join(schema.bots)
+    .join(schema.versions, schema.versions.c.id == _SEATS.node)
+    .outerjoin(schema.ratings, (_RATINGS.node == _SEATS.node) & (_RATINGS.ladder == _COLUMNS.ladder))
+    .where(_COLUMNS.id == bindparam("of_match"))
+    .order_by(_SEATS.seat)
+)
+"""By seat: game, ladder and state; bot, name and version as in a leaf; node, and its row of ratings."""
 _RESULT: Final = Statement(
     update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
     *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after"),
@@ -75,13 +86,10 @@ def begin(
     row = {"id": match_id, "game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots)}
     row |= {"state": MatchState.PLAYING.value, "started": at, "reason": "", "kind": kind.value}
     row |= {"ladder": ladder_id or game, "node": node}
-    _BEGIN.run(connection, row)
     nodes = versions.seat(connection, tuple(zip(bots, said or [""] * len(bots), strict=True)), at)
-    seats = [
-        {"match_id": match_id, "seat": seat, "bot_id": bot, "node": node, "forced": 0}
-        for seat, (bot, node) in enumerate(zip(bots, nodes, strict=True))
-    ]
-    _SEAT.run_all(connection, seats)
+    _BEGIN.write(connection, row)
+    for seat, (bot, of_seat) in enumerate(zip(bots, nodes, strict=True)):
+        _SEAT.write(connection, {"match_id": match_id, "seat": seat, "bot_id": bot, "node": of_seat, "forced": 0})
     if event:
         contests.seat(connection, event, match_id)
     return match_id
@@ -116,22 +124,31 @@ def finish(
         UnknownMatch, MatchNotPlaying: The match cannot be finished.
         ValueError: The result does not fit the seats.
     """
-    game, ladder_id, state = _keys_and_state(connection, match_id)
-    if state is not MatchState.PLAYING:
-        raise MatchNotPlaying(match_id, state.value)
-    nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
+    rows = _TO_FINISH.run(connection, {"of_match": match_id}).fetchall()
+    if not rows:
+        raise UnknownMatch(match_id)
+    game, ladder_id, state = rows[0][:3]
+    if state != MatchState.PLAYING.value:
+        raise MatchNotPlaying(match_id, state)
+    nodes = [Node(row[6]) for row in rows]
     changes: tuple[RatingChange, ...] = ()
     if kind is MatchKind.RATED:
-        counted = pair_days.count(connection, ladder_id, match_id, at, quota) if quota.bounds else pair_days.Counted()
-        changes = ratings.rate(connection, ladder_id, nodes, places, scores, counts, at, spoilt, thinking, counted)
+        counted = pair_days.Counted()
+        if quota.bounds:
+            counted = pair_days.count(connection, ladder_id, match_id, at, quota)
+        rated = {Node(row[6]): ratings.RatingRow(*row[7:]) for row in rows if row[7] is not None}
+        changes = ratings.rate(
+            connection, ladder_id, nodes, rated, places, scores, counts, at, spoilt, thinking, counted
+        )
         events.add_result(connection, ladder_id, match_id, nodes, places, counts, spoilt, at)
     content, text = replay(changes)
     leaf = LeafKind.RATED if kind is MatchKind.RATED else LeafKind.CASUAL
-    number = log.append_result(
-        connection, leaf, at, match_id, log.ladder_fields(game, ladder_id), places, counts, scores, text
-    )
-    results = [
-        {
+    fields, seats = log.ladder_fields(game, ladder_id), log.by_field([row[3:6] for row in rows])
+    number = log.append_result(connection, leaf, at, match_id, fields, seats, places, counts, scores, text)
+    for seat, (score, place, server_made, change, unmoving) in enumerate(
+        zip(scores, places, forced, changes or (None,) * len(places), spoilt or (False,) * len(places), strict=True)
+    ):
+        result = {
             "of_match": match_id,
             "of_seat": seat,
             "score": score,
@@ -144,17 +161,26 @@ def finish(
             "spoilt": int(unmoving),
             "leaf": number,
         }
-        for seat, (score, place, server_made, change, unmoving) in enumerate(
-            zip(scores, places, forced, changes or (None,) * len(places), spoilt or (False,) * len(places), strict=True)
-        )
-    ]
-    _RESULT.run_all(connection, results)
+        _RESULT.write(connection, result)
     ended = {"of_match": match_id, "state": MatchState.FINISHED.value, "ended": at, "kind": kind.value}
-    _END.run(connection, ended)
+    _END.write(connection, ended)
     replays.keep(connection, match_id, game, content)
     if kind is MatchKind.EVENT:
         contests.ended(connection, match_id)
     return changes
+
+
+def stored_changes(connection: Connection, match_id: MatchId, at: int) -> tuple[RatingChange, ...] | None:
+    """Return the rating changes of a result that was stored with the time `at`; None if there is no such result.
+
+    The changes do not name the seats beyond the quota.
+    """
+    ended = _COLUMNS.id == match_id, _COLUMNS.state == MatchState.FINISHED.value, _COLUMNS.ended == at
+    if connection.scalar(select(_COLUMNS.id).where(*ended)) is None:
+        return None
+    figures = _SEATS.rating_before, _SEATS.deviation_before, _SEATS.rating_after, _SEATS.deviation_after
+    rows = connection.execute(select(*figures).where(_SEATS.match_id == match_id).order_by(_SEATS.seat))
+    return tuple(RatingChange(Rating(*row[:2]), Rating(*row[2:])) for row in rows if row.rating_after is not None)
 
 
 def void(connection: Connection, match_id: int, reason: str, at: int) -> str:

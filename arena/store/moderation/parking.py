@@ -72,6 +72,12 @@ def count(
     return tuple(parked)
 
 
+def parked_by(connection: Connection, match_id: int, at: int, ladder: str = "") -> tuple[Bot, ...]:
+    """Return the bots that `count` parked with the same arguments in an earlier transaction."""
+    names = sorted({bot.name for bot in matches.seated(connection, match_id) if not (bot.house or bot.deleted)})
+    return tuple(bot for name in names if (bot := find(connection, name, ladder)).parked == at)
+
+
 def find(connection: Connection, name: str, ladder: str) -> Bot:
     """Return a bot with its troubles and parking on a ladder. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot = bots.find(connection, name)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from arena.store.base import lock as locks
@@ -60,14 +60,19 @@ def without_password(store: str) -> str:
     return f"{start}://{access.partition(':')[0]}{at}{place}" if rest else store.partition("@")[0]
 
 
+def check_address(store: str) -> None:
+    """Check the form of an address. Raises: ServerUnusable."""
+    parts = urlsplit(store)
+    if parts.scheme not in SCHEMES or not parts.path.strip("/") or any(each.isspace() for each in store):
+        raise ServerUnusable(without_password(store), "write postgresql://USER@HOST/DATABASE")
+
+
 def store_address(directory: Path, store: str) -> None:
     """Store the address of a directory's database in its file, which only its owner can read.
 
     Raises: ServerUnusable, StoreUnusable, DiskFull.
     """
-    parts = urlsplit(store)
-    if parts.scheme not in SCHEMES or not parts.path.strip("/") or any(each.isspace() for each in store):
-        raise ServerUnusable(without_password(store), "write postgresql://USER@HOST/DATABASE")
+    check_address(store)
     if address_in(directory) == store:
         return
     path = directory / FILE
@@ -105,6 +110,10 @@ class PostgresDatabase:
     def files(self) -> tuple[Path, ...]:
         return (self.path,)
 
+    def size(self, connection: Connection) -> int | None:
+        size: int | None = connection.scalar(text("SELECT pg_database_size(current_database())"))
+        return size
+
     def exists(self) -> bool:
         return self.path.is_file()
 
@@ -137,19 +146,24 @@ class PostgresDatabase:
         pass  # The server does it.
 
     @contextmanager
-    def locked(self, node: int | None = None) -> Iterator[int]:
+    def locked(self, node: int | None = None, identity: str = "") -> Iterator[int]:
         from arena.store.postgres import engine
 
         with locks.locked(self.directory, node) as held:
             if node is not None:
                 yield held
                 return
-            try:
-                session = engine.lock_database(self.address, without_password(self.address))
-            except DBAPIError as error:
-                raise self.named(error) from error
-            with session:
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(engine.locked_database(self.address, without_password(self.address), identity))
+                except DBAPIError as error:
+                    raise self.named(error) from error
                 yield held
+
+    def used_elsewhere(self, connection: Connection) -> bool:
+        from arena.store.postgres import engine
+
+        return engine.servers(connection) > 1
 
     def announce(self, lock: int, socket: Path) -> None:
         locks.announce(self.directory, lock, socket)

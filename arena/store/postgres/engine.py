@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from functools import cache
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Column, Connection, Engine, NullPool, QueuePool, Table, Text, create_engine, event
+from sqlalchemy import Column, Connection, Engine, NullPool, QueuePool, Table, Text, create_engine, event, text
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.base import PGDDLCompiler
 from sqlalchemy.dialects.postgresql.psycopg import PGCompiler_psycopg, PGDialect_psycopg
@@ -20,7 +22,7 @@ from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import asc_op, desc_op
 
 from arena.store.base.errors import STANDBY, DriverMissing, ServerUnusable
-from arena.store.base.statements import REPLAYS_IN_ROWS
+from arena.store.base.statements import REPLAYS_IN_ROWS, SESSION, forget_on_rollback
 from arena.store.schema import APPEND_ONLY, AppendOnly, metadata
 
 if TYPE_CHECKING:
@@ -32,13 +34,38 @@ OLDEST_SERVER: Final = 15
 _WRITE_LOCK: Final = 0x6172656E61
 """Key of the advisory lock that a writing transaction acquires first. Such locks are those of one database."""
 _DIRECTORY_LOCK: Final = _WRITE_LOCK + 1
-"""Key of the advisory lock of the data directory that uses the database."""
+"""Key of the advisory lock of the data directory that uses the database, or of all that share it."""
+_SERVERS: Final = """
+SELECT count(*) FROM pg_locks
+WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND objsubid = 1
+AND (classid::bigint << 32) + objid::bigint = :key
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+HELD_EVERY: Final = 5.0
+"""Number of seconds after which a directory's session is checked."""
 _LAST_SESSION: Final = 5.0
 """Maximum number of seconds until the database server notices the end of a killed process."""
 _LOST_MACHINE: Final = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 _LONGEST_PAUSE: Final = 3000
 """Milliseconds for which a writing transaction may pause: a stopped server then no longer blocks the others."""
-_CONNECT: Final = {"connect_timeout": 10, "application_name": "arena", "client_encoding": "UTF8"}
+_IN_USE: Final = (
+    "a server with another data directory uses it; stop that server first, or give each a number with --node"
+)
+_IN_USE_ALONE: Final = "a server without --node uses it; stop that server first, or start it with --node, too"
+_COPIED: Final = (
+    "a server with a copy of this data directory uses it; take a new directory, with only log.key from the other one"
+)
+_CONNECT: Final[dict[str, Any]] = {
+    "connect_timeout": 10,
+    "application_name": "arena",
+    "client_encoding": "UTF8",
+    # A broken network is detected within seconds; the system's defaults take minutes. A server that waits for the write
+    # lock may leave megabytes unconfirmed, so the first of these times, in milliseconds, exceeds that wait.
+    "tcp_user_timeout": int(1.5 * LOCK_TIMEOUT * 1000),
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
 
 
 class _Compiler(PGCompiler_psycopg):
@@ -85,40 +112,87 @@ registry.register("postgresql.arena", __name__, ArenaDialect.__name__)
 
 
 def writing(address: str, place: str, beside: bool) -> Engine:
-    """Return an engine whose transactions acquire the write lock when they begin. `place`: the address to be shown."""
+    """Return a writing engine. A transaction acquires the write lock with its first statement.
+
+    `place`: the address that errors name.
+    """
     pause = _LONGEST_PAUSE if beside else 0
     settings = f"SET idle_in_transaction_session_timeout = {pause}; SET lock_timeout = {LOCK_TIMEOUT * 1000:.0f}"
-    begin = f"BEGIN; SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
+    begin = "BEGIN", f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
     return _engine(address, place, settings, begin, {"poolclass": NullPool}, writes=True)
 
 
 def reading(address: str, place: str) -> Engine:
     """Return a read-only engine. Each transaction sees one committed state."""
-    begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    begin = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
     return _engine(
         address, place, "SET default_transaction_read_only = on", begin, {"poolclass": QueuePool}, writes=False
     )
 
 
-def lock_database(address: str, place: str) -> psycopg.Connection[Any]:
-    """Lock a database for one data directory. Its servers are one server, or nodes with a common parent process.
+@contextmanager
+def locked_database(address: str, place: str, identity: str = "") -> Iterator[None]:
+    """Lock a database for one data directory, or if `identity` is given, for one of several that share it.
 
-    Return the session, which holds the lock until it is closed. Raises: DBAPIError, DriverMissing, ServerUnusable.
+    `identity`: the identity of the data directory, which no other directory has. A session holds the lock. When it
+    ends, for example with the primary, a thread locks the database again as soon as it can.
+
+    Raises: DBAPIError, DriverMissing, ServerUnusable.
     """
+    session, ended = _lock_session(address, place, identity), Event()
+
+    def hold() -> None:
+        nonlocal session
+        while not ended.wait(HELD_EVERY):
+            try:
+                session.execute(b"SELECT 1")
+            except _driver().Error:
+                session.close()
+                with suppress(DBAPIError, ServerUnusable):
+                    session = _lock_session(address, place, identity)
+
+    holder = Thread(target=hold, name="directory-lock", daemon=True)
+    holder.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        holder.join(_LAST_SESSION)
+        session.close()
+
+
+def _lock_session(address: str, place: str, identity: str) -> psycopg.Connection[Any]:
     driver = _driver()
     statement = "SELECT pg_try_advisory_lock(%s)"
     try:
         session: psycopg.Connection[Any] = driver.connect(address, autocommit=True, **_CONNECT)
-        session.execute(_LOST_MACHINE)
-        end = time.monotonic() + _LAST_SESSION
-        while session.execute(statement, [_DIRECTORY_LOCK]).fetchone() != (True,):
-            if time.monotonic() > end:
-                session.close()
-                raise ServerUnusable(place, "a server with another data directory uses it; stop that server first")
-            time.sleep(0.1)
+        try:
+            session.execute(_LOST_MACHINE)
+            if not identity:
+                _lock(session, statement, _DIRECTORY_LOCK, place, _IN_USE)
+                return session
+            _lock(session, "SELECT pg_try_advisory_lock_shared(%s)", _DIRECTORY_LOCK, place, _IN_USE_ALONE)
+            own = int.from_bytes(sha256(identity.encode()).digest()[:8], signed=True)
+            _lock(session, statement, own, place, _COPIED)
+        except BaseException:
+            session.close()
+            raise
     except driver.Error as error:
         raise DBAPIError.instance(statement, None, error, driver.Error) from error
     return session
+
+
+def _lock(session: psycopg.Connection[Any], statement: str, key: int, place: str, reason: str) -> None:
+    end = time.monotonic() + _LAST_SESSION
+    while session.execute(statement.encode(), [key]).fetchone() != (True,):
+        if time.monotonic() > end:
+            raise ServerUnusable(place, reason)
+        time.sleep(0.1)
+
+
+def servers(connection: Connection) -> int:
+    """Return the number of servers that share the database."""
+    return connection.execute(text(_SERVERS), {"key": _DIRECTORY_LOCK}).scalar() or 0
 
 
 def _driver() -> Any:
@@ -129,18 +203,23 @@ def _driver() -> Any:
     return psycopg
 
 
-def _engine(address: str, place: str, settings: str, begin: str, pool: dict[str, Any], *, writes: bool) -> Engine:
+def _engine(
+    address: str, place: str, settings: str, begin: tuple[str, ...], pool: dict[str, Any], *, writes: bool
+) -> Engine:
     driver = _driver()
+    from arena.store.postgres.session import Conversions, Cursor, PostgresSession
 
     def connect() -> psycopg.Connection[Any]:
         # In this mode the driver begins no transactions; the event listener below does.
-        connection: psycopg.Connection[Any] = driver.connect(address, autocommit=True, context=_adapters(), **_CONNECT)
+        connection = PostgresSession.connect(address, autocommit=True, context=Conversions, **_CONNECT)
         try:
             version = connection.info.server_version // 10000
             if version < OLDEST_SERVER:
                 reason = f"it is PostgreSQL {version}, and the arena needs {OLDEST_SERVER} or later"
                 raise ServerUnusable(place, reason)
             connection.execute(settings)
+            if writes:
+                connection.cursor_factory = Cursor
             if writes and connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
                 raise ServerUnusable(place, STANDBY)
         except BaseException:
@@ -153,45 +232,24 @@ def _engine(address: str, place: str, settings: str, begin: str, pool: dict[str,
         "postgresql+arena://",
         creator=connect,
         hide_parameters=True,
-        execution_options={REPLAYS_IN_ROWS: True},
+        execution_options={REPLAYS_IN_ROWS: True, SESSION: writes},
         use_native_hstore=False,
         **pool,
     )
 
     def on_begin(connection: Connection) -> None:
+        session: Any = connection.connection.dbapi_connection
+        if writes:
+            session.begin(*(each.encode() for each in begin))
+            return
         try:
-            connection.connection.dbapi_connection.execute(begin)  # type: ignore[union-attr]
+            session.execute(begin[0])
         except driver.Error as error:
-            raise DBAPIError.instance(begin, None, error, driver.Error) from error
+            raise DBAPIError.instance(begin[0], None, error, driver.Error) from error
 
     event.listen(made, "begin", on_begin)
+    forget_on_rollback(made)
     return made
-
-
-@cache
-def _adapters() -> Any:
-    """Return how values are passed: booleans as integers, and sums, which are decimals, back as integers."""
-    from psycopg import adapters
-    from psycopg.adapt import AdaptersMap, Dumper, Loader
-
-    class Truth(Dumper):  # Without a type, so that it is a number or a truth where one is wanted.
-        def dump(self, value: Any) -> bytes:
-            return b"1" if value else b"0"
-
-    class Number(Loader):
-        def load(self, data: Any) -> int | float:
-            text = bytes(data)
-            return float(text) if b"." in text or text == b"NaN" else int(text)
-
-    own = AdaptersMap(adapters)
-    own.register_dumper(bool, Truth)
-    own.register_loader("numeric", Number)
-
-    class Context:
-        adapters = own
-        connection = None
-
-    return Context()
 
 
 def create_tables(connection: Connection) -> None:

@@ -266,8 +266,11 @@ def disk_use(connection: Connection, directory: Path) -> DiskUse:
     count = schema.replay_segments.c
     sums = select(count.game, *(func.sum(each) for each in (count.kept, count.pruned, count.bytes)))
     replays = tuple(ReplayUse(*row) for row in connection.execute(sums.group_by(count.game).order_by(count.game)))
-    database, journal, files = database_of(directory).files, journal_of(directory), segments_of(directory)
-    return DiskUse(_size(*database), _size(*journal.glob("*")), _size(*files.glob("*")), replays)
+    database, journal, files = database_of(directory), journal_of(directory), segments_of(directory)
+    size = database.size(connection)
+    return DiskUse(
+        _size(*database.files) if size is None else size, _size(*journal.glob("*")), _size(*files.glob("*")), replays
+    )
 
 
 def _size(*paths: Path) -> int:

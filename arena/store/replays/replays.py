@@ -9,17 +9,18 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final, TypeAlias
 
-from sqlalchemy import Connection, bindparam, case, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, select, update
 
 from arena.log.leaf import LeafKind
 from arena.store import schema
 from arena.store.base import leaves as log
 from arena.store.base.directory import database_of
 from arena.store.base.errors import DiskFull, ReplayDamaged, ReplayPruned
-from arena.store.base.statements import Statement
+from arena.store.base.statements import Statement, cache
 from arena.store.replays.files import IN_ROW, ReplayFiles, attached, packed
 
 AT_ONCE: Final = 256
@@ -83,6 +84,24 @@ def _move_some(connection: Connection, files: ReplayFiles, after: int) -> list[i
     return [row.match_id for row in rows]
 
 
+def copy_into_rows(connection: Connection, to: Connection) -> None:
+    """Copy the replays in files into a database that already has a copy of all rows.
+
+    A replay that is lost is empty there, so its digest shows the loss.
+    """
+    in_files = select(schema.replays).where(_ROW.segment > IN_ROW).order_by(_ROW.match_id)
+    for row in connection.execute(in_files.execution_options(yield_per=AT_ONCE)):
+        found = b""
+        with suppress(ReplayDamaged):
+            found = packed(connection, row)
+        _MOVE.run(to, {"of": row.match_id, "content": found, "segment": IN_ROW, "start": 0, "length": 0})
+    sums = (func.sum(each) for each in (_SEGMENT.kept, _SEGMENT.pruned, _SEGMENT.bytes))
+    rows = connection.execute(select(_SEGMENT.game, *sums).group_by(_SEGMENT.game)).all()
+    to.execute(delete(schema.replay_segments))
+    for game, kept, pruned, size in rows:
+        count(to, IN_ROW, game, kept, size, pruned=pruned)
+
+
 def keep(connection: Connection, match_id: int, game: str, content: bytes) -> None:
     """Store a packed replay. Raises: DiskFull, StoreUnusable."""
     row = {"match_id": match_id, "content": content, "sha256": sha256(content).digest()}
@@ -93,15 +112,19 @@ def keep(connection: Connection, match_id: int, game: str, content: bytes) -> No
         count(connection, segment, game, 1, len(content), start + len(content))
     else:
         count(connection, IN_ROW, game, 1, len(content))
-    _KEEP.run(connection, row)
+    _KEEP.write(connection, row)
 
 
 def count(connection: Connection, segment: int, game: str, come: int, size: int, end: int = 0, pruned: int = 0) -> None:
     """Count replays added to a segment. Negative numbers count removed replays."""
     values = {"of_segment": segment, "of_game": game, "come": come, "gone": pruned, "more": size, "end": end}
-    if not _COUNT.run(connection, values).rowcount:
+    stored: set[tuple[int, str]] = cache(connection).setdefault(_COUNT, set())
+    if (segment, game) in stored:  # No row of this table is ever deleted.
+        _COUNT.write(connection, values)
+    elif not _COUNT.run(connection, values).rowcount:
         values = {"number": segment, "game": game, "kept": come, "pruned": pruned, "bytes": size, "size": end}
         _FIRST.run(connection, values)
+    stored.add((segment, game))
 
 
 def content(connection: Connection, match_id: int) -> bytes | None:

@@ -91,6 +91,9 @@ class SqliteDatabase:
         # The database file, its write-ahead log, and the log's index.
         return self.path, self.directory / f"{FILE}-wal", self.directory / f"{FILE}-shm"
 
+    def size(self, connection: Connection) -> int | None:
+        return None
+
     def exists(self) -> bool:
         return self.path.is_file()
 
@@ -113,8 +116,11 @@ class SqliteDatabase:
     def compact(self) -> None:
         engine.compact(self.path)
 
-    def locked(self, node: int | None = None) -> AbstractContextManager[int]:
+    def locked(self, node: int | None = None, identity: str = "") -> AbstractContextManager[int]:
         return locks.locked(self.directory, node)
+
+    def used_elsewhere(self, connection: Connection) -> bool:
+        return False
 
     def announce(self, lock: int, socket: Path) -> None:
         locks.announce(self.directory, lock, socket)

@@ -20,7 +20,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.ext.compiler import compiles
 
 from arena.store.base.errors import file_error
-from arena.store.base.statements import DatabaseClock
+from arena.store.base.statements import DatabaseClock, forget_on_rollback
 from arena.store.schema import APPEND_ONLY, AppendOnly
 
 BUSY_TIMEOUT: Final = 10.0
@@ -136,6 +136,7 @@ def compact(path: Path) -> None:
 def in_memory(metadata: MetaData) -> Engine:
     """Return an engine with a new in-memory database that contains these tables. Nothing is written to disk."""
     engine = create_engine("sqlite+strict://", poolclass=StaticPool)
+    forget_on_rollback(engine)
     with engine.begin() as connection:
         create_tables(connection, metadata)
     return engine
@@ -178,6 +179,7 @@ def _engine(
     # Hide parameters, because errors are logged and parameters include seeds and hashes.
     engine = create_engine("sqlite+strict://", creator=connect, poolclass=pool, hide_parameters=True)
     event.listen(engine, "begin", begin)
+    forget_on_rollback(engine)
     return engine
 
 

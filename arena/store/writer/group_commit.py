@@ -1,8 +1,11 @@
 """Group commit: all queued jobs run in one transaction and share one wait for the disk.
 
-Each job runs in its own savepoint, so a job that fails does not undo the others. Results are delivered after the
-commit. If the commit fails, all its jobs fail and nothing is stored. A commit to a file that was deleted or replaced
-counts as failed.
+Each job runs in its own savepoint, so a job that fails does not undo the others. On a database server, the savepoints
+of a match would cost as much as its statements. There, jobs run without savepoints, and if one fails, all are undone
+and run again with savepoints.
+
+Results are delivered after the commit. If the commit fails, all its jobs fail and nothing is stored. A commit to a file
+that was deleted or replaced counts as failed.
 """
 
 from __future__ import annotations
@@ -14,14 +17,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from arena.store.base import leaves as log
 from arena.store.base.database import Database
 from arena.store.base.directory import OpenFiles
-from arena.store.base.errors import StoreError
-from arena.store.base.statements import run
+from arena.store.base.errors import StoreBusy, StoreError
+from arena.store.base.statements import SESSION, forget, run
 from arena.store.replays.files import attach
 
 Job: TypeAlias = Callable[[Connection], Any]
+"""Function that changes nothing but the database. After a rollback, it may run again."""
 
 
 class Outcome(NamedTuple):
@@ -30,6 +33,10 @@ class Outcome(NamedTuple):
     value: Any
     error: Exception | None = None
     """The reason why the job is not stored; None on success."""
+
+
+class _JobError(Exception):
+    """Failure of a job without a savepoint. The job's error is the cause."""
 
 
 class AtEnd(NamedTuple):
@@ -60,6 +67,7 @@ class Committer:
         self._end: Final = end
         self._connection: Final = connection
         self._database: Final = database
+        self._without_savepoints: Final = bool(connection.get_execution_options().get(SESSION))
         self._files: Final = OpenFiles(database.files)
         self._replays: Final = attach(connection, database.path.parent, shared)
 
@@ -68,20 +76,36 @@ class Committer:
         writer survives them.
         """
         try:
-            with self._replays.transaction(self._connection):
-                outcomes = [self._try(job) for job in jobs]
-                self._end(self._connection)
-                outcomes = [self._completed(outcome) for outcome in outcomes]
-            self._files.check()
-            return outcomes
+            try:
+                return self._commit(jobs, self._plain if self._without_savepoints else self._try)
+            except (_JobError, DBAPIError) as error:
+                reason = error.__cause__ if isinstance(error, _JobError) else error
+                assert reason is not None, "a job's error is the cause"
+                if not self._without_savepoints or self._roll_back() or self._busy(reason):
+                    raise reason  # noqa: B904 - the reason has a cause itself
+                return self._commit(jobs, self._try)
         except Exception as error:  # noqa: BLE001 - every caller must get an outcome
             self._roll_back()
             reason = self._database.named(error)
             return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
 
+    def _commit(self, jobs: Sequence[Job], each: Callable[[Job], Outcome]) -> list[Outcome]:
+        with self._replays.transaction(self._connection):
+            outcomes = [each(job) for job in jobs]
+            self._end(self._connection)
+            outcomes = [self._completed(outcome) for outcome in outcomes]
+        self._files.check()
+        return outcomes
+
     def close(self) -> None:
         """Close everything that this object has opened. The connection stays open."""
         self._replays.close()
+
+    def _plain(self, job: Job) -> Outcome:
+        try:
+            return Outcome(job(self._connection))
+        except Exception as error:
+            raise _JobError from error
 
     def _try(self, job: Job) -> Outcome:
         # SQLAlchemy's own savepoints cost as much as all the statements of a match.
@@ -94,27 +118,34 @@ class Committer:
                 run(self._connection, "ROLLBACK TO SAVEPOINT job", {})
             except DBAPIError:  # The database ended the whole transaction, as on a full disk.
                 raise error  # noqa: B904 - the first error is the cause
-            log.forget(self._connection)
+            forget(self._connection)
             run(self._connection, "RELEASE SAVEPOINT job", {})
             return Outcome(None, self._database.named(error))
         return Outcome(value)
+
+    def _busy(self, error: BaseException) -> bool:
+        """Return whether the transaction failed because others held the write lock for too long."""
+        return isinstance(error, DBAPIError) and isinstance(self._database.named(error), StoreBusy)
 
     def _completed(self, outcome: Outcome) -> Outcome:
         value = outcome.value
         return Outcome(value.complete(self._connection)) if isinstance(value, AtEnd) else outcome
 
-    def _roll_back(self) -> None:
-        """Roll back after a failed commit.
+    def _roll_back(self) -> bool:
+        """Roll back after a failed commit. Return whether the database server has ended the session.
 
         The database may still have an open transaction that SQLAlchemy considers ended.
         """
-        log.forget(self._connection)
+        if self._connection.invalidated:  # There was no connection to begin on. Touching this one would connect now.
+            return True
+        forget(self._connection)
         driver = self._connection.connection.dbapi_connection
         assert driver is not None, "the connection is open"
         with suppress(self._connection.dialect.loaded_dbapi.Error):  # The next transaction reports it.
             driver.rollback()
-        if getattr(driver, "closed", False):  # The database server ended the session: the next transaction connects.
-            self._connection.invalidate()
+        if ended := bool(getattr(driver, "closed", False)):
+            self._connection.invalidate()  # The next transaction connects.
+        return ended
 
 
 def _undone_error(error: Exception) -> StoreError:

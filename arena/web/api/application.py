@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 from urllib.parse import urlencode
@@ -47,10 +47,10 @@ def api_application(sources: Sources) -> Starlette:
         middleware=[readers],
         exception_handlers={
             BadParameterError: _bad_parameter,
-            Missing: _missing,
-            Removed: _removed,
-            NotShown: _not_shown,
-            Unavailable: _unavailable,
+            Missing: _problem_with(404),
+            Removed: _problem_with(410),
+            NotShown: _problem_with(501),
+            Unavailable: _problem_with(503, {"retry-after": RETRY}),
             HTTPException: _refused,
             Exception: _failed,
         },
@@ -112,20 +112,15 @@ async def _bad_parameter(_: Request, error: Exception) -> Response:
     return problem(404 if error.in_path else 400, str(error), parameter=error.name, value=error.value)
 
 
-async def _missing(_: Request, error: Exception) -> Response:
-    return problem(404, str(error))
+def _problem_with(
+    status: int, headers: Mapping[str, str] | None = None
+) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return a handler that sends an error's text with this status."""
 
+    async def handler(_: Request, error: Exception) -> Response:
+        return problem(status, str(error), headers)
 
-async def _removed(_: Request, error: Exception) -> Response:
-    return problem(410, str(error))
-
-
-async def _not_shown(_: Request, error: Exception) -> Response:
-    return problem(501, str(error))
-
-
-async def _unavailable(_: Request, error: Exception) -> Response:
-    return problem(503, str(error), {"retry-after": RETRY})
+    return handler
 
 
 async def _refused(request: Request, error: Exception) -> Response:

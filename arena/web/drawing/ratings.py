@@ -79,7 +79,7 @@ def rating_curve(rows: Sequence[RatedRow]) -> Markup:
     ).format(
         WIDTH,
         HEIGHT,
-        _in_words(rows),
+        f"From {rows[0].after:.0f} to {rows[-1].after:.0f} Elo in {len(rows)} matches",
         _versions(rows, x),
         labels,
         _times(rows, x),
@@ -151,10 +151,6 @@ def _label(x: float, y: float, anchor: str, text: object) -> Markup:
     return Markup('<text x="{:.1f}" y="{:.1f}" font-size="12" text-anchor="{}" fill="currentColor">{}</text>').format(
         x, y, anchor, text
     )
-
-
-def _in_words(rows: Sequence[RatedRow]) -> str:
-    return f"From {rows[0].after:.0f} to {rows[-1].after:.0f} Elo in {len(rows)} matches"
 
 
 def _marks(low: float, high: float) -> list[int]:

@@ -8,16 +8,16 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import trio
 from starlette.applications import Starlette
 from trio.to_thread import run_sync
 
 from arena.queries.live import RoundRow, StatusRow
-from arena.queries.remote import NoAnswer
+from arena.queries.remote import Client, NoAnswer
 from arena.store.base.errors import Refused
-from arena.store.base.rows import BotRow, LadderEntryRow, MatchRow
+from arena.store.base.rows import BotRow, LadderEntryRow
 from arena.web.answers.responses import fragment
 from arena.web.caches import TtlCache
 from arena.web.drawing.ratings import intervals
@@ -26,6 +26,8 @@ from arena.web.live.event_stream import Viewers
 from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
 from arena.web.reading.reader import Missing, Reader, Unavailable, just_ended, stopped
 from engine.registry import GAMES
+
+T = TypeVar("T")
 
 BOTS_AGE: Final = 5.0
 """Seconds for which the server's list of bots is cached."""
@@ -129,21 +131,29 @@ class Live:
         Raises:
             Unavailable: the server does not answer, or there is none.
         """
-        found: tuple[BotRow, ...] = await self._fresh.get("bots", self._bots, BOTS_AGE)
+        found: tuple[BotRow, ...] = await self._fresh.get(
+            "bots", partial(self._asked, lambda server: server.bots()), BOTS_AGE
+        )
         return found
 
-    async def _bots(self) -> tuple[BotRow, ...]:
-        if self._open_server is None:
+    async def _asked(self, question: Callable[[Client], T]) -> T:
+        """Ask the server.
+
+        Raises:
+            Unavailable: the server does not answer.
+        """
+        open_server = self._open_server
+        if open_server is None:
             raise Unavailable(self.feed.silent)
+
+        def ask() -> T:
+            with open_server() as server:
+                return question(server)
+
         try:
-            return await run_sync(self._ask_bots)
+            return await run_sync(ask)
         except (NoAnswer, Refused) as error:
             raise Unavailable(str(error)) from error
-
-    def _ask_bots(self) -> tuple[BotRow, ...]:
-        assert self._open_server is not None
-        with self._open_server() as client:
-            return client.bots()
 
     async def ladders(self) -> tuple[LadderEntryRow, ...]:
         """Return the ladders of the data source. While the server is connected, add its ladders.
@@ -159,14 +169,9 @@ class Live:
     async def _ladders(self) -> tuple[LadderEntryRow, ...]:
         found = {each.name: each for each in await self._reader.read(lambda source: source.ladders())}
         if self._open_server is not None and not self.feed.silent:
-            with suppress(NoAnswer, Refused):
-                found |= {each.name: each for each in await run_sync(self._ask_ladders)}
+            with suppress(Unavailable):
+                found |= {each.name: each for each in await self._asked(lambda server: server.ladders())}
         return tuple(found.values())
-
-    def _ask_ladders(self) -> tuple[LadderEntryRow, ...]:
-        assert self._open_server is not None
-        with self._open_server() as client:
-            return client.ladders()
 
     async def status(self) -> StatusRow:
         """Return the state of the server.
@@ -174,17 +179,7 @@ class Live:
         Raises:
             Unavailable: the server does not answer.
         """
-        if self._open_server is None:
-            raise Unavailable(self.feed.silent)
-        try:
-            return await run_sync(self._ask_status)
-        except (NoAnswer, Refused) as error:
-            raise Unavailable(str(error)) from error
-
-    def _ask_status(self) -> StatusRow:
-        assert self._open_server is not None
-        with self._open_server() as client:
-            return client.status()
+        return await self._asked(lambda server: server.status())
 
     def _renderer(self, name: str) -> Callable[[], Any]:
         kind, _, rest = name.partition("/")
@@ -218,8 +213,9 @@ class Live:
         seen = {each.round: each for each in table.rounds}
         missing = [number for number in range(len(table.points)) if number not in seen]
         if missing:
-            _, rounds = await self._reader_of_server(table.match_id)
-            table.rounds[:] = sorted({each.round: each for each in (*rounds, *table.rounds)}.values(), key=_by_round)
+            _, rounds = await self._asked(lambda server: server.match(table.match_id))
+            by_number = {each.round: each for each in (*rounds, *table.rounds)}
+            table.rounds[:] = [by_number[number] for number in sorted(by_number)]
         return table
 
     async def _match(self, number: int) -> Rows:
@@ -233,18 +229,6 @@ class Live:
             )
             for each in reversed(table.rounds)
         }
-
-    async def _reader_of_server(self, number: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
-        assert self._open_server is not None, "else no match is known to run"
-        try:
-            return await run_sync(self._ask_match, number)
-        except (NoAnswer, Refused) as error:
-            raise Unavailable(str(error)) from error
-
-    def _ask_match(self, number: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
-        assert self._open_server is not None
-        with self._open_server() as client:
-            return client.match(number)
 
     async def _status(self) -> Rows:
         status = await self.status()
@@ -299,7 +283,3 @@ class Live:
             await trio.sleep(INTERVAL)
             with trio.move_on_after(INTERVAL):  # The status changes with time even without any event.
                 await changed.wait()
-
-
-def _by_round(row: RoundRow) -> int:
-    return row.round

@@ -4,11 +4,16 @@ Each frame is one message, binary or as JSON (protobuf's mapping), in which the 
 games. Before the conversation, the client sends frames with the bot's token and, if needed, a registration. The server
 counts the connection for the browser's address. The relay reads frames of the conversation after the server has
 accepted the token. In each direction, it reads only as fast as the receiver does.
+
+Of several nodes, a bot plays at the first that answers. A bot that has lost its node returns to it within 15 s, because
+its matches wait there; after that, other nodes may have interrupted them.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
 import grpc
@@ -22,11 +27,12 @@ from google.rpc import error_details_pb2, status_pb2
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from arena.store.nodes import LEASE
 from arena.web.answers.responses import problem
 from arena.web.requests.connections import SECOND_FILES, files_allowed
 from arena.web.requests.sites import SiteRefused, Sites
 from trio_grpc.grpc.call import CallRefused
-from trio_grpc.grpc.outgoing_call import OutgoingCall, ask, calling
+from trio_grpc.grpc.outgoing_call import OutgoingCall, ServerUnreachableError, calling
 from trio_grpc.grpc.refusals import explained
 from trio_grpc.limits.connection_limits import OpenByOrigin, TooManyOpen, origin_of
 
@@ -51,11 +57,13 @@ DETAILS: Final = (error_details_pb2.ErrorInfo, error_details_pb2.RetryInfo)
 
 
 class PlaySocket:
-    """An ASGI application that lets bots play on a server, which it reaches at a Unix socket."""
+    """An ASGI application that connects bots to the nodes of a server. Each node listens at a Unix socket."""
 
-    def __init__(self, unix_socket: str, sites: Sites) -> None:
-        self._unix_socket = unix_socket
+    def __init__(self, unix_sockets: Sequence[str], sites: Sites) -> None:
+        self._unix_sockets = unix_sockets
         self._sites = sites
+        self._latest: dict[str, OutgoingCall] = {}
+        """The latest conversation of each bot, by token. It is forgotten when its node has been silent for `LEASE`."""
         self._open = OpenByOrigin(min(MOST_SOCKETS, files_allowed() // SECOND_FILES), MOST_OF_ADDRESS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,11 +86,34 @@ class PlaySocket:
         await socket.accept()
         try:
             token = await self._opened(socket, host)
-            async with calling(self._unix_socket, PLAY, host, token) as call:
+            async with self._calling(PLAY, host, token) as call:
                 await call.accepted()
+                now = trio.current_time()
+                self._latest = {of: each for of, each in self._latest.items() if now - each.heard < LEASE}
+                self._latest[token] = call
                 await _converse(socket, call)
         except CallRefused as end:
             await _close(socket, end)
+
+    @asynccontextmanager
+    async def _calling(self, path: str, host: str, token: str = "") -> AsyncIterator[OutgoingCall]:
+        """Make a call to the node where the bot has played until now, or else to the first node that answers.
+
+        Raises:
+            CallRefused: The node ended the call, or no node answers.
+        """
+        nodes = self._unix_sockets
+        if (latest := self._latest.get(token)) is not None and trio.current_time() - latest.heard < LEASE:
+            nodes = [latest.unix_socket]
+        async with AsyncExitStack() as stack:
+            for node in nodes:
+                try:
+                    call = await stack.enter_async_context(calling(node, path, host, token))
+                    break
+                except ServerUnreachableError:
+                    if node == nodes[-1]:
+                        raise
+            yield call
 
     async def _opened(self, socket: WebSocket, host: str) -> str:
         """Read the frames before the conversation, and register the bot if requested. Return its token.
@@ -99,8 +130,10 @@ class PlaySocket:
             if "token" in opening:
                 return str(opening["token"])
             request = _parsed(opening["register"], bots_pb2.RegisterBotRequest())
-            response = await ask(self._unix_socket, REGISTER, host, request.SerializeToString())
-            await socket.send_text(_json(bots_pb2.RegisterBotResponse.FromString(response)))
+            async with self._calling(REGISTER, host) as call:
+                await call.send(request.SerializeToString())
+                response = bots_pb2.RegisterBotResponse.FromString(await call.receive())
+            await socket.send_text(_json(response))
 
 
 class NoServer:

@@ -6,7 +6,7 @@ let socket = null;
 
 function play(token) {
   const say = (message) => socket.send(JSON.stringify(message));
-  socket = new WebSocket(new URL("../../play", import.meta.url).href.replace(/^http/, "ws"));
+  const own = socket = new WebSocket(new URL("../../play", import.meta.url).href.replace(/^http/, "ws"));
   socket.onopen = () => {
     if (token === null) say({ register: { name: name.value } });
     else {
@@ -31,7 +31,12 @@ function play(token) {
     for (const start of message.starts ?? []) show(`Match ${start.matchId}: ${start.bots.join(", ")}.`);
     for (const report of message.reports ?? []) list(report);
   };
-  socket.onclose = ({ code, reason }) => { if (code !== 1000) show(`${state.textContent} It is over: ${reason || code}.`); };
+  socket.onclose = ({ code, reason }) => {
+    if (own !== socket || code === 1000) return;
+    if (code >= 4000 && code !== 4014) return show(`${state.textContent} It is over: ${reason || code}.`);  // 4014: UNAVAILABLE
+    show("The connection is lost. The bot connects again.");
+    setTimeout(() => { if (own === socket) play(token); }, 2000 + 2000 * Math.random());
+  };
 }
 
 // The bot's decision, here any legal action. decision.sixthSense or decision.nullern has all that the bot may know.

@@ -95,16 +95,18 @@ def node_addresses(listed: Iterable[Node], reached: str) -> dict[int, str]:
         try:
             checked_address(address)
         except ArgumentError:
-            skipped.append(f"node {each.number} at {each.address!r}: not HOST:PORT")
-            continue
-        if each.number == 0:
-            skipped.append(f"node 0 at {address}: numbers start from 1")
-        elif each.number in addresses or address in addresses.values():
-            skipped.append(f"node {each.number} at {address}: its number or address is listed twice")
-        elif len(addresses) == MOST_NODES:
-            skipped.append(f"node {each.number} at {address}: a bot connects to {MOST_NODES} nodes at most")
+            why = "not HOST:PORT"
         else:
-            addresses[each.number] = address
+            if each.number == 0:
+                why = "numbers start from 1"
+            elif each.number in addresses or address in addresses.values():
+                why = "its number or address is listed twice"
+            elif len(addresses) == MOST_NODES:
+                why = f"a bot connects to {MOST_NODES} nodes at most"
+            else:
+                addresses[each.number] = address
+                continue
+        skipped.append(f"node {each.number} at {each.address!r}: {why}")
     if skipped:
         more = f" (and {len(skipped) - 1} more)" if len(skipped) > 1 else ""
         _log.warning("skipped in the server's list of nodes: %s%s; please tell its operator", skipped[0], more)
@@ -129,31 +131,23 @@ def _one_line(details: str | None) -> str:
     return _GRPC_PREFIX.sub("", " ".join(text.split()))
 
 
-def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
-    """Return the reason in the `google.rpc.ErrorInfo` of an ended call; empty if the call has none."""
-    for name, value in trailers or ():
-        if name == "grpc-status-details-bin" and isinstance(value, bytes):
-            with contextlib.suppress(DecodeError):
-                for detail in status_pb2.Status.FromString(value).details:
-                    info = error_details_pb2.ErrorInfo()
-                    if detail.Unpack(info):
-                        return str(info.reason)
-    return ""
+def error_details(trailers: Iterable[tuple[str, str | bytes]] | None) -> tuple[str, float]:
+    """Return the reason in the `google.rpc.ErrorInfo` of an ended call, and the pause in its `google.rpc.RetryInfo`.
 
-
-def told_pause(trailers: Iterable[tuple[str, str | bytes]] | None) -> float:
-    """Return the pause in the `google.rpc.RetryInfo` of an ended call, in seconds: at most an hour,
-    0 if it has none.
+    The reason is empty if the call has none. The pause is in seconds: at most an hour, 0 if the call has none.
     """
+    reason, pause = "", 0.0
     for name, value in trailers or ():
         if name == "grpc-status-details-bin" and isinstance(value, bytes):
             with contextlib.suppress(DecodeError):
                 for detail in status_pb2.Status.FromString(value).details:
-                    retry = error_details_pb2.RetryInfo()
-                    if detail.Unpack(retry):
+                    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+                    if detail.Unpack(info):
+                        reason = str(info.reason)
+                    elif detail.Unpack(retry):
                         delay = retry.retry_delay
-                        return min(LONGEST_PAUSE, max(0.0, float(delay.seconds + delay.nanos / 1e9)))
-    return 0.0
+                        pause = min(LONGEST_PAUSE, max(0.0, float(delay.seconds + delay.nanos / 1e9)))
+    return reason, pause
 
 
 def play_failure(

@@ -9,35 +9,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import random
 import shlex
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
 import grpc
 import grpc.aio
+from google.protobuf.message import Message
 
 from arena_client.bot import Bot
 from arena_client.channel import (
     DroppedError,
     checked_address,
-    error_reason,
+    error_details,
     node_addresses,
     open_channel,
     play_failure,
     registration_failure,
-    told_pause,
 )
 from arena_client.errors import ArenaError, ArgumentError, ParkedError, TokenRefusedError, UnreachableError
 from arena_client.inbox import Delivery, Inbox, ThreadInbox
 from arena_client.log_check import LogChecker
 from arena_client.network import Calls
-from arena_client.options import DEFAULT_ADDRESS, Options, chosen_events, chosen_ladders, set_in_environment
+from arena_client.options import DEFAULT_ADDRESS, Options, chosen, set_in_environment
 from arena_client.probe import obstacle
 from arena_client.receipts import Receipts
 from arena_client.session import Goal, Progress, Session, concerns_bot
@@ -115,13 +116,6 @@ def waiting_time(outage: float) -> float:
     return _chance.uniform(0.0, min(longest, max(FIRST_WAIT, outage)))
 
 
-class _Call(TypedDict):
-    """The arguments of a call with the bot's token."""
-
-    metadata: tuple[tuple[str, str]]
-    timeout: float
-
-
 class _Node:
     """One server, with the bot's stream to it. A server alone is the only node."""
 
@@ -135,6 +129,8 @@ class _Node:
         self.task: asyncio.Task[None] | None = None
         self.session: Session | None = None
         self.stream: _Stream | None = None
+        self.next_try = 0.0
+        """The time of the latest try, or of the next one, in seconds of `time.monotonic`."""
         self.place_until: float | None = None
         """With fewer places than nodes: the time at which this node's place moves on unless a match begins, in seconds
         of `time.monotonic`; None without a place.
@@ -187,8 +183,8 @@ class Connection:
         self._give_up_after = told.get("give_up_after")
         self._goal = Goal(matches)
         self._casual = told.get("casual", False)
-        self._ladders = chosen_ladders(told.get("ladders"))
-        self._events = chosen_events(told.get("events"))
+        self._ladders = chosen(told.get("ladders"), "ARENA_LADDERS")
+        self._events = chosen(told.get("events"), "ARENA_EVENTS")
         self._challengers = None if isinstance(challenges, bool) else frozenset(each.lower() for each in challenges)
         """Lower-case names of the bots whose challenges the bot accepts; None if it accepts all challenges or none."""
         self._challenges = challenges if isinstance(challenges, bool) else bool(self._challengers)
@@ -204,6 +200,8 @@ class Connection:
         self._moving: asyncio.Task[None] | None = None
         self._place_wait = PLACE_WAIT
         self._leaving = False
+        self._seen = 0.0
+        """The last time at which the bot was connected to any node, in seconds of `time.monotonic`."""
         self._reached = False
         """True once there has been a connection."""
         self._task: asyncio.Task[None] | None = None
@@ -232,7 +230,7 @@ class Connection:
             _matches(goal.under_way),
             seconds,
         )
-        self._send_all(PlayRequest(capacity=0))
+        self._resize()
 
         def over() -> None:
             self.leave()
@@ -250,14 +248,11 @@ class Connection:
                 "leaving %s in order: house bots play them on, and each counts as a last place",
                 _matches(self._goal.under_way),
             )
-            self._send_all(PlayRequest(leave=True))
+            for node in self._nodes:
+                if node.stream is not None:
+                    node.stream.send(PlayRequest(leave=True))
             self._forget_absent()
             asyncio.get_running_loop().call_later(LEAVE_TIME, self.end)
-
-    def _send_all(self, request: PlayRequest) -> None:
-        for node in self._nodes:
-            if node.stream is not None:
-                node.stream.send(request)
 
     def _finish_all(self) -> None:
         """End every stream, because the bot plays no more matches."""
@@ -301,10 +296,16 @@ class Connection:
 
     def _dial(self, node: _Node) -> None:
         node.task = self._tasks.create_task(self._stay_at(node))
+        node.task.add_done_callback(self._stop_moving)
+
+    def _stop_moving(self, _: object) -> None:
+        """Move no more places after all streams have ended."""
+        if self._moving is not None and all(node.task is None or node.task.done() for node in self._nodes):
+            self._moving.cancel()
 
     async def _stay_at(self, node: _Node) -> None:
         """Stay connected to a node. Raises `ArenaError`."""
-        good = seen = time.monotonic()
+        good = self._seen = time.monotonic()
         probes = 0
         while True:
             begun = time.monotonic()
@@ -316,6 +317,7 @@ class Connection:
                     raise asyncio.CancelledError from None  # gRPC reports only one of two simultaneous errors.
                 done = self._leaving or node.progress.done or node not in self._nodes
                 if done or (self._goal.ending and not node.progress.playing):
+                    node.next_try = math.inf
                     return
                 if not self._reached and probes < PROBES:
                     probes += 1
@@ -324,36 +326,30 @@ class Connection:
                 now = time.monotonic()
                 if node.session is not None:
                     # The server can be reached, even if the stream ended at once and may do so again.
-                    good, seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
+                    good, self._seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
                     node.session = None
                     self._share_out()
                 if any(other.session is not None for other in self._nodes):
-                    if node.number not in self._listed:
-                        self._forget(node)
+                    if not self._goes_on_without(node, now - good):
                         return
-                    seen = now
-                    if now - good > FORGET_AFTER:
-                        node.progress.playing.clear()
-                        node.progress.accepted.clear()
-                        self._resize()
+                    self._seen = now
                 wait = waiting_time(now - good) + dropped.pause
-                if self._give_up_after is not None and now + wait - seen > self._give_up_after:
+                node.next_try = now + wait
+                if self._gives_up():
                     raise UnreachableError(f"no connection to {node.address}: {dropped}") from None
                 _log.warning("no connection to %s: %s; next try in %.1f s", node.address, dropped, wait)
                 await asyncio.sleep(wait)
 
     async def unpark(self) -> None:
         """Un-park the bot. Raises `ArenaError`."""
-        async with self._managing() as (bots, call):
-            await bots.UnparkBot(UnparkBotRequest(name=self._name), **call)
+        await self._manage("UnparkBot", UnparkBotRequest(name=self._name))
 
     async def rotate(self) -> tuple[str, Path | None]:
         """Replace the bot's token; return the new token, and the file that contains it.
 
         No file is written if the token was given as an argument. Raises `ArenaError`.
         """
-        async with self._managing() as (bots, call):
-            token = (await bots.RotateToken(RotateTokenRequest(name=self._name), **call)).token
+        token: str = (await self._manage("RotateToken", RotateTokenRequest(name=self._name))).token
         if self._token is not None:
             return token, None
         try:
@@ -365,12 +361,10 @@ class Connection:
 
     async def join(self, ladder: str, code: str) -> None:
         """Let the bot enter a ladder with the code of an invitation. Raises `ArenaError`."""
-        async with self._managing() as (bots, call):
-            await bots.JoinLadder(JoinLadderRequest(ladder=ladder, invitation=code), **call)
+        await self._manage("JoinLadder", JoinLadderRequest(ladder=ladder, invitation=code))
 
-    @contextlib.asynccontextmanager
-    async def _managing(self) -> AsyncIterator[tuple[BotServiceAsyncStub, _Call]]:
-        """Context manager for calls about the bot. It yields the service and the arguments of every call."""
+    async def _manage(self, method: str, request: Message) -> Any:
+        """Make a call about the bot with its token, and return the answer. Raises `ArenaError`."""
         with _files():
             token = self._token or read_token(self._token_file)
             opened = open_channel(self._address, self._tls)
@@ -378,13 +372,11 @@ class Connection:
             where = "name the bot as when it was registered, or its --token-file"
             raise ArgumentError(f"there is no token in {self._token_file}: {where}")
         async with opened as channel:
+            call = getattr(BotServiceStub(channel), method)
             try:
-                yield (
-                    cast("BotServiceAsyncStub", BotServiceStub(channel)),
-                    {"metadata": (("authorization", f"Bearer {token}"),), "timeout": ANSWER_TIME},
-                )
+                return await call(request, metadata=(("authorization", f"Bearer {token}"),), timeout=ANSWER_TIME)
             except grpc.aio.AioRpcError as error:
-                failure = play_failure(error.code(), error.details(), error_reason(error.trailing_metadata()))
+                failure = play_failure(error.code(), error.details(), *error_details(error.trailing_metadata()))
                 if isinstance(failure, ArenaError):
                     raise failure from None
                 raise UnreachableError(f"no connection to {self._address}: {failure}") from None
@@ -477,9 +469,7 @@ class Connection:
         try:
             response = await stub.RegisterBot(request, timeout=ANSWER_TIME)
         except grpc.aio.AioRpcError as error:
-            trailers = error.trailing_metadata()
-            reason, pause = error_reason(trailers), told_pause(trailers)
-            failure = registration_failure(error.code(), error.details(), reason, pause)
+            failure = registration_failure(error.code(), error.details(), *error_details(error.trailing_metadata()))
             if isinstance(failure, ArenaError):
                 new.drop()
             raise failure from None
@@ -506,6 +496,26 @@ class Connection:
         if len(self._nodes) > 1 and self._moving is None:
             self._moving = self._tasks.create_task(self._move_places())
         self._share_out()
+
+    def _gives_up(self) -> bool:
+        """Return True if the next try at any node comes too late after the last connection."""
+        if self._give_up_after is None:
+            return False
+        return min(node.next_try for node in self._nodes) - self._seen > self._give_up_after
+
+    def _goes_on_without(self, node: _Node, outage: float) -> bool:
+        """Return True if a node that cannot be reached is tried again, while the bot plays at others."""
+        if node.number not in self._listed:
+            self._forget(node)
+            return False
+        if outage > FORGET_AFTER:
+            node.progress.playing.clear()
+            node.progress.accepted.clear()
+            if node.progress.done:
+                self._finish_all()
+                return False
+            self._resize()
+        return True
 
     def _forget(self, node: _Node) -> None:
         """Forget a node that cannot be reached and is not listed any more, with its matches."""
@@ -550,8 +560,8 @@ class Connection:
                 node.stream.send(request)
 
     async def _move_places(self) -> None:
-        """Until all streams end, move each place to another node after a wait."""
-        while not all(node.task is None or node.task.done() for node in self._nodes):
+        """Move each place to another node after a wait."""
+        while True:
             await asyncio.sleep(PLACE_LOOK)
             self._move_due()
 
@@ -621,8 +631,11 @@ class Connection:
         received = time.monotonic()
         if (reply := session.receive(message)) is not None:
             stream.send(reply)
-        if node.place_until is not None and node.place_used is not bool(node.progress.playing):
-            self._move_due()
+        if len(self._nodes) > 1 and not node.progress.done:
+            if node.place_until is not None and node.place_used is not bool(node.progress.playing):
+                self._move_due()
+            elif self._goal.wanted is not None or self._goal.ending:
+                self._resize()
         if concerns_bot(message) or (message.closed and self._inbox.wants_all):
             self._inbox.put(Delivery(session, message, received))
 
@@ -709,7 +722,7 @@ class _Stream:
         call = self._call
         code, details, trailers = await call.code(), await call.details(), await call.trailing_metadata()
         raise (
-            play_failure(code, details, error_reason(trailers), told_pause(trailers))
+            play_failure(code, details, *error_details(trailers))
             if code is not grpc.StatusCode.OK
             else DroppedError("the server closed the connection")
         ) from None

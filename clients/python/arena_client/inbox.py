@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from queue import SimpleQueue
+from threading import Event
 from typing import TYPE_CHECKING
 
 from arena_client.network import calls_here
@@ -67,19 +68,19 @@ class Gathered:
             session.send(part)
 
 
-class Inbox:
-    """Deliveries for one bot in order; the last one marks the end. Create it in the event loop that reads it."""
+class _Deliveries(ABC):
+    """Deliveries for one bot in order; the last one marks the end."""
+
+    wants_all = False
+    """True to deliver also messages that concern only a bot that makes several decisions at once.
+
+    These are closed decisions, and the end of a stream as an empty message.
+    """
 
     def __init__(self) -> None:
-        self.wants_all = False
-        """True to deliver also messages that concern only a bot that makes several decisions at once.
-
-        These are closed decisions, and the end of a stream as an empty message.
-        """
         self._deliveries: deque[Delivery] = deque()
         self._ended = False
         self._error: BaseException | None = None
-        self._attach()
 
     def put(self, delivery: Delivery) -> None:
         """Add a delivery, in any thread."""
@@ -91,21 +92,6 @@ class Inbox:
         self._error = error
         self._ended = True
         self._rouse()
-
-    async def get(self) -> Delivery | None:
-        """Return the next delivery. After the last one, return None or raise the error given to `end`.
-
-        Even if a delivery is waiting already, other tasks of the loop run first.
-        """
-        if self._deliveries:
-            await self._rest()
-        while not (self._deliveries or self._ended):  # A wake-up may come for a delivery that `gather` has taken.
-            await self._wait()
-        if self._deliveries:
-            return self._deliveries.popleft()
-        if self._error is not None:
-            raise self._error
-        return None
 
     def gather(self, delivery: Delivery) -> Delivery | Gathered:
         """Combine a delivery with waiting ones, up to one message with decisions from each stream.
@@ -122,6 +108,37 @@ class Inbox:
                 asking.add(each.session)
         return Gathered(deliveries)
 
+    def _next(self) -> Delivery | None:
+        """Return the next delivery. After the last one, return None or raise the error given to `end`."""
+        if self._deliveries:
+            return self._deliveries.popleft()
+        if self._error is not None:
+            raise self._error
+        return None
+
+    @abstractmethod
+    def _rouse(self) -> None:
+        """Wake the reader if it waits, in any thread."""
+
+
+class Inbox(_Deliveries):
+    """An inbox that an event loop reads. Create it in that loop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._attach()
+
+    async def get(self) -> Delivery | None:
+        """Return the next delivery. After the last one, return None or raise the error given to `end`.
+
+        Even if a delivery is waiting already, other tasks of the loop run first.
+        """
+        if self._deliveries:
+            await self._rest()
+        while not (self._deliveries or self._ended):  # A wake-up may come for a delivery that `gather` has taken.
+            await self._wait()
+        return self._next()
+
     async def ended(self) -> None:
         """Wait for the end, ignoring deliveries."""
         while not self._ended:
@@ -135,7 +152,6 @@ class Inbox:
         self._waiter: asyncio.Future[None] | None = None
 
     def _rouse(self) -> None:
-        """Wake the reader if it waits, in any thread."""
         if self._waiter is not None:
             self._calls.soon(self._wake)
 
@@ -155,34 +171,30 @@ class Inbox:
             self._waiter.set_result(None)
 
 
-class ThreadInbox:
-    """Inbox that a thread reads and waits for. An event loop may wait for its end."""
-
-    wants_all = False
+class ThreadInbox(_Deliveries):
+    """An inbox that a thread reads and waits for. An event loop may wait for its end."""
 
     def __init__(self, over: Inbox) -> None:
         """`over`: an inbox of the event loop, without deliveries, that ends with the connection."""
-        self._deliveries: SimpleQueue[Delivery | None] = SimpleQueue()
+        super().__init__()
+        self._roused = Event()
         self._over = over
-        self._error: BaseException | None = None
-
-    def put(self, delivery: Delivery) -> None:
-        """Add a delivery, in any thread."""
-        self._deliveries.put(delivery)
 
     def end(self, error: BaseException | None) -> None:
         """Close the inbox. `error`: the reason if the connection ended because of an error."""
-        self._error = error
-        self._deliveries.put(None)
+        super().end(error)
         self._over.end(None)
 
     def get(self) -> Delivery | None:
         """Wait for the next delivery. After the last one, return None or raise the error given to `end`."""
-        delivery = self._deliveries.get()
-        if delivery is None and self._error is not None:
-            raise self._error
-        return delivery
+        while not (self._deliveries or self._ended):
+            self._roused.wait()
+            self._roused.clear()
+        return self._next()
 
     async def ended(self) -> None:
         """Wait for the end in the event loop."""
         await self._over.ended()
+
+    def _rouse(self) -> None:
+        self._roused.set()

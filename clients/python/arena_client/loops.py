@@ -10,8 +10,8 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TypeAlias
 
 from arena_client.inbox import Inbox
 
@@ -19,39 +19,10 @@ if TYPE_CHECKING:
     import trio
 
 
-class Tasks(Protocol):
-    """Tasks of a `with` block. At its end, running tasks are cancelled and awaited."""
-
-    def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
-        """Start a task, which may raise only its cancellation. `done` is called when it ends, for any reason."""
-
-    def cancel(self, key: Hashable) -> None:
-        """Cancel a task, unless it has ended."""
-
-    def runs_now(self) -> bool:
-        """Return true if one of the tasks is running in this thread; a signal handler may call this."""
-
-
-class Loop(Protocol):
-    """The operations of an event loop."""
-
-    cancelled: type[BaseException]
-    """The exception in a task that is cancelled."""
-
-    def inbox(self) -> Inbox:
-        """Return an inbox for the loop of the current task."""
-
-    def shield(self) -> AbstractContextManager[object]:
-        """Return a context manager in which a cancelled task can still wait."""
-
-    def soon(self, call: Callable[[], object]) -> None:
-        """Make a call in the next turn of the loop."""
-
-    def tasks(self) -> AbstractAsyncContextManager[Tasks]:
-        """Return a context manager for tasks."""
-
-    async def rest(self) -> None:
-        """Let other tasks run."""
+Loop: TypeAlias = "AsyncioLoop | TrioLoop"
+"""The operations of an event loop."""
+Tasks: TypeAlias = "_AsyncioTasks | _TrioTasks"
+"""Tasks of a `with` block. At its end, running tasks are cancelled and awaited."""
 
 
 def loop_here() -> Loop:
@@ -67,6 +38,7 @@ class AsyncioLoop:
     """Operations of asyncio's event loop."""
 
     cancelled: type[BaseException] = asyncio.CancelledError
+    """The exception in a task that is cancelled."""
 
     def inbox(self) -> Inbox:
         """Return an inbox for the loop of the current task."""
@@ -99,6 +71,8 @@ class _AsyncioTasks:
         self._running: dict[Hashable, asyncio.Task[None]] = {}
 
     def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
+        """Start a task, which may raise only its cancellation. `done` is called when it ends, for any reason."""
+
         async def called() -> None:
             await call()
 
@@ -110,10 +84,12 @@ class _AsyncioTasks:
         task.add_done_callback(ended)
 
     def cancel(self, key: Hashable) -> None:
+        """Cancel a task, unless it has ended."""
         if (task := self._running.get(key)) is not None:
             task.cancel()
 
     def runs_now(self) -> bool:
+        """Return true if one of the tasks is running in this thread; a signal handler may call this."""
         return asyncio.current_task() in self._running.values()
 
     async def end(self) -> None:

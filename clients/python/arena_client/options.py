@@ -66,30 +66,16 @@ def set_in_environment(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
-def chosen_ladders(ladders: Iterable[str] | None) -> tuple[str, ...]:
-    """Return `ladders`, or if it is None, the names in ARENA_LADDERS, separated by commas.
+def chosen(given: Iterable[str] | None, variable: str) -> tuple[str, ...]:
+    """Return the given names of ladders or events, or for None the names in a variable, separated by commas.
 
     With ARENA_TOKEN only the environment counts, because a program started the bot.
 
     Raises:
-        ArgumentError: `ladders` is a string.
+        ArgumentError: `given` is a string.
     """
-    return _chosen("ladders", "ARENA_LADDERS", ladders)
-
-
-def chosen_events(events: Iterable[str] | None) -> tuple[str, ...]:
-    """Return `events`, or if it is None, the names in ARENA_EVENTS, separated by commas.
-
-    With ARENA_TOKEN only the environment counts, because a program started the bot.
-
-    Raises:
-        ArgumentError: `events` is a string.
-    """
-    return _chosen("events", "ARENA_EVENTS", events)
-
-
-def _chosen(argument: str, variable: str, given: Iterable[str] | None) -> tuple[str, ...]:
     if isinstance(given, str):
+        argument = variable.removeprefix("ARENA_").lower()
         raise ArgumentError(f"{argument} is {given!r}: it takes a list of names, or None for {variable}")
     if given is not None and not set_in_environment("ARENA_TOKEN"):
         return tuple(given)

@@ -157,9 +157,10 @@ async def _play_in_thread(caller: Caller, connection: Connection, loop: Loop) ->
     def answer_all() -> None:
         try:
             while (delivery := inbox.get()) is not None:
-                session = delivery.session
-                said = caller.react(delivery.message, session, delivery.received)
-                del delivery  # Frees the message's memory for the next message.
+                arrived = inbox.gather(delivery)
+                session = arrived.session
+                said = caller.react(arrived.message, session, arrived.received)
+                del delivery, arrived  # Frees the message's memory for the next message.
                 for request in said:
                     session.send(request)
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread

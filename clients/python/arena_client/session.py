@@ -224,17 +224,6 @@ class Session:
             reply.heartbeat = message.heartbeat
         if message.nodes:
             self.follow(message.nodes)
-        for invitation in message.invitations:
-            number = invitation.invitation_id
-            if invitation.kind == MatchKind.MATCH_KIND_CHALLENGE and not self._takes(invitation):
-                reply.declined.append(number)
-            elif self._progress.more or number in self._progress.accepted:
-                self._progress.accepted[number] = invitation.commitment
-                nonce = self._progress.nonces[number] = os.urandom(16)
-                reply.ready.add(invitation_id=number, nonce=nonce)
-            else:
-                reply.declined.append(number)
-                self._room = -1
         for start in message.starts:
             self._start(start)
         for closed in message.closed:
@@ -247,6 +236,20 @@ class Session:
             self._end(report)
         for notice in message.notices:
             self._heed(notice)
+        # Reports and notices come first, because they may free the place for an invitation of the same message.
+        gone = {notice.invitation_id for notice in message.notices if notice.kind in _NO_MATCH}
+        for invitation in message.invitations:
+            number = invitation.invitation_id
+            if invitation.kind == MatchKind.MATCH_KIND_CHALLENGE and not self._takes(invitation):
+                reply.declined.append(number)
+            elif self._progress.more or number in self._progress.accepted or number in gone:
+                nonce = os.urandom(16)
+                reply.ready.add(invitation_id=number, nonce=nonce)
+                if number not in gone:
+                    self._progress.accepted[number], self._progress.nonces[number] = invitation.commitment, nonce
+            else:
+                reply.declined.append(number)
+                self._room = -1
         return reply if reply.ListFields() else None
 
     def _heed(self, notice: Notice) -> None:

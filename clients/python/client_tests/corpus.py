@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import selectors
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -48,15 +50,19 @@ BOT: Final = {
     "events": None,
 }
 """The default bot of a conversation."""
+ADDRESS: Final = "arena:1"
+"""The address that the bot is given."""
 A_DAY: Final = 86400.0
 ONE_NODE: Final = "one_node"
 """The topic of conversations for SDKs that connect to one node of a server."""
+FOLDERS: Final = ("conversations", "every_node")
+"""Folders with the conversations of SDKs that connect to every node."""
 
 
 def conversations() -> dict[str, dict[str, Any]]:
     """Return all conversations by topic and title, except those for SDKs that connect to one node."""
     found = {}
-    for file in sorted((CONFORMANCE / "conversations").glob("*.json")):
+    for file in sorted(file for folder in FOLDERS for file in (CONFORMANCE / folder).glob("*.json")):
         if file.stem == ONE_NODE:
             continue
         for each in json.loads(file.read_text("utf-8")):
@@ -150,8 +156,8 @@ class _Scripted(Bot):
 class _Call:
     """A scripted stream that replaces a gRPC call."""
 
-    def __init__(self, token: str) -> None:
-        self.token = token
+    def __init__(self, address: str, token: str) -> None:
+        self.address, self.token = address, token
         self.said: list[play_pb2.PlayRequest] = []
         self.closed = False
         """True after the bot closed its side."""
@@ -210,23 +216,30 @@ class _Play:
         self._token_file, self._loop = token_file, loop
         self._lines: list[str] = []
         """Calls to the bot's code since the last `told` step."""
+        self._warnings: list[str] = []
+        """Logged warnings since the last `warns` step."""
         self._tries: list[_Call | _Registration] = []
         """Connection attempts that no step has handled yet."""
         self._call: _Call | None = None
+        """The stream that the steps are about."""
+        self._calls: list[_Call] = []
+        """All open streams."""
         self._registration: _Registration | None = None
         self._tokens: dict[str, str] = {}
         """Tokens by their names in the conversation."""
         self._nonces: set[bytes] = set()
-        self._meanwhile: list[play_pb2.PlayResponse] = []
+        self._meanwhile: list[tuple[_Call, play_pb2.PlayResponse]] = []
         """Messages that will arrive during the bot's next decision."""
         self._stopped = False
         self._tried: asyncio.Future[None] = loop.create_future()
         """Future that the next connection attempt completes."""
         monkeypatch.setattr(connection, "time", SimpleNamespace(monotonic=loop.time))
-        monkeypatch.setattr(connection, "_chance", SimpleNamespace(uniform=lambda _, longest: longest))
-        monkeypatch.setattr(connection, "open_channel", lambda *_: _Channel())
+        monkeypatch.setattr(connection, "_chance", SimpleNamespace(uniform=lambda _, longest: longest, choice=_last))
+        monkeypatch.setattr(connection, "open_channel", lambda address, _: _Channel(address))
         monkeypatch.setattr(connection, "obstacle", _none)
-        monkeypatch.setattr(connection, "PlayServiceStub", lambda _: SimpleNamespace(Play=self._open))
+        monkeypatch.setattr(
+            connection, "PlayServiceStub", lambda channel: SimpleNamespace(Play=partial(self._open, channel))
+        )
         monkeypatch.setattr(connection, "BotServiceStub", lambda _: SimpleNamespace(RegisterBot=self._register))
 
     def _try(self, one: _Call | _Registration) -> None:
@@ -234,8 +247,8 @@ class _Play:
         if not self._tried.done():
             self._tried.set_result(None)
 
-    def _open(self, metadata: Sequence[tuple[str, str]]) -> _Call:
-        call = _Call(dict(metadata)["authorization"].removeprefix("Bearer "))
+    def _open(self, channel: _Channel, metadata: Sequence[tuple[str, str]]) -> _Call:
+        call = _Call(channel.address, dict(metadata)["authorization"].removeprefix("Bearer "))
         self._try(call)
         return call
 
@@ -246,15 +259,25 @@ class _Play:
             return await registration.answer
 
     async def play(self) -> None:
+        log, handler = logging.getLogger("arena_client"), _Warnings(self._warnings)
+        log.addHandler(handler)
+        try:
+            await self._play()
+        finally:
+            log.removeHandler(handler)
+
+    async def _play(self) -> None:
         self._start()
         for number, step in enumerate(self._steps, 1):
-            [(name, wanted)] = step.items()
+            [(name, wanted)] = ((key, value) for key, value in step.items() if key != "at")
             try:
+                if "at" in step:
+                    self._look_at(step["at"])
                 await getattr(self, f"_{name}")(wanted)
                 await self._settle()
                 following = self._steps[number] if number < len(self._steps) else {}
-                if self._call is not None and "says" not in following and name != "says":
-                    assert not self._call.said, "nothing is said"
+                if "says" not in following:
+                    assert not [call.said for call in self._calls if call.said], "nothing is said"
             except AssertionError as error:
                 error.add_note(f"in step {number}: {json.dumps(step)}")
                 raise
@@ -269,7 +292,7 @@ class _Play:
         told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after", "ladders", "events")}
         bot = _Scripted(spec, self._loop, self._lines, self._arrive)
         self._caller = Caller(bot, spec["on_error"], self._loop.time)
-        self._connection = connection.Connection(bot, "arena:1", token_file=self._token_file, receipts=False, **told)
+        self._connection = connection.Connection(bot, ADDRESS, token_file=self._token_file, receipts=False, **told)
         self._stopped = False
         self._task = self._loop.create_task(self._run(self._connection))
 
@@ -324,8 +347,18 @@ class _Play:
         )
         self._registration.answer.set_exception(error)
 
+    def _look_at(self, address: str) -> None:
+        self._call = next((call for call in self._calls if call.address == address), None)
+        assert self._call is not None, f"a stream to {address} is open"
+
+    def _forget_call(self) -> None:
+        self._calls.remove(self._open_call())
+        self._call = None
+
     async def _opens(self, wanted: Mapping[str, Any]) -> None:
         self._call = call = await self._next(_Call)
+        self._calls.append(call)
+        assert call.address == wanted.get("address", ADDRESS)
         self._same_token(wanted["token"], call.token)
         [first] = call.said
         call.said.clear()
@@ -343,17 +376,16 @@ class _Play:
         self._open_call().say(_message(said))
 
     async def _while_thinking(self, said: Sequence[str | Mapping[str, Any]]) -> None:
-        self._meanwhile += map(_message, said)
+        self._meanwhile += [(self._open_call(), _message(each)) for each in said]
 
     def _arrive(self) -> None:
         """Deliver the messages for a thinking bot. In a real program, the network thread does this."""
         arriving, self._meanwhile[:] = self._meanwhile[:], []
-        [node] = self._connection._nodes
-        stream, session = node.stream, node.session
-        for message in arriving:
-            assert stream is not None, "a stream is open"
-            assert session is not None, "it has had its welcome"
-            self._connection._hear(node, stream, session, message)
+        for call, message in arriving:
+            [node] = [each for each in self._connection._nodes if each.address == call.address]
+            assert node.stream is not None, "a stream is open"
+            assert node.session is not None, "it has had its welcome"
+            self._connection._hear(node, node.stream, node.session, message)
 
     async def _bytes(self, encoded: str) -> None:
         self._open_call().say(play_pb2.PlayResponse.FromString(base64.b64decode(encoded)))
@@ -377,9 +409,14 @@ class _Play:
         self._lines.clear()
         assert lines == wanted
 
+    async def _warns(self, wanted: Sequence[str]) -> None:
+        warnings = self._warnings[:]
+        self._warnings.clear()
+        assert warnings == wanted
+
     async def _breaks(self, status: Mapping[str, Any]) -> None:
         self._open_call().end(status)
-        self._call = None
+        self._forget_call()
 
     async def _comes_back(self, wanted: Mapping[str, int]) -> None:
         since, self._tried = self._loop.now, self._loop.create_future()
@@ -394,7 +431,7 @@ class _Play:
     async def _closes(self, _: bool) -> None:
         assert self._open_call().closed, "it says goodbye"
         self._open_call().end({"status": "OK"})
-        self._call = None
+        self._forget_call()
 
     async def _stops(self, signal: str) -> None:
         seconds = DRAIN if signal == "SIGINT" else DRAIN_TERMINATED
@@ -407,13 +444,13 @@ class _Play:
     async def _restarts(self, _: bool) -> None:
         self._task.cancel()
         await asyncio.wait([self._task])
-        self._call = None
+        self._calls.clear()
         self._start()
 
     async def _ends(self, wanted: Mapping[str, Any]) -> None:
         assert self._task.done(), "it has ended"
         assert not self._tries, "it does not come back"
-        self._call = None
+        self._calls.clear()
         error = None if self._task.cancelled() else self._task.exception()
         if error is not None and not isinstance(error, ArenaError):
             raise error
@@ -449,6 +486,9 @@ def _trailers(status: Mapping[str, Any]) -> grpc.aio.Metadata:
 
 
 class _Channel:
+    def __init__(self, address: str) -> None:
+        self.address = address
+
     async def __aenter__(self) -> _Channel:
         return self
 
@@ -456,5 +496,20 @@ class _Channel:
         pass
 
 
+class _Warnings(logging.Handler):
+    """A log handler that adds each warning to a list."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(record.getMessage())
+
+
 async def _none(*_: object) -> str:
     return ""
+
+
+def _last(nodes: Sequence[Any]) -> Any:
+    return nodes[-1]

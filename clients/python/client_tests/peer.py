@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -296,17 +297,28 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
             raise
 
 
-class Playing:
-    """A bot that plays in a separate thread."""
+QUIET_RUN = partial(run, verbose=False)
 
-    def __init__(self, bot: Bot, address: str, token_file: Path, **told: Any) -> None:
+
+class Playing:
+    """A bot that plays in a separate thread. `by`: the function that plays, with the arguments of `play`."""
+
+    def __init__(
+        self,
+        bot: Bot,
+        address: str,
+        token_file: Path,
+        by: Callable[..., None] = QUIET_RUN,
+        **told: Any,
+    ) -> None:
         self._end: Future[None] = Future()
-        self._thread = threading.Thread(target=self._run, args=(bot, address, token_file, told), daemon=True)
+        call = partial(by, bot, address, token_file=token_file, **told)
+        self._thread = threading.Thread(target=self._run, args=(call,), daemon=True)
         self._thread.start()
 
-    def _run(self, bot: Bot, address: str, token_file: Path, told: dict[str, Any]) -> None:
+    def _run(self, call: Callable[[], None]) -> None:
         try:
-            run(bot, address, token_file=token_file, verbose=False, **told)
+            call()
         except BaseException as error:  # noqa: BLE001 - it is the test's to judge
             self._end.set_exception(error)
         else:

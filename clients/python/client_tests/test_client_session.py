@@ -23,7 +23,7 @@ from arena_client import (
     RoundReport,
 )
 from arena_client.caller import Caller
-from arena_client.options import OnError, chosen_events, chosen_ladders
+from arena_client.options import OnError, chosen
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
 from client_tests.peer import CATALOG, PROMISED, First, asks, invites, notice, reports, starts, welcome
@@ -59,12 +59,12 @@ def session(
 
 def test_events_are_those_given_or_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ARENA_EVENTS", raising=False)
-    assert chosen_events(None) == ()
+    assert chosen(None, "ARENA_EVENTS") == ()
     monkeypatch.setenv("ARENA_EVENTS", "friday, sunday,")
-    assert chosen_events(None) == ("friday", "sunday")
-    assert chosen_events(["monday"]) == ("monday",)
+    assert chosen(None, "ARENA_EVENTS") == ("friday", "sunday")
+    assert chosen(["monday"], "ARENA_EVENTS") == ("monday",)
     with pytest.raises(ArgumentError, match="events is 'friday': it takes a list of names, or None for ARENA_EVENTS"):
-        chosen_events("friday")
+        chosen("friday", "ARENA_EVENTS")
 
 
 def test_a_server_that_confirms_no_ladders_is_too_old_for_a_bot_that_names_one() -> None:
@@ -101,12 +101,12 @@ def test_ladders_are_those_given_or_else_those_of_the_environment(
     monkeypatch.delenv("ARENA_LADDERS", raising=False)
     if listed is not None:
         monkeypatch.setenv("ARENA_LADDERS", listed)
-    assert chosen_ladders(given) == names
+    assert chosen(given, "ARENA_LADDERS") == names
 
 
 def test_a_list_of_ladders_is_no_text() -> None:
     with pytest.raises(ArgumentError, match="ladders is 'slow': it takes a list of names, or None for ARENA_LADDERS"):
-        chosen_ladders("slow")
+        chosen("slow", "ARENA_LADDERS")
 
 
 def answers(requests: Iterable[play_pb2.PlayRequest]) -> list[list[tuple[int, int, int]]]:
@@ -478,3 +478,31 @@ def test_who_is_interrupted_while_an_answer_is_sent_decides_no_more() -> None:
     with pytest.raises(KeyboardInterrupt):
         list(said)
     assert bot.calls == ["decide"]
+
+
+def test_a_place_that_a_message_frees_is_there_for_its_invitations() -> None:
+    progress = Progress(share=1, playing={7})
+    talk = Session(First(), welcome().welcome, progress, lambda _: None)
+    mixed = reports(7)
+    mixed.MergeFrom(invites(8))
+    assert replied(talk, mixed) == ([8], [])
+    mixed = notice(NoticeKind.NOTICE_KIND_WITHDRAWN, invitation_id=8)
+    mixed.MergeFrom(invites(9))
+    assert replied(talk, mixed) == ([9], [])
+    assert replied(talk, invites(10)) == ([], [10])
+
+
+def test_an_invitation_that_its_message_withdraws_is_answered_and_takes_no_place() -> None:
+    progress = Progress(share=1)
+    talk = Session(First(), welcome().welcome, progress, lambda _: None)
+    mixed = notice(NoticeKind.NOTICE_KIND_WITHDRAWN, invitation_id=8)
+    mixed.MergeFrom(invites(8, 9))
+    assert replied(talk, mixed) == ([8, 9], [])
+    assert progress.accepted.keys() == progress.nonces.keys() == {9}
+
+
+def replied(talk: Session, message: play_pb2.PlayResponse) -> tuple[list[int], list[int]]:
+    """Return the accepted and the declined invitations of a reply."""
+    reply = talk.receive(message)
+    assert reply is not None
+    return [each.invitation_id for each in reply.ready], [*reply.declined]

@@ -32,7 +32,7 @@ impl<B: Bot> Answering<B> {
     pub fn answer(&mut self, delivery: Delivery, say: &mut dyn FnMut(u64, PlayRequest)) -> Result<(), Error> {
         let Delivery { session, open, message, received } = delivery;
         if let Some(welcome) = &message.welcome {
-            self.games = welcome.games.iter().map(|game| (game.name.clone(), Arc::new(game.into()))).collect();
+            self.games = welcome.games.iter().map(|game| (game.name.clone(), Arc::new(game.clone()))).collect();
         }
         let mut say = |request| say(session, request);
         match self.caller.react(message, &self.games, received, &open, &mut say) {

@@ -4,11 +4,10 @@ use std::{env, path::Path, process::ExitCode, time::Duration};
 
 use log::{LevelFilter, Log, Metadata, Record};
 
-use crate::bot::{Bot, Choices, Profile};
-use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport, Welcome};
+use crate::bot::Bot;
 use crate::errors::Error;
 use crate::options::Options;
-use crate::running::run;
+use crate::running::run_as;
 
 const HELP: &str = "\
 options:
@@ -129,39 +128,6 @@ fn number<T: std::str::FromStr>(name: &str, text: &str, fits: fn(&T) -> bool, ta
     text.parse().ok().filter(fits).ok_or_else(|| format!("{name} is '{text}': it takes {takes}"))
 }
 
-/// A bot whose profile is overridden by the command line.
-struct Named<B> {
-    bot: B,
-    profile: Profile,
-}
-
-impl<B: Bot> Bot for Named<B> {
-    fn profile(&self) -> Profile {
-        self.profile.clone()
-    }
-    fn decide(&mut self, decision: &Decision) -> usize {
-        self.bot.decide(decision)
-    }
-    fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
-        self.bot.decide_many(decisions)
-    }
-    fn on_welcome(&mut self, welcome: &Welcome) {
-        self.bot.on_welcome(welcome);
-    }
-    fn on_match_start(&mut self, start: &MatchStart) {
-        self.bot.on_match_start(start);
-    }
-    fn on_round(&mut self, report: &RoundReport) {
-        self.bot.on_round(report);
-    }
-    fn on_match_end(&mut self, report: &MatchReport) {
-        self.bot.on_match_end(report);
-    }
-    fn on_notice(&mut self, notice: &Notice) {
-        self.bot.on_notice(notice);
-    }
-}
-
 /// Writes the crate's log to standard error, unless the program has its own logger.
 struct Lines;
 
@@ -204,7 +170,7 @@ pub fn main<B: Bot + Send + 'static>(bot: B, description: &str) -> ExitCode {
         log::set_max_level(if command.quiet { LevelFilter::Warn } else { LevelFilter::Info });
     }
     let name = profile.name.clone();
-    told(&name, &run(Named { bot, profile }, &command.server, &command.options))
+    told(&name, &run_as(bot, profile, &command.server, &command.options))
 }
 
 /// Writes a run's error, if any, to standard error; returns the program's exit status.

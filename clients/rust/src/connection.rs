@@ -64,8 +64,8 @@ impl Connection {
     /// `chance` returns numbers from 0 to 1. `probes`: the number of failures to diagnose before the first connection.
     pub fn new(settings: Arc<Settings>, chance: Box<dyn FnMut() -> f64 + Send>, probes: u32) -> Self {
         Self {
-            name: settings.name.clone(),
-            progress: Progress::new(settings.matches),
+            name: settings.profile.name.clone(),
+            progress: Progress::new(settings.options.matches),
             addresses: Addresses::new(settings.address.clone()),
             settings,
             chance,

@@ -7,9 +7,12 @@ use prost_types::Any;
 use crate::errors::{Error, Kind};
 use crate::open_decisions::OpenDecisions;
 use crate::v1;
+/// One game: its colours, cards and actions. It is created once for each connection and shared by its decisions.
+pub use crate::v1::GameCatalog as Catalog;
 use crate::v1::decision::View as WireView;
 pub use crate::v1::{
-    Conduct, MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView, Welcome,
+    Action, Card, Conduct, MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView,
+    Welcome,
 };
 
 /// Names, as used in requests, of the games whose views this client can read. A bot may also name other games, and read their
@@ -25,85 +28,6 @@ pub fn conduct_of<'a>(welcome: &'a Welcome, start: &MatchStart) -> Option<&'a Co
 
 /// Returns the time since a fixed moment.
 pub(crate) type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
-
-/// One card of a game.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Card {
-    /// The card's name, such as `red 7` or `blue 6/9`.
-    pub name: String,
-    /// An index into the catalogue's colours.
-    pub colour: usize,
-    /// The values that it can count as: one, or several if its player chooses.
-    pub values: Vec<u32>,
-}
-
-/// One action of a game; fields that do not apply are `None`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Action {
-    /// The action's name, such as `red 7` or `red 0 blocks place 2`.
-    pub name: String,
-    /// The kind of choice, in the game's own terms, such as `play`, `bid` or `raise`.
-    pub kind: String,
-    /// The played or chosen card, an index into the catalogue's cards; `None` if there is no card
-    /// or if it is hidden.
-    pub card: Option<usize>,
-    /// The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
-    pub value: Option<u32>,
-    /// The place in the trick, counted from 0, of the card that it blocks.
-    pub place: Option<usize>,
-}
-
-/// One game: its colours, cards and actions. It is created once for each connection and shared by its decisions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Catalog {
-    /// The name that programs use, such as `sixth_sense`.
-    pub name: String,
-    /// The name that people use, such as `6th Sense`.
-    pub title: String,
-    pub min_seats: usize,
-    pub max_seats: usize,
-    pub colours: Vec<String>,
-    pub cards: Vec<Card>,
-    pub actions: Vec<Action>,
-    /// The messages of a game that this client cannot read, as a serialized `google.protobuf.FileDescriptorSet`; else empty.
-    pub descriptors: Vec<u8>,
-    /// The full name of the message of such a game's views, such as `betting.v1.View`; else empty.
-    pub view_type: String,
-    /// The full name of the message of such a game's rounds, in `RoundReport::other`; else empty.
-    pub record_type: String,
-}
-
-impl From<&v1::GameCatalog> for Catalog {
-    fn from(message: &v1::GameCatalog) -> Self {
-        let card = |card: &v1::Card| Card {
-            name: card.name.clone(),
-            colour: card.colour as usize,
-            values: card.values.clone(),
-        };
-        let action = |action: &v1::Action| Action {
-            name: action.name.clone(),
-            kind: action.kind.clone(),
-            card: action.card.map(|card| card as usize),
-            value: action.value,
-            place: action.place.map(|place| place as usize),
-        };
-        Self {
-            name: message.name.clone(),
-            title: message.title.clone(),
-            min_seats: message.min_seats as usize,
-            max_seats: message.max_seats as usize,
-            colours: message.colours.clone(),
-            cards: message.cards.iter().map(card).collect(),
-            actions: message.actions.iter().map(action).collect(),
-            descriptors: message.descriptors.clone(),
-            view_type: message.view_type.clone(),
-            record_type: message.record_type.clone(),
-        }
-    }
-}
 
 /// A game as one seat sees it.
 #[derive(Clone, Debug, PartialEq)]

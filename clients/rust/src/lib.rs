@@ -9,16 +9,8 @@ mod bot;
 mod caller;
 mod command;
 mod connection;
-#[cfg(test)]
-mod corpus;
-#[cfg(test)]
-mod deals;
 mod decision;
 mod errors;
-#[cfg(test)]
-mod features;
-#[cfg(test)]
-mod listener;
 mod network;
 pub mod nullern;
 mod open_decisions;
@@ -26,18 +18,16 @@ mod options;
 mod private_file;
 mod probe;
 mod receipt_lines;
-#[cfg(test)]
-mod receipt_stories;
 mod receipts;
 mod running;
 mod session;
 mod signals;
 pub mod sixth_sense;
 mod status;
+#[cfg(test)]
+mod tests;
 mod tokens;
 pub mod v1;
-#[cfg(test)]
-mod vectors;
 
 pub use bot::{Bot, Choices, Profile, log_match_end, log_notice};
 pub use command::{main, told};

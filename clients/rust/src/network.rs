@@ -12,7 +12,9 @@ use tonic::{
 
 use crate::connection::ANSWER_TIME;
 use crate::errors::Error;
-use crate::options::Settings;
+use crate::options::{Options, Settings};
+use crate::probe::obstacle;
+use crate::status::Failure;
 use crate::v1::{
     PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse, bot_service_client::BotServiceClient,
     play_service_client::PlayServiceClient,
@@ -24,6 +26,8 @@ pub(crate) enum News {
     Registered(u64, Result<RegisterBotResponse, Status>),
     Heard(u64, Box<PlayResponse>),
     Ended(u64, Status),
+    /// The description of a permanent obstacle, if one was found.
+    Looked(u64, Option<String>, Failure),
 }
 
 /// At most one connection to one of a server's nodes. It must be used inside a Tokio runtime.
@@ -43,60 +47,51 @@ impl Network {
     }
 
     pub fn register(&mut self, attempt: u64, address: &str, request: RegisterBotRequest) {
-        let news = self.news.clone();
-        let mut service = match self.line(address) {
-            Ok(line) => BotServiceClient::new(line),
-            Err(status) => {
-                let _ = news.send(News::Registered(attempt, Err(status)));
-                return;
-            }
-        };
-        self.tasks.push(tokio::spawn(async move {
-            let answer = timeout(ANSWER_TIME, service.register_bot(request)).await;
+        let line = self.line(address);
+        self.report(async move {
+            let asked = async { BotServiceClient::new(line?).register_bot(request).await };
+            let answer = timeout(ANSWER_TIME, asked).await;
             let answer = answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer")));
-            let answer = answer.map(tonic::Response::into_inner).map_err(with_cause);
-            let _ = news.send(News::Registered(attempt, answer)); // at the end there is no receiver
-        }));
+            News::Registered(attempt, answer.map(tonic::Response::into_inner).map_err(with_cause))
+        });
     }
 
     /// Opens a stream. It queues messages, so that callers never wait for the network.
     pub fn play(&mut self, attempt: u64, address: &str, token: &str) {
         let (say, said) = mpsc::unbounded_channel();
         self.say = Some(say);
-        let news = self.news.clone();
+        let (line, news) = (self.line(address), self.news.clone());
         let bearer: Result<MetadataValue<Ascii>, _> = format!("Bearer {token}").parse();
-        let Ok(bearer) = bearer else {
-            let told = Status::unauthenticated("the token is not one line of printable characters");
-            let _ = news.send(News::Ended(attempt, told));
-            return;
-        };
-        let mut service = match self.line(address) {
-            Ok(line) => PlayServiceClient::new(line),
-            Err(status) => {
-                let _ = news.send(News::Ended(attempt, status));
-                return;
-            }
-        };
-        let mut request = Request::new(UnboundedReceiverStream::new(said));
-        request.metadata_mut().insert("authorization", bearer);
+        self.report(async move {
+            let heard = async {
+                let unusable = |_| Status::unauthenticated("the token is not one line of printable characters");
+                let mut request = Request::new(UnboundedReceiverStream::new(said));
+                request.metadata_mut().insert("authorization", bearer.map_err(unusable)?);
+                let mut stream = PlayServiceClient::new(line?).play(request).await?.into_inner();
+                while let Some(message) = stream.message().await? {
+                    let _ = news.send(News::Heard(attempt, message.into())); // at the end there is no receiver
+                }
+                Ok(())
+            };
+            News::Ended(attempt, heard.await.map_or_else(with_cause, |()| Status::ok("")))
+        });
+    }
+
+    /// Looks for a permanent obstacle after a failed try.
+    pub fn look(&mut self, attempt: u64, lost: Failure) {
+        let settings = self.settings.clone();
+        self.report(async move {
+            let text = if let Failure::Dropped { text, .. } = &lost { text.as_str() } else { "" };
+            let found = obstacle(&settings, text).await;
+            News::Looked(attempt, found, lost)
+        });
+    }
+
+    /// Reports the outcome of some work, unless it is aborted.
+    fn report(&mut self, work: impl Future<Output = News> + Send + 'static) {
+        let news = self.news.clone();
         self.tasks.push(tokio::spawn(async move {
-            let mut stream = match service.play(request).await {
-                Ok(answer) => answer.into_inner(),
-                Err(status) => {
-                    let _ = news.send(News::Ended(attempt, with_cause(status)));
-                    return;
-                }
-            };
-            let ended = loop {
-                match stream.message().await {
-                    Ok(Some(message)) => {
-                        let _ = news.send(News::Heard(attempt, message.into()));
-                    }
-                    Ok(None) => break Status::ok(""),
-                    Err(status) => break with_cause(status),
-                }
-            };
-            let _ = news.send(News::Ended(attempt, ended));
+            let _ = news.send(work.await); // at the end there is no receiver
         }));
     }
 
@@ -126,7 +121,7 @@ impl Network {
 }
 
 fn endpoint(settings: &Settings) -> Result<Endpoint, Error> {
-    let Settings { address, tls, tls_roots, .. } = settings;
+    let Settings { address, options: Options { tls, tls_roots, .. }, .. } = settings;
     let scheme = if *tls { "https" } else { "http" };
     let unusable = |problem: tonic::transport::Error| {
         Error::bad_argument(format!("the address '{address}' cannot be used: {}", deepest(&problem)))

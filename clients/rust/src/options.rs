@@ -64,23 +64,13 @@ const LONGEST_VERSION: usize = 40;
 /// Data that a connection needs from a bot, the options and the environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub name: String,
-    pub owner: String,
-    pub version: String,
-    pub games: Vec<String>,
-    pub features: Vec<String>,
-    pub capacity: u32,
+    /// The bot's profile, with owner, games and version in any case.
+    pub profile: Profile,
+    /// The author's options, without those that the environment replaces.
+    pub options: Options,
     pub address: String,
     /// The token or the file that contains it.
     pub token: Token,
-    pub invitation: String,
-    pub tls: bool,
-    pub tls_roots: Option<PathBuf>,
-    pub matches: u64,
-    pub give_up_after: Option<Duration>,
-    pub no_receipts: bool,
-    pub casual: bool,
-    pub challenges: bool,
     /// Lower-case names of the bots whose challenges the bot accepts; `None` for all bots.
     pub challengers: Option<BTreeSet<String>>,
     pub ladders: Vec<String>,
@@ -105,19 +95,16 @@ impl Token {
 
 impl Settings {
     /// Collects the data that a connection needs; `BadArgument` for invalid data.
-    pub fn new(profile: Profile, address: &str, options: &Options) -> Result<Self, Error> {
+    pub fn new(mut profile: Profile, address: &str, options: &Options) -> Result<Self, Error> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let given = Some(address.to_owned()).filter(|address| !address.is_empty());
         let mut address = given.or_else(|| variable("ARENA_SERVER")).unwrap_or_else(|| DEFAULT_ADDRESS.into());
-        let mut tls = options.tls || options.tls_roots.is_some();
-        let mut tls_roots = options.tls_roots.clone();
-        let mut given = options.token.clone();
-        let owner = options.owner.clone().filter(|owner| !owner.is_empty());
-        let own = Some(profile.owner).filter(|owner| !owner.is_empty());
+        let mut options = options.clone();
+        options.tls |= options.tls_roots.is_some();
         if profile.capacity < 1 {
             return Err(Error::bad_argument("the bot's capacity is 0: it takes 1 or more"));
         }
-        if given.as_ref().is_some_and(|token| !in_one_line(token)) {
+        if options.token.as_ref().is_some_and(|token| !in_one_line(token)) {
             let told = "the token is not one line of printable characters";
             return Err(Error::bad_argument(format!(
                 "{told}: give it as the server did, or none for the one in the token file"
@@ -126,18 +113,26 @@ impl Settings {
         if let Some(token) = variable("ARENA_TOKEN") {
             // the program that started this one set the variable, not the author
             address = variable("ARENA_SERVER").unwrap_or(address);
-            given = Some(token);
-            (tls, tls_roots) = (false, None);
+            options.token = Some(token);
+            (options.tls, options.tls_roots) = (false, None);
         }
         check_address(&address)?;
-        let version = if profile.version.is_empty() { digest_of(&profile.files)? } else { profile.version };
+        if profile.version.is_empty() {
+            profile.version = digest_of(&profile.files)?;
+        }
+        let version = &profile.version;
         if version.chars().count() > LONGEST_VERSION || version.chars().any(char::is_control) {
             let told =
                 format!("the bot's version is {version:?}: it takes at most {LONGEST_VERSION} printable characters");
             return Err(Error::bad_argument(told));
         }
-        let token = match given {
-            Some(token) => Token::Given(token),
+        let owners = [options.owner.clone(), Some(profile.owner), variable("ARENA_OWNER")];
+        profile.owner = owners.into_iter().flatten().find(|owner| !owner.is_empty()).unwrap_or_default();
+        if profile.games.is_empty() {
+            profile.games.push(GAMES[0].into());
+        }
+        let token = match &options.token {
+            Some(token) => Token::Given(token.clone()),
             None => {
                 Token::In(match options.token_file.clone().or_else(|| variable("ARENA_TOKEN_FILE").map(Into::into)) {
                     Some(file) => file,
@@ -153,27 +148,10 @@ impl Settings {
             })
         };
         let challengers: BTreeSet<_> = options.challengers.iter().map(|name| name.to_lowercase()).collect();
-        Ok(Self {
-            name: profile.name,
-            owner: owner.or(own).or_else(|| variable("ARENA_OWNER")).unwrap_or_default(),
-            version,
-            games: if profile.games.is_empty() { vec![GAMES[0].into()] } else { profile.games },
-            features: profile.features,
-            capacity: profile.capacity,
-            address,
-            token,
-            invitation: options.invitation.clone().unwrap_or_default(),
-            tls,
-            tls_roots,
-            matches: options.matches,
-            give_up_after: options.give_up_after,
-            no_receipts: options.no_receipts,
-            casual: options.casual,
-            challenges: options.challenges || !challengers.is_empty(),
-            challengers: (!challengers.is_empty()).then_some(challengers),
-            ladders: chosen(&options.ladders, "ARENA_LADDERS"),
-            events: chosen(&options.events, "ARENA_EVENTS"),
-        })
+        options.challenges |= !challengers.is_empty();
+        let challengers = (!challengers.is_empty()).then_some(challengers);
+        let (ladders, events) = (chosen(&options.ladders, "ARENA_LADDERS"), chosen(&options.events, "ARENA_EVENTS"));
+        Ok(Self { profile, options, address, token, challengers, ladders, events })
     }
 }
 

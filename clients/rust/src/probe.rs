@@ -38,7 +38,7 @@ pub(crate) async fn obstacle(settings: &Settings, lost: &str) -> Option<String> 
     {
         return Some(format!("there is no host '{host}': check the address {address}"));
     }
-    if !settings.tls {
+    if !settings.options.tls {
         let wants = timeout(GLANCE, speaks_tls(address, host)).await.unwrap_or(false);
         let remedy = "--tls or `tls`, and --tls-roots or `tls_roots` for its authority";
         return wants.then(|| format!("the server at {address} wants TLS: {remedy}"));

@@ -30,36 +30,21 @@ pub(crate) struct PinLine {
 
 /// The receipt of a match.
 #[derive(Serialize)]
-pub(crate) struct ReceiptLine {
+pub(crate) struct ReceiptLine<'a> {
     #[serde(rename = "match")]
     pub match_id: u64,
     pub seat: u32,
     #[serde(flatten)]
-    pub begin: Option<BeginLine>,
+    pub begin: Option<&'a Seat>,
     pub number: u64,
     pub leaf: String,
     pub head: HeadLine,
     pub proof: Vec<String>,
 }
 
-/// Facts known from a match's start.
-#[derive(Serialize)]
-pub(crate) struct BeginLine {
-    pub nonce: String,
-    pub salt: String,
-    pub commitment: String,
-}
-
 impl From<&LogHead> for HeadLine {
     fn from(head: &LogHead) -> Self {
         Self { size: head.size, root: head.root.clone(), signature: head.signature.clone() }
-    }
-}
-
-impl From<&Seat> for BeginLine {
-    fn from(seat: &Seat) -> Self {
-        let [nonce, salt, commitment] = [&seat.nonce, &seat.salt, &seat.commitment].map(hex::encode);
-        Self { nonce, salt, commitment }
     }
 }
 

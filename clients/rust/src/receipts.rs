@@ -62,7 +62,7 @@ impl Receipts {
         self.add(&json(&ReceiptLine {
             match_id: report.match_id,
             seat: report.seat,
-            begin: begun.map(Into::into),
+            begin: begun,
             number: entry.number,
             leaf: text(&entry.leaf),
             head: head.into(),

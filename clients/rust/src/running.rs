@@ -15,16 +15,14 @@ use log::info;
 use tokio::{sync::mpsc, time::sleep_until};
 
 use crate::answering::{Answering, Delivery};
-use crate::bot::Bot;
+use crate::bot::{Bot, Profile};
 use crate::caller::Caller;
 use crate::connection::{Connection, Effect, PROBES};
 use crate::errors::Error;
 use crate::network::{Network, News};
 use crate::options::{Options, Settings, drain_limit};
-use crate::probe::obstacle;
 use crate::receipts::Receipts;
 use crate::signals::Signals;
-use crate::status::Failure;
 use crate::v1::PlayRequest;
 
 /// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
@@ -37,12 +35,23 @@ use crate::v1::PlayRequest;
 /// unless `Options::play_on` is set. `run` starts its own Tokio runtime; inside an existing runtime, call
 /// [`play`].
 pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) -> Result<(), Error> {
+    let profile = bot.profile();
+    run_as(bot, profile, address, options)
+}
+
+/// Like [`run`], with another profile than the bot's own.
+pub(crate) fn run_as<B: Bot + Send + 'static>(
+    bot: B,
+    profile: Profile,
+    address: &str,
+    options: &Options,
+) -> Result<(), Error> {
     let limit = drain_limit()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|problem| Error::bad_argument(format!("the system allows no network: {problem}")))?;
     let ended = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        Run::new(bot, address, options)?.until_over(async || signals.next(limit).await).await
+        Run::new(bot, profile, address, options)?.until_over(async || signals.next(limit).await).await
     });
     runtime.shutdown_background(); // a look-up of a name may still wait
     ended
@@ -58,7 +67,8 @@ pub async fn play<B: Bot + Send + 'static>(
 ) -> Result<(), Error> {
     let mut stop = Box::pin(stop);
     let mut stopped = false;
-    let run = Run::new(bot, address, options)?;
+    let profile = bot.profile();
+    let run = Run::new(bot, profile, address, options)?;
     run.until_over(async || {
         if stopped {
             pending::<()>().await;
@@ -78,7 +88,6 @@ enum Answer {
 }
 
 struct Run {
-    settings: Arc<Settings>,
     connection: Connection,
     network: Network,
     news: mpsc::UnboundedReceiver<News>,
@@ -89,22 +98,14 @@ struct Run {
     /// computes.
     interrupted: Arc<AtomicBool>,
     receipts: Option<Receipts>,
-    looked: (mpsc::UnboundedSender<Look>, mpsc::UnboundedReceiver<Look>),
     began: Instant,
     /// Result of the connection once it has ended.
     ended: Option<Result<(), Error>>,
 }
 
-/// Obstacle found after a failed try.
-struct Look {
-    attempt: u64,
-    obstacle: Option<String>,
-    lost: Failure,
-}
-
 impl Run {
-    fn new<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) -> Result<Self, Error> {
-        let settings = Arc::new(Settings::new(bot.profile(), address, options)?);
+    fn new<B: Bot + Send + 'static>(bot: B, profile: Profile, address: &str, options: &Options) -> Result<Self, Error> {
+        let settings = Arc::new(Settings::new(profile, address, options)?);
         let (told, news) = mpsc::unbounded_channel();
         let network = Network::new(&settings, told)?;
         let began = Instant::now();
@@ -121,10 +122,9 @@ impl Run {
             });
             let _ = say.send(Answer::Over(answered));
         });
-        let receipts = settings.token.receipts().filter(|_| !settings.no_receipts).map(Receipts::new);
-        let connection = Connection::new(settings.clone(), Box::new(fastrand::f64), PROBES);
+        let receipts = settings.token.receipts().filter(|_| !settings.options.no_receipts).map(Receipts::new);
+        let connection = Connection::new(settings, Box::new(fastrand::f64), PROBES);
         Ok(Self {
-            settings,
             connection,
             network,
             news,
@@ -132,7 +132,6 @@ impl Run {
             deliveries: Some(deliveries),
             interrupted,
             receipts,
-            looked: mpsc::unbounded_channel(),
             began,
             ended: None,
         })
@@ -174,10 +173,8 @@ impl Run {
                         News::Registered(attempt, answer) => self.connection.registered(now, attempt, answer),
                         News::Heard(attempt, message) => self.connection.hear(now, attempt, *message),
                         News::Ended(attempt, status) => self.connection.ended(now, attempt, &status),
+                        News::Looked(attempt, obstacle, lost) => self.connection.looked(now, attempt, obstacle, lost),
                     }
-                }
-                Some(Look { attempt, obstacle, lost }) = self.looked.1.recv() => {
-                    self.connection.looked(self.now(), attempt, obstacle, lost);
                 }
                 () = async { match alarm { Some(at) => sleep_until(at).await, None => pending().await } } => {
                     self.connection.wake(self.now());
@@ -215,22 +212,13 @@ impl Run {
                         receipts.record_match(&report, seat.as_ref());
                     }
                 }
-                Effect::Look { attempt, lost } => self.look(attempt, lost),
+                Effect::Look { attempt, lost } => self.network.look(attempt, lost),
                 Effect::Done(why) => {
                     self.ended = Some(why);
                     self.deliveries = None;
                 }
             }
         }
-    }
-
-    fn look(&self, attempt: u64, lost: Failure) {
-        let (settings, found) = (self.settings.clone(), self.looked.0.clone());
-        tokio::spawn(async move {
-            let text = if let Failure::Dropped { text, .. } = &lost { text.as_str() } else { "" };
-            let obstacle = obstacle(&settings, text).await;
-            let _ = found.send(Look { attempt, obstacle, lost });
-        });
     }
 }
 

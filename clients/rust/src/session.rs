@@ -8,6 +8,7 @@ use std::{
 
 use log::info;
 use ring::rand::{SecureRandom, SystemRandom};
+use serde::Serialize;
 
 use crate::errors::{Error, Kind};
 use crate::open_decisions::OpenDecisions;
@@ -18,11 +19,14 @@ use crate::v1::{
 };
 
 /// Facts about a match that a bot knows from its start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Seat {
     /// The bot's random bytes for the deal; empty if an earlier run of the program sent them.
+    #[serde(with = "hex")]
     pub nonce: Vec<u8>,
+    #[serde(with = "hex")]
     pub salt: Vec<u8>,
+    #[serde(with = "hex")]
     pub commitment: Vec<u8>,
 }
 
@@ -92,13 +96,13 @@ impl Progress {
     /// Returns the first message of a stream.
     pub fn hello(&self, settings: &Settings) -> PlayRequest {
         let hello = Hello {
-            games: settings.games.clone(),
-            capacity: self.room(settings.capacity),
+            games: settings.profile.games.clone(),
+            capacity: self.room(settings.profile.capacity),
             client: concat!("arena-client-rust ", env!("CARGO_PKG_VERSION")).into(),
-            version: settings.version.clone(),
-            casual: settings.casual,
-            challenges: settings.challenges,
-            features: settings.features.clone(),
+            version: settings.profile.version.clone(),
+            casual: settings.options.casual,
+            challenges: settings.options.challenges,
+            features: settings.profile.features.clone(),
             ladders: settings.ladders.clone(),
             events: settings
                 .events
@@ -135,13 +139,13 @@ impl Session {
             let text = format!("the server does not confirm the event {name}: it is older than events; name none");
             return Err(Error::new(Kind::ProtocolMismatch, text));
         }
-        if !welcome.games.iter().any(|game| settings.games.contains(&game.name)) {
-            let text = format!("the server plays none of the bot's games ({})", settings.games.join(", "));
+        if !welcome.games.iter().any(|game| settings.profile.games.contains(&game.name)) {
+            let text = format!("the server plays none of the bot's games ({})", settings.profile.games.join(", "));
             return Err(Error::new(Kind::NoGameInCommon, text));
         }
-        let room = Some(progress.room(settings.capacity));
+        let room = Some(progress.room(settings.profile.capacity));
         let open = Arc::default();
-        Ok(Self { open, capacity: settings.capacity, challengers: settings.challengers.clone(), room })
+        Ok(Self { open, capacity: settings.profile.capacity, challengers: settings.challengers.clone(), room })
     }
 
     /// Applies a message; returns an immediate reply, if any.

@@ -13,7 +13,7 @@ use crate::decision::{Action, Catalog, SixthSenseView};
 pub struct Laid {
     pub seat: usize,
     pub place: usize,
-    pub colour: usize,
+    pub colour: u32,
     pub value: u32,
 }
 
@@ -22,15 +22,15 @@ pub struct Laid {
 #[non_exhaustive]
 pub struct Table {
     /// The trump colour; `None` if there is no trump, or not yet.
-    pub trump: Option<usize>,
+    pub trump: Option<u32>,
     /// The cards of the current trick that count, in the order in which they were played.
     pub trick: Vec<Laid>,
     /// The seats that play to this trick after this one.
     pub to_come: Vec<usize>,
     /// The unseen cards, which the others hold or which are in the stock.
-    pub unseen: Vec<usize>,
+    pub unseen: Vec<u32>,
     /// For each seat, the colours that it certainly does not hold.
-    pub lacks: BTreeMap<usize, BTreeSet<usize>>,
+    pub lacks: BTreeMap<usize, BTreeSet<u32>>,
 }
 
 /// Reads the table from a view.
@@ -38,7 +38,7 @@ pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
     let (seats, own) = (view.seats as usize, view.seat as usize);
     let mut table = Table::default();
     let known = view.turned.iter().chain(&view.hand).chain(view.known_predictions.values());
-    let mut seen: BTreeSet<_> = known.map(|&card| card as usize).collect();
+    let mut seen: BTreeSet<_> = known.copied().collect();
     table.trump = view.turned.map(|card| game.cards[card as usize].colour);
     for (at, &number) in view.plays.iter().enumerate() {
         let place = at % seats;
@@ -49,7 +49,7 @@ pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
         let action = &game.actions[number as usize];
         if let Some(card) = action.card {
             seen.insert(card);
-            if let Some(led) = table.trick.first().filter(|led| led.colour != game.cards[card].colour) {
+            if let Some(led) = table.trick.first().filter(|led| led.colour != game.cards[card as usize].colour) {
                 table.lacks.entry(seat).or_default().insert(led.colour);
             }
         }
@@ -60,9 +60,9 @@ pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
         table.trick.clear(); // the last trick is complete: a new one begins
     }
     table.to_come = (1..seats.saturating_sub(laid)).map(|step| (own + step) % seats).collect();
-    let colours = game.colours.len() - usize::from(seats == 2);
-    let out = |card: &usize| game.cards[*card].colour < colours && !seen.contains(card);
-    table.unseen = (0..game.cards.len()).filter(out).collect();
+    let colours = game.colours.len() as u32 - u32::from(seats == 2);
+    let out = |card: &u32| game.cards[*card as usize].colour < colours && !seen.contains(card);
+    table.unseen = (0..game.cards.len() as u32).filter(out).collect();
     table
 }
 
@@ -71,15 +71,15 @@ pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
 pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place: usize) -> Vec<Laid> {
     let mut made = trick.to_vec();
     if action.kind == "block" {
-        made.retain(|laid| Some(laid.place) != action.place);
+        made.retain(|laid| Some(laid.place as u32) != action.place);
     } else if let (Some(card), Some(value)) = (action.card, action.value) {
-        made.push(Laid { seat, place, colour: game.cards[card].colour, value });
+        made.push(Laid { seat, place, colour: game.cards[card as usize].colour, value });
     }
     made
 }
 
 /// Returns the seat that takes a trick so far; `None` if no card counts.
-pub fn taker(trick: &[Laid], trump: Option<usize>) -> Option<usize> {
+pub fn taker(trick: &[Laid], trump: Option<u32>) -> Option<usize> {
     let led = trick.first()?.colour;
     let rank = |laid: &&Laid| {
         let power = if Some(laid.colour) == trump { 2 } else { u32::from(laid.colour == led) };
@@ -92,8 +92,8 @@ pub fn taker(trick: &[Laid], trump: Option<usize>) -> Option<usize> {
 }
 
 /// Returns the numbers of tricks that a prediction card predicts: two for a 6/9.
-pub fn targets(game: &Catalog, card: usize) -> &[u32] {
-    &game.cards[card].values
+pub fn targets(game: &Catalog, card: u32) -> &[u32] {
+    &game.cards[card as usize].values
 }
 
 /// Returns the points of a round with the given aims (one or more) and number of tricks.

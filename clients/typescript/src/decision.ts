@@ -4,7 +4,7 @@ import type { Any } from "@bufbuild/protobuf/wkt";
 
 import { ProtocolMismatchError } from "./errors.js";
 import { Asking } from "./questions.js";
-import type { Action as ActionMessage, GameCatalog } from "./v1/arena/v1/game_pb.js";
+import type { Action as ActionMessage, Card as CardMessage, GameCatalog } from "./v1/arena/v1/game_pb.js";
 import type { NullernView } from "./v1/arena/v1/nullern_pb.js";
 import { type Decision as DecisionMessage, DecisionSchema } from "./v1/arena/v1/play_pb.js";
 import type { SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
@@ -19,52 +19,18 @@ const VIEWS = new Map(DecisionSchema.oneofs.find(({ name }) => name === "view")!
 /** Names, as used in requests, of the games whose messages this client has. A bot may play other games, too. */
 export const GAMES: readonly string[] = [...VIEWS.values()];
 
-/** One card of a game. */
-export interface Card {
-  /** The card's name, such as "red 7" or "blue 6/9". */
-  readonly name: string;
-  /** An index into the catalogue's `colours`. */
-  readonly colour: number;
-  /** The values that it can count as: one, or several if its player chooses. */
-  readonly values: readonly number[];
-}
-
-/** One action of a game; fields that do not apply are undefined. */
-export interface Action {
-  /** The action's name, such as "red 7" or "red 0 blocks place 2". */
-  readonly name: string;
-  /** The kind of choice, in the game's own terms, such as "play", "bid" or "raise". */
-  readonly kind: string;
-  /** The played or chosen card, an index into the catalogue's `cards`; undefined if there is no card or if it is hidden. */
-  readonly card: number | undefined;
-  /** The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no. */
-  readonly value: number | undefined;
-  /** The place in the trick, counted from 0, of the card that it blocks. */
-  readonly place: number | undefined;
-}
-
+/** One card of a game: name, colour, values. */
+export type Card = CardMessage;
+/** One action of a game: name and kind, and card, value and place; those that do not apply are undefined. */
+export type Action = ActionMessage;
 /** One game: its colours, cards and actions. Created once per connection and shared by its decisions. */
-export interface Catalog {
-  /** The name for programs, such as "sixth_sense". */
-  readonly name: string;
-  /** The name for people, such as "6th Sense". */
-  readonly title: string;
-  readonly minSeats: number;
-  readonly maxSeats: number;
-  readonly colours: readonly string[];
-  readonly cards: readonly Card[];
-  readonly actions: readonly Action[];
+export interface Catalog extends GameCatalog {
   /** The catalogue as the server sent it, with the options of the game and the descriptors of its messages. */
   readonly message: GameCatalog;
 }
 
 /** Build a catalogue from a message. */
-export function catalogOf(message: GameCatalog): Catalog {
-  const action = ({ name, kind, card, value, place }: ActionMessage) => ({ name, kind, card, value, place });
-  const { name, title, minSeats, maxSeats, colours } = message;
-  const cards = message.cards.map(({ name, colour, values }) => ({ name, colour, values }));
-  return { name, title, minSeats, maxSeats, colours, cards, actions: message.actions.map(action), message };
-}
+export const catalogOf = (message: GameCatalog): Catalog => ({ ...message, message });
 
 /**
  * A choice that the bot must make, with everything that its seat may know, so that a bot needs no

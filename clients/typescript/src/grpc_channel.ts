@@ -2,13 +2,15 @@
 
 import { readFileSync } from "node:fs";
 
-import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
 
 import type { Call, CallEvents, Channel } from "./connection.js";
 import { ArgumentError } from "./errors.js";
 import { type CallStatus, readDetails } from "./status.js";
-import { BotService, type RegisterBotRequest, type RegisterBotResponse } from "./v1/arena/v1/bots_pb.js";
+import {
+  BotService, type RegisterBotRequest, RegisterBotRequestSchema, type RegisterBotResponse, RegisterBotResponseSchema,
+} from "./v1/arena/v1/bots_pb.js";
 import { type PlayRequest, PlayRequestSchema, PlayService } from "./v1/arena/v1/play_pb.js";
 
 const OPTIONS = {
@@ -17,13 +19,6 @@ const OPTIONS = {
   "grpc.use_local_subchannel_pool": 1, // a new try is a new connection, without the old one's back-off
   "grpc.enable_retries": 0,
 };
-
-interface Unary<I extends DescMessage, O extends DescMessage> {
-  readonly name: string;
-  readonly parent: { readonly typeName: string };
-  readonly input: I;
-  readonly output: O;
-}
 
 const pathOf = ({ name, parent }: { name: string; parent: { typeName: string } }) => `/${parent.typeName}/${name}`;
 
@@ -59,24 +54,20 @@ export class GrpcChannel implements Channel {
   }
 
   register(request: RegisterBotRequest, patience: number): Promise<RegisterBotResponse> {
-    return this.#unary(BotService.method.registerBot, request, patience);
-  }
-
-  close(): void {
-    this.#client.close();
-  }
-
-  #unary<I extends DescMessage, O extends DescMessage>(method: Unary<I, O>, request: MessageShape<I>, patience: number): Promise<MessageShape<O>> {
     return new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest<MessageShape<I>, MessageShape<O>>(
-        pathOf(method),
-        (message) => Buffer.from(toBinary(method.input, message)),
-        (bytes) => fromBinary(method.output, bytes),
+      this.#client.makeUnaryRequest<RegisterBotRequest, RegisterBotResponse>(
+        pathOf(BotService.method.registerBot),
+        (message) => Buffer.from(toBinary(RegisterBotRequestSchema, message)),
+        (bytes) => fromBinary(RegisterBotResponseSchema, bytes),
         request,
         { deadline: Date.now() + patience },
         (error, answer) => (error ? reject(statusOf(error)) : resolve(answer!)),
       );
     });
+  }
+
+  close(): void {
+    this.#client.close();
   }
 }
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.game import Option, option_text
-from engine.perft import End, Fingerprint
+from tests.conformance.perft.counts import End, Fingerprint
 
 FILES = Path(__file__).parent
 ENDS_A_LINE = 8

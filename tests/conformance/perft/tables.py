@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from engine.game import Game
-from engine.perft import End, Fingerprint, fingerprint
 from engine.registry import GAMES
 from tests.conformance.perft.cases import Case
+from tests.conformance.perft.counts import End, Fingerprint, fingerprint
 from tests.conformance.perft.deals import CaseDecks, Rules
 from tests.oracles.lines import all_lines
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import Final
 
 from arena.local.check.check import Check
 from arena.local.check.checks import (
@@ -14,9 +15,6 @@ from arena.local.check.checks import (
     playing,
     record,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _FILES: Final = (
     arriving,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
 from arena.local.check.check import BOTS, check
-from arena.local.check.stage import START, DoubtError, FaultError, NotAskedError
-
-if TYPE_CHECKING:
-    from arena.local.check.stage import Stage
+from arena.local.check.stage import START, DoubtError, FaultError, NotAskedError, Stage
 
 SLOW_WELCOME: Final = 2.0
 """Seconds until the slow server of a check sends its welcome."""

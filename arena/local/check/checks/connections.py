@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import trio
 
 from arena.local.check.check import CONDUCT, PLAY, PROTOCOL, check
-from arena.local.check.match import CONFIG
-from arena.local.check.stage import DoubtError, FaultError
+from arena.local.check.match import CONFIG, CheckedMatch
+from arena.local.check.stage import DoubtError, FaultError, Stage
+from arena.local.check.wire import Wire
 from arena.match.policy import Policy
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arena.local.check.match import CheckedMatch
-    from arena.local.check.stage import Stage
-    from arena.local.check.wire import Wire
 
 NEWCOMER: Final = Policy().newcomer_grace / 1e6
 """Maximum number of seconds until a bot without a finished match returns."""
@@ -230,7 +225,9 @@ async def taken_over(stage: Stage) -> None:
     before = len(server.tried_at)
     session.close(Reason.TAKEN_OVER, "another connection took over")
     end = trio.current_time() + WATCHED
-    while trio.current_time() < end and len(server.tried_at) == before and not (stage.program and stage.program.ended):
+    while (
+        trio.current_time() < end and len(server.tried_at) == before and not (stage.program and stage.program.ended())
+    ):
         await trio.sleep(0.02)
     came_back = len(server.tried_at) > before
     await stage.end_bot()
@@ -262,9 +259,9 @@ async def sigterm(stage: Stage) -> None:
     program.tell_to_end()
     wire.release()
     with trio.move_on_after(STOP):
-        while not program.ended:
+        while not program.ended():
             await trio.sleep(0.02)
-    ended = program.ended
+    ended = program.ended()
     in_order = match.over or any(
         said.message.leave or (said.message.capacity == 0 and said.message.HasField("capacity")) for said in wire.heard
     )
@@ -272,4 +269,4 @@ async def sigterm(stage: Stage) -> None:
     if not ended:
         raise FaultError(f"SIGTERM did not end it within {STOP:g} s: it was killed")
     if not in_order:
-        raise DoubtError(f"it {ended} without taking leave: its seat waits for it, and that counts as trouble")
+        raise DoubtError(f"it {ended.how} without taking leave: its seat waits for it, and that counts as trouble")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.stage import DoubtError, FaultError, NotAskedError
-
-if TYPE_CHECKING:
-    from arena.local.check.stage import Stage
+from arena.local.check.stage import DoubtError, FaultError, NotAskedError, Stage
 
 OFFER: Final = 2.0
 """Number of seconds after which a server offers a silent bot's seat to other bots, too."""

@@ -4,19 +4,16 @@ leave.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.stage import A_MATCH, DoubtError, FaultError
+from arena.local.check.match import CheckedMatch
+from arena.local.check.stage import A_MATCH, DoubtError, FaultError, Stage
+from arena.local.check.wire import Wire
 from arena.server.sessions.messages import Notice, NoticeKind
-
-if TYPE_CHECKING:
-    from arena.local.check.match import CheckedMatch
-    from arena.local.check.stage import Stage
-    from arena.local.check.wire import Wire
 
 NO_ACTION: Final = (1 << 32) - 1
 """An action that no game has."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import check
-
-if TYPE_CHECKING:
-    from arena.local.check.stage import Stage
+from arena.local.check.stage import Stage
 
 UNKNOWN_FIELDS: Final = b"\xb8\xbb\x01\x2a\xc2\xbb\x01\x05later"
 """Unknown fields: number 2999 with the value 42, and number 3000 with five bytes."""

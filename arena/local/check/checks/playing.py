@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import check
-from arena.local.check.stage import A_MATCH, DoubtError, FaultError, NotAskedError
+from arena.local.check.stage import A_MATCH, DoubtError, FaultError, NotAskedError, Stage
+from arena.local.check.wire import Wire
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from arena.local.check.stage import Stage
-    from arena.local.check.wire import Wire
 
 USUAL_SEATS: Final = 4
 LARGEST_BATCH: Final = 256

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arena_client.v1 import play_pb2
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.stage import DoubtError, FaultError
-
-if TYPE_CHECKING:
-    from arena.local.check.stage import Stage
+from arena.local.check.stage import DoubtError, FaultError, Stage
 
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
 STRAY: Final = (play_pb2.NOTICE_KIND_STALE, play_pb2.NOTICE_KIND_UNKNOWN)

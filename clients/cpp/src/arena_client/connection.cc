@@ -174,8 +174,6 @@ void Connection::welcome(const v1::Welcome& welcome) {
   name_ = welcome.bot();
   addresses_.list(welcome);
   progress_.welcomed(welcome);
-  Keep keep;
-  if (receipts_) keep = [this](const v1::MatchReport& report, const Seat* seat) { receipts_->record_match(report, seat); };
   for (const std::string& name : profile_.ladders) {
     const auto same = [&name](const auto& ladder) { return ladder.name() == name; };
     if (std::any_of(welcome.ladders().begin(), welcome.ladders().end(), same)) continue;
@@ -187,7 +185,7 @@ void Connection::welcome(const v1::Welcome& welcome) {
     throw ArenaError(ErrorKind::protocol_mismatch,
                      "the server does not confirm the event " + name + ": it is older than events; name none");
   }
-  session_.emplace(welcome, profile_.games, profile_.capacity, progress_, profile_.challengers, std::move(keep));
+  session_.emplace(welcome, profile_, progress_, receipts_);
   welcomed_ = reached_ = true;
   number_++;
   if (receipts_) receipts_->record_log(welcome.log());

@@ -124,29 +124,19 @@ class GrpcChannel : public Channel {
   }
 
   void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) override {
-    const auto call = [channel = channel_, request](grpc::ClientContext* context, v1::RegisterBotResponse* response) {
-      return v1::BotService::Stub(channel).RegisterBot(context, request, response);
-    };
-    ask<v1::RegisterBotResponse>(patience_ms, call, [registered](const auto& response, const CallStatus& status) {
-      registered(status.status == "OK" ? std::optional(response) : std::nullopt, status);
+    const auto context = std::make_shared<grpc::ClientContext>();
+    context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(static_cast<long>(patience_ms)));
+    questions_.push_back(context);
+    start_thread(loop_, [context, channel = channel_, loop = loop_, request, registered = std::move(registered)] {
+      v1::RegisterBotResponse response;
+      const CallStatus status = status_of(v1::BotService::Stub(channel).RegisterBot(context.get(), request, &response));
+      loop->post([registered, response, status] {
+        registered(status.status == "OK" ? std::optional(response) : std::nullopt, status);
+      });
     });
   }
 
  private:
-  /// Make a unary call in a separate thread; `answered` is called within the loop.
-  template <class Response>
-  void ask(double patience_ms, std::function<grpc::Status(grpc::ClientContext*, Response*)> call,
-           std::function<void(const Response&, const CallStatus&)> answered) {
-    const auto context = std::make_shared<grpc::ClientContext>();
-    context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(static_cast<long>(patience_ms)));
-    questions_.push_back(context);
-    start_thread(loop_, [context, loop = loop_, call = std::move(call), answered = std::move(answered)] {
-      Response response;
-      const CallStatus status = status_of(call(context.get(), &response));
-      loop->post([answered, response, status] { answered(response, status); });
-    });
-  }
-
   const std::shared_ptr<grpc::Channel> channel_;
   const std::shared_ptr<Loop> loop_;
   std::vector<std::shared_ptr<grpc::ClientContext>> questions_;

@@ -5,7 +5,6 @@
 #include "arena_client/chance.h"
 #include "arena_client/errors.h"
 #include "arena_client/log.h"
-#include "arena_client/options.h"
 
 namespace arena {
 namespace {
@@ -38,13 +37,9 @@ void Progress::welcomed(const v1::Welcome& welcome) {
   accepted.clear();
 }
 
-Session::Session(const v1::Welcome& welcome, const std::vector<std::string>& games, int capacity, Progress& progress,
-                 std::set<std::string> challengers, Keep keep)
-    : capacity_(capacity),
-      progress_(progress),
-      challengers_(std::move(challengers)),
-      keep_(std::move(keep)),
-      room_(progress.room(capacity)) {
+Session::Session(const v1::Welcome& welcome, const Profile& profile, Progress& progress, Receipts* receipts)
+    : profile_(profile), progress_(progress), receipts_(receipts), room_(progress.room(profile.capacity)) {
+  const std::vector<std::string>& games = profile.games;
   for (const auto& game : welcome.games()) {
     if (std::find(games.begin(), games.end(), game.name()) != games.end()) return;
   }
@@ -69,7 +64,7 @@ std::optional<v1::PlayRequest> Session::receive(const v1::PlayResponse& message)
       progress_.ending = true;
     }
   }
-  const int room = progress_.room(capacity_);
+  const int room = progress_.room(profile_.capacity);
   if (room > room_) {
     room_ = room;
     reply.set_capacity(room);
@@ -95,8 +90,8 @@ void Session::invited(const v1::Invitation& invitation, v1::PlayRequest& reply) 
 
 bool Session::takes(const v1::Invitation& challenge) const {
   const auto& bots = challenge.bots();
-  const bool taken = challengers_.empty() || std::any_of(bots.begin(), bots.end(), [this](const std::string& name) {
-    return challengers_.count(lower(name)) > 0;
+  const bool taken = profile_.challengers.empty() || std::any_of(bots.begin(), bots.end(), [this](const std::string& name) {
+    return profile_.challengers.count(lower(name)) > 0;
   });
   log(Level::info, "a challenge of " + joined(bots) + ": " + (taken ? "accepted" : "declined"));
   return taken;
@@ -120,7 +115,7 @@ void Session::ended(const v1::MatchReport& report) {
   progress_.playing.erase(report.match_id());
   if (report.has_entry()) progress_.reports_after = report.entry().number();
   const auto seat = progress_.seats.extract(report.match_id());
-  if (report.has_entry() && keep_) keep_(report, seat ? &seat.mapped() : nullptr);
+  if (report.has_entry() && receipts_) receipts_->record_match(report, seat ? &seat.mapped() : nullptr);
   progress_.finished += report.interrupted().empty();
 }
 

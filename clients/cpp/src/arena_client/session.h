@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include "arena/v1/play.pb.h"
 #include "arena_client/open_decisions.h"
+#include "arena_client/options.h"
 #include "arena_client/receipts.h"
 
 namespace arena {
@@ -54,17 +54,11 @@ class Progress {
   const std::optional<int> wanted_;
 };
 
-/// Receives the report of a match with an entry in the log of results, and the facts known from the match's start;
-/// null without any.
-using Keep = std::function<void(const v1::MatchReport&, const Seat*)>;
-
 /// The conversation of one stream, from the welcome on.
 class Session {
  public:
-  /// `challengers`: lower-case names of the bots whose challenges the bot accepts; nullopt for all.
-  /// `keep` may be empty. Throws ArenaError (no_game_in_common).
-  Session(const v1::Welcome& welcome, const std::vector<std::string>& games, int capacity, Progress& progress,
-          std::set<std::string> challengers, Keep keep);
+  /// `receipts`: records the log of results, if given. Throws ArenaError (no_game_in_common).
+  Session(const v1::Welcome& welcome, const Profile& profile, Progress& progress, Receipts* receipts);
 
   /// Apply a message; return the immediate reply, if there is one.
   std::optional<v1::PlayRequest> receive(const v1::PlayResponse& message);
@@ -79,10 +73,9 @@ class Session {
   void ended(const v1::MatchReport& report);
 
   const std::shared_ptr<OpenDecisions> open_ = std::make_shared<OpenDecisions>();
-  const int capacity_;
+  const Profile& profile_;
   Progress& progress_;
-  const std::set<std::string> challengers_;
-  const Keep keep_;
+  Receipts* const receipts_;
   int room_;  // the capacity last sent to the server; negative if it must be sent again
 };
 

@@ -37,57 +37,10 @@ std::vector<std::string> fields(const std::string& bytes, int number) {
   return found;
 }
 
-Failure dropped(const std::string& why) { return {std::nullopt, why, 0}; }
+Failure dropped(const std::string& why, const CallStatus& status) { return {std::nullopt, why, status.pause_ms}; }
 
 Failure fatal(ErrorKind kind, const std::string& why, const CallStatus& status) {
   return {ArenaError(kind, why, status.reason), "", 0};
-}
-
-Failure play_meaning(const CallStatus& status, const std::string& text) {
-  const std::string &word = status.status, &reason = status.reason;
-  if (word == "OK") return dropped("the server closed the connection");
-  if (word == "RESOURCE_EXHAUSTED" && reason.empty()) {  // raised by gRPC in this process
-    return fatal(ErrorKind::protocol_mismatch, "a message from the server is larger than this client accepts: " + text,
-                 status);
-  }
-  if (COME_BACK.count(word)) return dropped(text + " (" + (reason.empty() ? word : reason) + ")");
-  if (reason == "TAKEN_OVER") return fatal(ErrorKind::taken_over, "the bot is connected from somewhere else: " + text, status);
-  if (reason == "NO_SUCH_GAME") return fatal(ErrorKind::no_game_in_common, text, status);
-  if (reason == "NO_CASUAL") {
-    return fatal(ErrorKind::refused, text + "; leave out casual (--casual) for rated matches", status);
-  }
-  if (word == "UNAUTHENTICATED") return fatal(ErrorKind::token_refused, "the server refuses the token: " + text, status);
-  if (word == "UNIMPLEMENTED") {
-    return fatal(ErrorKind::protocol_mismatch,
-                 "this is no Arena server, or it speaks another version of the protocol: " + text, status);
-  }
-  if (!reason.empty() || FINAL.count(word)) {
-    return fatal(ErrorKind::refused, "the server refuses the bot: " + text, status);
-  }
-  return dropped(text + " (" + word + ")");
-}
-
-Failure registration_meaning(const CallStatus& status, const std::string& text) {
-  const std::string& word = status.status;
-  if (word == "ALREADY_EXISTS") {
-    return fatal(ErrorKind::name_taken,
-                 text + ". If the bot is yours, give its token or token file; if it was deleted, or is not yours, "
-                        "register under another name",
-                 status);
-  }
-  if (word == "INVALID_ARGUMENT") {
-    const bool token = status.reason == "TOKEN_NOT_ALLOWED";
-    return fatal(token ? ErrorKind::token_refused : ErrorKind::name_not_allowed, text, status);
-  }
-  if (word == "PERMISSION_DENIED" && status.reason != "OWNER_BANNED") {
-    return fatal(ErrorKind::invitation_needed, text, status);
-  }
-  return play_meaning(status, text);
-}
-
-Failure with_pause(Failure failure, const CallStatus& status) {
-  failure.pause_ms = status.pause_ms;
-  return failure;
 }
 
 }  // namespace
@@ -107,10 +60,46 @@ void read_details(const std::string& details, CallStatus& status) {
   }
 }
 
-Failure play_failure(const CallStatus& status) { return with_pause(play_meaning(status, one_line(status.text)), status); }
+Failure play_failure(const CallStatus& status) {
+  const std::string text = one_line(status.text), &word = status.status, &reason = status.reason;
+  if (word == "OK") return dropped("the server closed the connection", status);
+  if (word == "RESOURCE_EXHAUSTED" && reason.empty()) {  // raised by gRPC in this process
+    return fatal(ErrorKind::protocol_mismatch, "a message from the server is larger than this client accepts: " + text,
+                 status);
+  }
+  if (COME_BACK.count(word)) return dropped(text + " (" + (reason.empty() ? word : reason) + ")", status);
+  if (reason == "TAKEN_OVER") return fatal(ErrorKind::taken_over, "the bot is connected from somewhere else: " + text, status);
+  if (reason == "NO_SUCH_GAME") return fatal(ErrorKind::no_game_in_common, text, status);
+  if (reason == "NO_CASUAL") {
+    return fatal(ErrorKind::refused, text + "; leave out casual (--casual) for rated matches", status);
+  }
+  if (word == "UNAUTHENTICATED") return fatal(ErrorKind::token_refused, "the server refuses the token: " + text, status);
+  if (word == "UNIMPLEMENTED") {
+    return fatal(ErrorKind::protocol_mismatch,
+                 "this is no Arena server, or it speaks another version of the protocol: " + text, status);
+  }
+  if (!reason.empty() || FINAL.count(word)) {
+    return fatal(ErrorKind::refused, "the server refuses the bot: " + text, status);
+  }
+  return dropped(text + " (" + word + ")", status);
+}
 
 Failure registration_failure(const CallStatus& status) {
-  return with_pause(registration_meaning(status, one_line(status.text)), status);
+  const std::string text = one_line(status.text), &word = status.status;
+  if (word == "ALREADY_EXISTS") {
+    return fatal(ErrorKind::name_taken,
+                 text + ". If the bot is yours, give its token or token file; if it was deleted, or is not yours, "
+                        "register under another name",
+                 status);
+  }
+  if (word == "INVALID_ARGUMENT") {
+    const bool token = status.reason == "TOKEN_NOT_ALLOWED";
+    return fatal(token ? ErrorKind::token_refused : ErrorKind::name_not_allowed, text, status);
+  }
+  if (word == "PERMISSION_DENIED" && status.reason != "OWNER_BANNED") {
+    return fatal(ErrorKind::invitation_needed, text, status);
+  }
+  return play_failure(status);
 }
 
 }  // namespace arena

@@ -10,6 +10,7 @@
 
 #include "arena_client/chance.h"
 #include "arena_client/files.h"
+#include "arena_client/options.h"
 
 namespace arena {
 namespace {
@@ -18,8 +19,7 @@ namespace fs = std::filesystem;
 
 std::string safe(const std::string& text) {
   std::string name;
-  for (char each : text) {
-    const char small = each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each;
+  for (char small : lower(text)) {
     const bool kept = (small >= 'a' && small <= 'z') || (small >= '0' && small <= '9') || std::strchr("._-", small);
     name += kept && small ? small : '_';
   }

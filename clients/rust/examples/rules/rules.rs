@@ -39,7 +39,7 @@ fn play_sixth_sense(decision: &Decision, view: &SixthSenseView) -> usize {
     };
     let strength = |number: usize| {
         let action = &game.actions[number];
-        let trump = action.card.is_some_and(|card| Some(game.cards[card].colour) == table.trump);
+        let trump = action.card.is_some_and(|card| Some(game.cards[card as usize].colour) == table.trump);
         action.value.unwrap_or_default() + if trump { 100 } else { 0 }
     };
     take_or_duck(legal, takes, strength, wanted > 0, table.to_come.is_empty())
@@ -47,7 +47,7 @@ fn play_sixth_sense(decision: &Decision, view: &SixthSenseView) -> usize {
 
 /// Returns the prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the
 /// hand.
-fn predict(decision: &Decision, view: &SixthSenseView, trump: Option<usize>) -> usize {
+fn predict(decision: &Decision, view: &SixthSenseView, trump: Option<u32>) -> usize {
     let game = &decision.game;
     let good = |card: &&u32| {
         let card = &game.cards[**card as usize];
@@ -56,7 +56,7 @@ fn predict(decision: &Decision, view: &SixthSenseView, trump: Option<usize>) -> 
     };
     let misfit = |number: usize| {
         let Some(prediction) = game.actions[number].card else { return u32::MAX };
-        let others = view.hand.iter().filter(|&&card| card as usize != prediction);
+        let others = view.hand.iter().filter(|&&card| card != prediction);
         let tricks = others.filter(good).count() as u32;
         sixth_sense::targets(game, prediction).iter().map(|aim| aim.abs_diff(tricks)).min().unwrap_or(u32::MAX)
     };
@@ -66,7 +66,7 @@ fn predict(decision: &Decision, view: &SixthSenseView, trump: Option<usize>) -> 
 /// Returns the number of tricks that the prediction still needs; a 6/9 needs 9 only after more than 6 tricks.
 fn wanted_tricks(decision: &Decision, view: &SixthSenseView) -> u32 {
     let taken = view.taken[view.seat as usize];
-    let aims = view.prediction.map_or(&[][..], |card| sixth_sense::targets(&decision.game, card as usize));
+    let aims = view.prediction.map_or(&[][..], |card| sixth_sense::targets(&decision.game, card));
     aims.iter().filter_map(|aim| aim.checked_sub(taken)).min().unwrap_or_default()
 }
 
@@ -81,7 +81,7 @@ fn play_nullern(decision: &Decision, view: &NullernView) -> usize {
     if view.hand.is_empty() {
         return legal[0]; // the blind card
     }
-    let strength = |number: usize| game.actions[number].card.map_or(0, |card| table.strengths[card]);
+    let strength = |number: usize| game.actions[number].card.map_or(0, |card| table.strengths[card as usize]);
     let takes = |number| table.trick.iter().all(|&laid| strength(number) > laid);
     take_or_duck(legal, takes, strength, nullern::eager(view, view.seat as usize), table.to_come.is_empty())
 }

@@ -14,7 +14,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map_err(|_| "usage: generate PROTOS FOLDER")?;
     let files = ["play", "bots", "log"].map(|name| protos.join(format!("arena/v1/{name}.proto")));
     let mut described = protox::compile(files, [&protos])?;
-    tonic_prost_build::configure().build_server(false).btree_map(".").out_dir(&to).compile_fds(described.clone())?;
+    let grows = "#[non_exhaustive]"; // authors get these as `Catalog`, `Card` and `Action`
+    tonic_prost_build::configure()
+        .build_server(false)
+        .btree_map(".")
+        .type_attribute(".arena.v1.GameCatalog", grows)
+        .type_attribute(".arena.v1.Card", grows)
+        .type_attribute(".arena.v1.Action", grows)
+        .out_dir(&to)
+        .compile_fds(described.clone())?;
     described.file.iter_mut().for_each(|file| file.source_code_info = None);
     fs::write(to.join("arena.v1.binpb"), described.encode_to_vec())?;
     Ok(())

@@ -6,7 +6,7 @@ use log::warn;
 
 use super::{Connection, Effect, alarms::Alarm};
 use crate::errors::{Error, Kind};
-use crate::options::{Settings, Token};
+use crate::options::{Options, Settings, Token};
 use crate::status::Failure;
 
 /// Maximum wait before the first try to reconnect.
@@ -77,7 +77,7 @@ impl Connection {
         }
         let address = &self.addresses.current;
         let wait = longest(now - self.good).mul_f64((self.chance)()) + pause;
-        if self.settings.give_up_after.is_some_and(|limit| now + wait - self.seen > limit) {
+        if self.settings.options.give_up_after.is_some_and(|limit| now + wait - self.seen > limit) {
             let told = format!("no connection to {address}: {text}");
             return self.finish(Err(Error::new(Kind::Unreachable, told)));
         }
@@ -90,7 +90,7 @@ impl Connection {
 
     /// Describes why the bot is parked, and how to un-park it.
     pub(super) fn parked(&self, told: &str) -> String {
-        let Settings { address, token, tls, tls_roots, .. } = &*self.settings;
+        let Settings { address, token, options: Options { tls, tls_roots, .. }, .. } = &*self.settings;
         let why = told.split("; mend it").next().unwrap_or(told);
         let (file, end) = match token {
             Token::In(file) => (file.display().to_string(), ""),

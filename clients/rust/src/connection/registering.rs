@@ -14,9 +14,9 @@ use crate::v1::{RegisterBotRequest, RegisterBotResponse};
 impl Connection {
     pub(super) fn register(&mut self, made: NewToken) {
         let request = RegisterBotRequest {
-            name: self.settings.name.clone(),
-            owner: self.settings.owner.clone(),
-            invitation: self.settings.invitation.clone(),
+            name: self.settings.profile.name.clone(),
+            owner: self.settings.profile.owner.clone(),
+            invitation: self.settings.options.invitation.clone().unwrap_or_default(),
             token: made.token.clone(),
         };
         self.registering = Some(made);

@@ -33,6 +33,7 @@ pub struct ListGamesResponse {
     pub games: ::prost::alloc::vec::Vec<GameCatalog>,
 }
 /// One game with its cards and actions. The welcome has those of the bot's games.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GameCatalog {
     /// The name in requests: "sixth_sense" or "nullern".
@@ -71,6 +72,7 @@ pub struct GameCatalog {
     pub record_type: ::prost::alloc::string::String,
 }
 /// One card.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Card {
     /// The card's name, such as "red 7" or "blue 6/9".
@@ -84,6 +86,7 @@ pub struct Card {
     pub values: ::prost::alloc::vec::Vec<u32>,
 }
 /// One action. An optional field is present if it means something for the action.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Action {
     /// The action's name, such as "red 7", "blue 6 as 9", "red 0 blocks place 2" or "bid 3".

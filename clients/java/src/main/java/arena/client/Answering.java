@@ -5,18 +5,15 @@ import arena.v1.PlayResponse;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 
 /** Queue of messages for a bot; it calls the bot for each in order. */
 final class Answering implements Connection.Inbox {
-    /** Sends a message on the stream of a session. */
-    interface Speaker {
-        void say(Session session, PlayRequest request);
-    }
-
     private record Delivery(Session session, PlayResponse message, long received) {}
 
     private final Caller caller;
-    private final Speaker speaker;
+    /** Sends a message on the stream of a session. */
+    private final BiConsumer<Session, PlayRequest> say;
     private final Queue<Delivery> deliveries = new ArrayDeque<>();
     /** The end, with its error or null. The end does not wait for a bot that still computes after a
      * stop. */
@@ -24,9 +21,9 @@ final class Answering implements Connection.Inbox {
     private boolean ended;
     private RuntimeException why;
 
-    Answering(Caller caller, Speaker speaker) {
+    Answering(Caller caller, BiConsumer<Session, PlayRequest> say) {
         this.caller = caller;
-        this.speaker = speaker;
+        this.say = say;
     }
 
     @Override
@@ -87,7 +84,7 @@ final class Answering implements Connection.Inbox {
             return;
         }
         try {
-            caller.react(next.message, next.session, next.received, request -> speaker.say(next.session, request));
+            caller.react(next.message, next.session, next.received, request -> say.accept(next.session, request));
         } catch (Caller.Interrupted stopped) { // after a stop the bot makes no more decisions
             clear();
         }

@@ -5,6 +5,8 @@ import arena.v1.PlayResponse;
 import arena.v1.RegisterBotRequest;
 import arena.v1.RegisterBotResponse;
 import com.google.rpc.Status;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /** Access to the server for one try. Its answers come later, never during a call, and none of its
  * methods waits. */
@@ -20,22 +22,13 @@ interface Channel {
         void cancel();
     }
 
-    /** Events on a stream. */
-    interface Events {
-        void message(PlayResponse message);
-
-        void ended(Status status);
-    }
-
-    /** Receives the answer to a registration; null if the call failed. */
-    interface Registered {
-        void answered(RegisterBotResponse answer, Status status);
-    }
+    /** Receivers of the events on a stream. */
+    record Events(Consumer<PlayResponse> message, Consumer<Status> ended) {}
 
     Call play(String token, Events events);
 
-    /** Registers; `patience` is the time limit in nanoseconds. */
-    void register(RegisterBotRequest request, long patience, Registered registered);
+    /** Registers; `patience` is the time limit in nanoseconds. `registered` gets a null answer if the call failed. */
+    void register(RegisterBotRequest request, long patience, BiConsumer<RegisterBotResponse, Status> registered);
 
     void close();
 }

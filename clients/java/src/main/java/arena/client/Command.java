@@ -4,11 +4,11 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.stream.Stream;
 
 /** The command line of a program with one bot. */
 final class Command {
@@ -52,10 +52,6 @@ final class Command {
             """;
 
     private final Options options = new Options();
-    private final List<String> games = new ArrayList<>();
-    private final List<String> challengers = new ArrayList<>();
-    private final List<String> ladders = new ArrayList<>();
-    private final List<String> events = new ArrayList<>();
     private final Deque<String> words;
     private String server = "";
     private boolean help;
@@ -64,13 +60,6 @@ final class Command {
         words = new ArrayDeque<>(List.of(arguments));
         while (!words.isEmpty()) {
             option(words.poll());
-        }
-        options.games(games).challengers(challengers);
-        if (!ladders.isEmpty()) {
-            options.ladders(ladders);
-        }
-        if (!events.isEmpty()) {
-            options.events(events);
         }
     }
 
@@ -119,9 +108,9 @@ final class Command {
             case "--server" -> server = value(name);
             case "--name" -> options.name(value(name));
             case "--owner" -> options.owner(value(name));
-            case "--game" -> games.add(value(name));
-            case "--ladder" -> ladders.add(value(name));
-            case "--event" -> events.add(value(name));
+            case "--game" -> options.games(plus(options.games, value(name)));
+            case "--ladder" -> options.ladders(plus(options.ladders, value(name)));
+            case "--event" -> options.events(plus(options.events, value(name)));
             case "--bot-version" -> options.version(value(name));
             case "--capacity" -> options.capacity((int) number(name, 1, Integer.MAX_VALUE));
             case "--matches" -> options.matches((int) number(name, 0, Integer.MAX_VALUE));
@@ -134,7 +123,7 @@ final class Command {
             case "--give-up-after" -> options.giveUpAfter(Duration.ofMillis(Math.round(number(name, 0, 1e9) * 1000)));
             case "--casual" -> options.casual();
             case "--challenges" -> options.challenges();
-            case "--challenger" -> challengers.add(value(name));
+            case "--challenger" -> options.challengers(plus(options.challengers, value(name)));
             case "--no-receipts" -> options.noReceipts();
             case "--quiet" -> LOG.setLevel(Level.WARNING);
             case "--help", "-h" -> help = true;
@@ -143,6 +132,11 @@ final class Command {
         if (equals >= 0 && words.size() == before) {
             throw ArenaException.badArgument("%s takes no value", name);
         }
+    }
+
+    /** Returns a list, null for an empty one, with one more word. */
+    private static List<String> plus(List<String> before, String word) {
+        return Stream.concat(Stream.ofNullable(before).flatMap(List::stream), Stream.of(word)).toList();
     }
 
     private String value(String name) {

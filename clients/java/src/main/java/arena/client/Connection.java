@@ -295,29 +295,21 @@ final class Connection {
                 fail(new Dropped("no welcome within " + ANSWER_TIME / SECONDS.toNanos(1) + " s", 0));
             }
         });
-        call = channel.play(token, new Channel.Events() {
-            @Override
-            public void message(PlayResponse message) {
-                during(since, () -> {
+        call = channel.play(token, new Channel.Events(
+                message -> during(since, () -> {
                     tooLate.off();
                     if (!finishing) {
                         hear(message);
                     }
-                });
-            }
-
-            @Override
-            public void ended(Status status) {
-                during(since, () -> {
+                }),
+                status -> during(since, () -> {
                     tooLate.off();
                     if (finishing) { // the status after a goodbye does not matter
                         close();
                     } else {
                         fail(Failures.ofPlay(status));
                     }
-                });
-            }
-        });
+                })));
         call.write(progress.hello(profile));
     }
 

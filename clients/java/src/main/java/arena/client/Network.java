@@ -21,6 +21,7 @@ import io.grpc.TlsChannelCredentials;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.util.function.BiConsumer;
 
 /** Network access to a server by grpc-java, with one connection per try. */
 final class Network implements Channel {
@@ -60,7 +61,7 @@ final class Network implements Channel {
     }
 
     @Override
-    public void register(RegisterBotRequest request, long patience, Registered registered) {
+    public void register(RegisterBotRequest request, long patience, BiConsumer<RegisterBotResponse, Status> registered) {
         BotServiceGrpc.newStub(line).withDeadlineAfter(patience, NANOSECONDS).registerBot(request, new StreamObserver<>() {
             private RegisterBotResponse answer;
 
@@ -71,12 +72,12 @@ final class Network implements Channel {
 
             @Override
             public void onError(Throwable cause) {
-                registered.answered(null, statusOf(io.grpc.Status.fromThrowable(cause), io.grpc.Status.trailersFromThrowable(cause)));
+                registered.accept(null, statusOf(io.grpc.Status.fromThrowable(cause), io.grpc.Status.trailersFromThrowable(cause)));
             }
 
             @Override
             public void onCompleted() {
-                registered.answered(answer, null);
+                registered.accept(answer, null);
             }
         });
     }
@@ -97,13 +98,13 @@ final class Network implements Channel {
         call.start(new ClientCall.Listener<>() {
             @Override
             public void onMessage(PlayResponse message) {
-                events.message(message);
+                events.message().accept(message);
                 call.request(1);
             }
 
             @Override
             public void onClose(io.grpc.Status status, Metadata trailers) {
-                events.ended(statusOf(status, trailers));
+                events.ended().accept(statusOf(status, trailers));
             }
         }, headers);
         call.request(1);

@@ -1,7 +1,7 @@
 package arena.client;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
@@ -25,7 +25,7 @@ final class PrivateFile {
         try (SeekableByteChannel out = Files.newByteChannel(file, APPENDING, only(file, "rw-------"))) {
             long before = out.size();
             try {
-                write(out, content);
+                Channels.newOutputStream(out).write(content);
             } catch (IOException wrong) {
                 try {
                     shorten(file, before); // since half a line would spoil the next
@@ -61,7 +61,7 @@ final class PrivateFile {
         Path whole = Files.createTempFile(folderOf(file), ".new-", ""); // for its owner only
         try {
             try (FileChannel out = FileChannel.open(whole, StandardOpenOption.WRITE)) {
-                write(out, content);
+                Channels.newOutputStream(out).write(content);
                 out.force(true);
             }
             Files.move(whole, file, StandardCopyOption.ATOMIC_MOVE);
@@ -83,12 +83,5 @@ final class PrivateFile {
         return known
                 ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))}
                 : new FileAttribute<?>[0];
-    }
-
-    private static void write(SeekableByteChannel out, byte[] content) throws IOException {
-        ByteBuffer left = ByteBuffer.wrap(content);
-        while (left.hasRemaining()) {
-            out.write(left);
-        }
     }
 }

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.CodeSource;
 import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -153,15 +154,23 @@ final class Profile {
             throw ArenaException.unusable(program, wrong);
         }
         files.addAll(bot.files());
-        MessageDigest made = Digests.sha256();
+        MessageDigest made = sha256();
         for (Path file : files) {
             try {
-                made.update(Digests.sha256().digest(Files.readAllBytes(file)));
+                made.update(sha256().digest(Files.readAllBytes(file)));
             } catch (IOException wrong) {
                 throw ArenaException.unusable(file, wrong);
             }
         }
         return HexFormat.of().formatHex(made.digest()).substring(0, 12);
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException impossible) { // every Java has it
+            throw new AssertionError(impossible);
+        }
     }
 
     private static Path programOf(Bot bot) {

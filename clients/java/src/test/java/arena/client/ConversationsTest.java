@@ -40,6 +40,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -120,7 +121,7 @@ class ConversationsTest {
         }
     }
 
-    private record ScriptedRegistration(RegisterBotRequest request, Channel.Registered registered) {}
+    private record ScriptedRegistration(RegisterBotRequest request, BiConsumer<RegisterBotResponse, Status> registered) {}
 
     /** One conversation being played. It is also the channel of its connection. */
     private static final class Performance implements Channel {
@@ -182,7 +183,7 @@ class ConversationsTest {
         }
 
         @Override
-        public void register(RegisterBotRequest request, long patience, Registered registered) {
+        public void register(RegisterBotRequest request, long patience, BiConsumer<RegisterBotResponse, Status> registered) {
             tries.add(new ScriptedRegistration(request, registered));
         }
 
@@ -232,9 +233,9 @@ class ConversationsTest {
             switch (name) {
                 case "registers" -> registers(value.getAsJsonObject());
                 case "registered" -> registered(value.getAsJsonObject());
-                case "refused" -> registration.registered.answered(null, status(value.getAsJsonObject()));
+                case "refused" -> registration.registered.accept(null, status(value.getAsJsonObject()));
                 case "opens" -> opens(value.getAsJsonObject());
-                case "server" -> open().events.message(message(value));
+                case "server" -> open().events.message().accept(message(value));
                 case "while_thinking" -> value.getAsJsonArray().forEach(each -> meanwhile.add(message(each)));
                 case "bytes" -> bytes(value.getAsString());
                 case "says" -> says(value.getAsJsonArray());
@@ -243,7 +244,7 @@ class ConversationsTest {
                     bot.told.clear();
                 }
                 case "breaks" -> {
-                    open().events.ended(status(value.getAsJsonObject()));
+                    open().events.ended().accept(status(value.getAsJsonObject()));
                     call = null;
                 }
                 case "comes_back" -> comesBack(value.getAsJsonObject().get("after_ms").getAsLong());
@@ -251,7 +252,7 @@ class ConversationsTest {
                         TimeUnit.MILLISECONDS.toNanos(value.getAsJsonObject().get("ms").getAsLong()), this::settle, () -> false);
                 case "closes" -> {
                     assertTrue(open().closed, "it does not say goodbye");
-                    call.events.ended(Status.getDefaultInstance());
+                    call.events.ended().accept(Status.getDefaultInstance());
                     call = null;
                 }
                 case "stops" -> stops(value.getAsString());
@@ -301,7 +302,7 @@ class ConversationsTest {
                 tokens.put(token, token);
             }
             String name = registration.request.getName();
-            registration.registered.answered(RegisterBotResponse.newBuilder().setName(name).setToken(token).build(), null);
+            registration.registered.accept(RegisterBotResponse.newBuilder().setName(name).setToken(token).build(), null);
         }
 
         private void opens(JsonObject wanted) {
@@ -342,13 +343,13 @@ class ConversationsTest {
         /** Delivers the messages for a thinking bot. In a real program, the network's thread does this. */
         private void arrive() {
             while (!meanwhile.isEmpty()) {
-                open().events.message(meanwhile.remove());
+                open().events.message().accept(meanwhile.remove());
             }
         }
 
         private void bytes(String encoded) {
             try {
-                open().events.message(PlayResponse.parseFrom(Base64.getDecoder().decode(encoded)));
+                open().events.message().accept(PlayResponse.parseFrom(Base64.getDecoder().decode(encoded)));
             } catch (InvalidProtocolBufferException wrong) {
                 throw new IllegalArgumentException(wrong);
             }

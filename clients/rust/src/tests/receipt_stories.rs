@@ -8,8 +8,8 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::corpus::{conformance, message, read};
-use crate::listener::{self, listen};
+use super::corpus::{conformance, message, read};
+use super::listener::{self, listen};
 use crate::receipts::{KEPT, Receipts};
 use crate::session::Seat;
 use crate::v1::{LogEntry, LogHead, LogState, MatchReport};

@@ -5,11 +5,11 @@ use std::{collections::HashMap, sync::Arc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::corpus::{conformance, message, read};
+use super::corpus::{conformance, message, read};
 use crate::decision::{Catalog, Decision, View};
-use crate::{nullern, sixth_sense, v1};
+use crate::{nullern, sixth_sense};
 
-#[path = "../examples/rules/rules.rs"]
+#[path = "../../examples/rules/rules.rs"]
 mod rules;
 
 #[derive(Deserialize)]
@@ -49,8 +49,8 @@ fn reads(decision: &Decision) -> Value {
 fn views_are_read_and_rules_play_as_in_python() {
     let games: HashMap<String, Arc<Catalog>> = read::<Vec<Value>>(&conformance("vectors/catalogues.json"))
         .iter()
-        .map(|each| message::<v1::GameCatalog>("GameCatalog", each))
-        .map(|each| (each.name.clone(), Arc::new((&each).into())))
+        .map(|each| message::<Catalog>("GameCatalog", each))
+        .map(|each| (each.name.clone(), Arc::new(each)))
         .collect();
     let asked: Vec<Asked> = read(&conformance("vectors/decisions.json"));
     assert!(asked.len() > 100, "there are {} decisions", asked.len());

@@ -29,7 +29,7 @@ use crate::options::{DRAIN, DRAIN_TERMINATED, Options, Settings};
 use crate::v1::{Hello, PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse};
 
 static POOL: LazyLock<DescriptorPool> =
-    LazyLock::new(|| DescriptorPool::decode(&include_bytes!("v1/arena.v1.binpb")[..]).unwrap());
+    LazyLock::new(|| DescriptorPool::decode(&include_bytes!("../v1/arena.v1.binpb")[..]).unwrap());
 
 /// Converts protobuf's JSON mapping to a message.
 pub(crate) fn message<M: Message + Default>(name: &str, json: &Value) -> M {

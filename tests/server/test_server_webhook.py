@@ -151,8 +151,8 @@ async def test_a_receiver_that_was_away_over_a_restart_gets_everything(tmp_path:
     async with posting(address, tmp_path) as made:
         post(made, 1)
         with receiving(again, port):
-            until(lambda: again.accepted, "the next message")
-    assert numbers(again.accepted) == [4]
+            until(lambda: 4 in numbers(again.accepted), "the next message")
+    assert numbers(again.accepted) in ([4], [3, 4])  # The stop can come before the answer to the third is read.
     assert again.accepted[0]["series"] == receiver.accepted[0]["series"]
 
 

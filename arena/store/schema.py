@@ -31,6 +31,8 @@ REVISION: Final = "0025"
 """The revision of the newest migration. It identifies the schema that this program reads and writes."""
 OLDEST: Final = "0017"
 """The oldest schema that can be migrated to the newest one."""
+FIRST: Final = "0025"
+"""The first schema after `OLDEST` that can be migrated. No release had the schemas between them."""
 
 Int = BigInteger  # Times need 64 bits.
 Real = Double

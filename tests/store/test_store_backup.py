@@ -164,6 +164,7 @@ async def test_what_is_no_finished_backup_is_refused_by_name(directory: Path, tm
         ("arena_backup", 99, BackupUnusable),
         ("schema", "9999", StoreNewer),
         ("schema", "0016", StoreTooOld),
+        ("schema", "0024", StoreTooOld),
         ("files", [["../escaped", 1, "00"]], BackupUnusable),
     ):
         (backup / MANIFEST).write_text(json.dumps(manifest | {key: value}))

@@ -149,14 +149,21 @@ async def test_a_database_of_a_newer_arena_is_refused(directory: Path) -> None:
     assert (directory / "arena.db").read_bytes() == before
 
 
-async def test_a_database_that_is_too_old_is_refused(directory: Path) -> None:
-    await set_revision(directory, "0016")
+@pytest.mark.parametrize(
+    ("revision", "commit", "reached"),
+    [("0016", "6904997", "0017"), ("0018", "f9fb6f4f", "0025"), ("0024", "f9fb6f4f", "0025")],
+)
+async def test_a_database_without_a_migration_is_refused(
+    directory: Path, revision: str, commit: str, reached: str
+) -> None:
+    await set_revision(directory, revision)
     before = (directory / "arena.db").read_bytes()
     error = await refused(directory)
     assert isinstance(error, StoreTooOld)
-    assert (error.revision, error.path) == ("0016", directory / "arena.db")
-    assert "has the schema 0016" in str(error)
-    assert f"start an arena of the schema {schema.OLDEST} to {schema.REVISION} on it first" in str(error)
+    assert (error.revision, error.path) == (revision, directory / "arena.db")
+    assert f"has the schema {revision}" in str(error)
+    assert f"updates the schema {schema.OLDEST} and those from {schema.FIRST} on" in str(error)
+    assert f"start the arena of commit {commit} on it first, which updates it to {reached}" in str(error)
     assert (directory / "arena.db").read_bytes() == before
 
 

@@ -76,10 +76,12 @@ class StoreOlder(StoreError):
 class StoreTooOld(StoreError):
     """The database has a schema from which this program has no migration."""
 
-    def __init__(self, path: Path, revision: str, oldest: str, newest: str) -> None:
+    def __init__(self, path: Path, revision: str, oldest: str, first: str) -> None:
+        reached, commit = (oldest, "6904997") if revision < oldest else (first, "f9fb6f4f")
         super().__init__(
-            f"{path} has the schema {revision}, and this arena updates schemas from {oldest} on; start an arena of the "
-            f"schema {oldest} to {newest} on it first, or choose another data directory"
+            f"{path} has the schema {revision}, and this arena updates the schema {oldest} and those from {first} on; "
+            f"start the arena of commit {commit} on it first, which updates it to {reached}, or choose another data "
+            "directory"
         )
         self.path = path
         self.revision = revision

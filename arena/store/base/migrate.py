@@ -14,7 +14,7 @@ from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, Strin
 
 from arena.store.base.database import Database
 from arena.store.base.errors import NodesRunning, StoreCorrupt, StoreNewer, StoreOlder, StoreTooOld, StoreUnusable
-from arena.store.schema import OLDEST, REVISION, metadata
+from arena.store.schema import FIRST, OLDEST, REVISION, metadata
 
 REVISIONS: Final = re.compile(r"[0-9]{4}")
 """The table names of the arena's migrations."""
@@ -89,14 +89,14 @@ def require_current(connection: Connection, database: Database) -> None:
 
 
 def check_revision(path: Path, revision: str) -> None:
-    """Check that a database has this program's schema, or an older schema that can be migrated to it.
+    """Check that a database has this program's schema, or an older schema with a migration to it.
 
     Raises: StoreNewer, StoreTooOld.
     """
     if revision > REVISION:  # Revisions are numbered in order.
         raise StoreNewer(path, revision)
-    if revision < OLDEST:
-        raise StoreTooOld(path, revision, OLDEST, REVISION)
+    if revision < FIRST and revision != OLDEST:
+        raise StoreTooOld(path, revision, OLDEST, FIRST)
 
 
 def _revision(connection: Connection, database: Database) -> str | None:

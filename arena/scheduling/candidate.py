@@ -16,14 +16,6 @@ REMEMBERED: Final = 64
 BotT = TypeVar("BotT", bound=Hashable)
 
 
-class LastMatch(NamedTuple):
-    """The match that a waiting bot played last."""
-
-    match: Hashable
-    seconds: float
-    """Length of the match."""
-
-
 class Waiting(NamedTuple, Generic[BotT]):
     """A connected bot. It waits if it is below its capacity."""
 
@@ -37,8 +29,8 @@ class Waiting(NamedTuple, Generic[BotT]):
     """The information that the ladder gains from a match of this bot, as of the last fit."""
     pending: int = 0
     """Number of the bot's matches whose results `value` does not include, such as its running matches."""
-    last_match: LastMatch | None = None
-    """The bot's last match. None if it has got another match since then, or has not played."""
+    last_length: float = 0.0
+    """Length of the bot's last match in seconds; 0 if it has not played."""
     pace_class: int = 0
     """The bot's pace class (see `PaceRules.pace_class`). Bots of one class wait for each other without limit."""
     patient: bool = True
@@ -76,6 +68,10 @@ class Candidate(Generic[BotT]):
     def meetings(self, number: int) -> int:
         """Count the latest meetings with the candidate or house bot that has this number."""
         return self._met.get(number, 0)
+
+    def mean_meetings(self, opponents: int) -> float:
+        """Return the mean number of latest meetings with an opponent, given the number of possible opponents."""
+        return len(self._latest) / max(1, opponents)
 
     def counts_against(self, others: list[Candidate[BotT]]) -> bool:
         """Return True if this candidate has quota left with each of the others."""

@@ -7,10 +7,10 @@ largest information gain. For *coverage* it takes turns: each bot draws a place 
 wait, and one in the next round with every table. So a bot with room for 64 matches gets no more turns than one with
 room for a single match, and a bot that was passed over keeps its place.
 
-A lane must answer a harder question, too: is it worth waiting? If none waited, bots that left one match together would
-be matched again at once, for ever. So if all waiting bots come from one match, they wait for a fraction of its length.
-And if too few owners wait, the lane counts owners whose bots should have room within the patience. An overdue bot is
-expected for only one more patience; otherwise a hanging bot would keep everybody waiting.
+A lane must answer a harder question, too: is it worth waiting? If none waited, matches that end together would lead to
+the same few opponents again and again. So bots that have met each other often, compared with their other opponents,
+wait a moment for others. And if too few owners wait, the lane counts owners whose bots should have room within the
+patience. An overdue bot is expected for only one more patience; otherwise a hanging bot would keep everybody waiting.
 
 Everything is a sorted list that is updated bot by bot (`arena.scheduling.order`), since the cost of a table must not
 depend on the number of waiting bots. The price, and the ugly part, is that a bot has to leave all its lists before any
@@ -26,14 +26,18 @@ from math import inf
 from typing import Final, Generic, TypeVar
 
 from arena.ladder.live import SCALE
-from arena.scheduling.candidate import Candidate, LastMatch
+from arena.scheduling.candidate import Candidate
 from arena.scheduling.order import Order
 
 ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 """Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
 MIXING_SHARE: Final = 0.1
-"""Fraction of the last match's length for which its players wait for other opponents, up to the patience. It avoids
-endless rematches.
+"""Fraction of its last match's length for which a bot waits for opponents that it has met less often, up to the
+patience. A bot at several tables divides it by their number, as its next chance comes sooner.
+"""
+MET_OFTEN: Final = 0.9
+"""Number of meetings, as a multiple of the mean, above which players of a table have met each other often. With a
+multiple of 1, a crowd of eight would often form the table that has just ended.
 """
 CONSIDERED: Final = 32
 """Number of extra bots among which those that have met least are chosen. It bounds the cost of a table."""
@@ -65,46 +69,40 @@ class Lane(Generic[BotT]):
         """Seconds for which a bot waits for others."""
         self._draw = draw
         self._round = 0
-        self._last_matches: dict[LastMatch | None, int] = {}
-        """Number of waiting bots, by their last match."""
-        self._ended: dict[LastMatch | None, float] = {}
-        """For each last match of waiting bots, the time at which the last of these bots began to wait."""
+        self.members = 0
+        """Number of bots, waiting or not."""
+        self.mixing_until = -inf
+        """Time until which the next table waits for bots that have met the others less often."""
 
     def enter(self, candidate: Candidate[BotT]) -> None:
         """Add a new or changed bot. A changed bot must have left first, with its earlier values."""
         waiting = candidate.waiting
+        self.members += 1
         if not waiting.room:
             self.held_up += waiting.held_up
             self._busy.put(candidate, waiting.free_at, 0.0, 0.0)
             if waiting.patient:
                 self._busy_patient.put(candidate, waiting.free_at, 0.0, 0.0)
             return
-        since, last_match = waiting.since, waiting.last_match
-        _count(self._last_matches, last_match, 1)
-        self._ended[last_match] = max(since, self._ended.get(last_match, since))
-        self.by_wait.put(candidate, since, candidate.turn, 0.0)
+        self.by_wait.put(candidate, waiting.since, candidate.turn, 0.0)
         self.coverage.put(candidate, candidate.turn, 0.0, 0.0)
         if waiting.patient:
             self.patient.put(candidate, candidate.turn, 0.0, 0.0)
         else:
             self.patient.discard(candidate)
         for seats, order in self._contention.items():
-            order.put(candidate, -_gain(candidate, seats), since, candidate.turn)
+            order.put(candidate, -_gain(candidate, seats), waiting.since, candidate.turn)
 
     def leave(self, candidate: Candidate[BotT], stays: bool = False) -> None:
         """Remove a bot. With `stays`, keep its place in each order, because it re-enters at once."""
+        self.members -= 1
         self._busy.discard(candidate)
         self._busy_patient.discard(candidate)
         if not candidate.waiting.room:
             self.held_up -= candidate.waiting.held_up
-        else:
-            last_match = candidate.waiting.last_match
-            _count(self._last_matches, last_match, -1)
-            if last_match not in self._last_matches:
-                del self._ended[last_match]
-            if not stays:
-                for order in (self.by_wait, self.coverage, self.patient, *self._contention.values()):
-                    order.discard(candidate)
+        elif not stays:
+            for order in (self.by_wait, self.coverage, self.patient, *self._contention.values()):
+                order.discard(candidate)
 
     def draw_turn(self, candidate: Candidate[BotT]) -> None:
         """Draw a turn in the current round for a bot that begins to wait, unless it already has one."""
@@ -130,16 +128,6 @@ class Lane(Generic[BotT]):
         busy = self._busy_patient if patient else self._busy
         yield from busy.heads_between(-inf, -inf)
         yield from busy.heads_between(now - self.patience, until)
-
-    def mixing_until(self) -> float:
-        """Return the time until which the waiting bots wait for others if all come from one match. Otherwise return
-        −∞.
-        """
-        if len(self._last_matches) == 1:
-            last = next(iter(self._last_matches))
-            if last is not None:
-                return min(self._ended[last] + MIXING_SHARE * last.seconds, self.patience_ends())
-        return -inf
 
     def patience_ends(self) -> float:
         """Return the time at which the longest wait exceeds the patience, or infinity if no bot waits."""
@@ -237,11 +225,3 @@ def _least_met(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]])
 
 def _gain(candidate: Candidate[BotT], seats: int) -> float:
     return candidate.waiting.value.gain(candidate.waiting.pending, seats)
-
-
-def _count(counts: dict[LastMatch | None, int], key: LastMatch | None, more: int) -> None:
-    """Add to a count and remove it at 0."""
-    if number := counts.get(key, 0) + more:
-        counts[key] = number
-    else:
-        del counts[key]

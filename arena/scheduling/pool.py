@@ -28,7 +28,7 @@ from math import inf
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from arena.scheduling.candidate import Candidate, Waiting
-from arena.scheduling.lane import Lane, add_least_met, counting
+from arena.scheduling.lane import MET_OFTEN, MIXING_SHARE, Lane, add_least_met, counting
 from arena.scheduling.pace import MOST_CLASSES
 
 PATIENCE: Final = 2.0
@@ -144,11 +144,11 @@ class Pool(Generic[BotT]):
     def table(self, seats: int, now: float) -> Table[BotT] | None:
         """Form the next table at the instant `now`; None while it is better or necessary to wait.
 
-        A table is formed as soon as waiting bots of enough different owners may sit together. If all of them come from
-        one match, they wait a moment for others (`MIXING_SHARE`). House bots fill the remaining seats when no suitable
-        bot is expected, or when the longest wait exceeds the patience. In any case one seat may go to a house bot, for
-        the house bots' share of seats (`LEAST_OWNERS`). Bots beyond their share of tables come before house bots. They
-        sit together when nobody else waits or is expected, or when the patience has run out.
+        A table is formed as soon as waiting bots of enough different owners may sit together. If these have met each
+        other often, they wait a moment for others (`MET_OFTEN`, `MIXING_SHARE`). House bots fill the remaining seats
+        when no suitable bot is expected, or when the longest wait exceeds the patience. In any case one seat may go to
+        a house bot, for the house bots' share of seats (`LEAST_OWNERS`). Bots beyond their share of tables come before
+        house bots. They sit together when nobody else waits or is expected, or when the patience has run out.
         """
         every = [*self._lanes.values()]
         lanes, further = _waiting(every), _waiting([lane.further for lane in every if lane.further is not None])
@@ -231,8 +231,6 @@ class Pool(Generic[BotT]):
         more = 0 if further is None else len(further.by_wait)
         if here + more < wanted and not self._house:
             return []
-        if now < lane.mixing_until() and self._coming(lane, now, until, 1):
-            return []
         # A slow bot must not cost twice: a bot that lacks an opponent because of it need not wait as well.
         if here < wanted and not lane.held_up and now < until and self._coming(lane, now, until, 1):
             return []
@@ -241,7 +239,26 @@ class Pool(Generic[BotT]):
         lane.cover(chosen, min(here, wanted), now)
         if further is not None and more:
             further.cover(chosen, wanted, now)
-        return chosen
+        lane.mixing_until = self._mixing_until(chosen, lane)
+        return [] if now < lane.mixing_until and self._coming(lane, now, until, 1) else chosen
+
+    def _mixing_until(self, chosen: Sequence[Candidate[BotT]], lane: Lane[BotT]) -> float:
+        """Return the time until which the chosen wait for others because they have met each other often. Otherwise
+        return −∞.
+
+        The bots with the least room limit the time: those with more can play with others meanwhile.
+        """
+        members = lane.members + (0 if lane.further is None else lane.further.members)
+        surplus, until, least = 0.0, lane.patience_ends(), min([each.waiting.room for each in chosen], default=0)
+        for one in chosen:
+            waiting = one.waiting
+            if waiting.room == least:
+                until = min(until, waiting.since + MIXING_SHARE * waiting.last_length / max(1, waiting.tables))
+            often = MET_OFTEN * one.mean_meetings(members - self._owners[waiting.owner])
+            for other in chosen:
+                if other is not one:
+                    surplus += one.meetings(other.number) - often
+        return until if surplus > 0 else -inf
 
     def _coming(self, lane: Lane[BotT], now: float, until: float, most: int) -> int:
         """Count, up to `most`, the owners of bots that could sit with those of a class and are expected to have
@@ -312,7 +329,7 @@ class Pool(Generic[BotT]):
             candidate.turn = int(candidate.turn) + 1 + self._chance.random()
             waiting = candidate.waiting
             room, pending, tables = waiting.room - 1, waiting.pending + 1, waiting.tables + 1
-            seated = waiting._replace(since=now, room=room, pending=pending, last_match=None, tables=tables)
+            seated = waiting._replace(since=now, room=room, pending=pending, tables=tables)
             self._change(candidate, seated)
         self.tables += 1
         self._owed_to_house += seats * self._house_share() - (seats - len(chosen))
@@ -338,10 +355,8 @@ def _waiting(lanes: Sequence[Lane[BotT]]) -> list[Lane[BotT]]:
 
 
 def _due(lane: Lane[BotT], now: float) -> float:
-    mixing_until = lane.mixing_until()
-    return mixing_until if now < mixing_until else lane.patience_ends()
+    return lane.mixing_until if now < lane.mixing_until else lane.patience_ends()
 
 
 def _next_due(lane: Lane[BotT], now: float) -> float:
-    mixing_until = lane.mixing_until()
-    return mixing_until if now < mixing_until else lane.next_patience_end(now)
+    return lane.mixing_until if now < lane.mixing_until else lane.next_patience_end(now)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from arena.ladder.live import SCALE
-from arena.scheduling.candidate import LastMatch, Waiting
+from arena.scheduling.candidate import Waiting
 from arena.scheduling.information_gain import MatchValue
 from arena.scheduling.pool import FREE_TABLES, Pool
 from bench.ladder.collusion import TABLE, mean_error
@@ -50,7 +50,7 @@ def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = 
     pool: Pool[int] = Pool(HOUSE, chance, shared=shared)
     capacities = [room] * ring + [FREE_TABLES] * honest
     busy, since = [0] * len(capacities), [0.0] * len(capacities)
-    last: list[LastMatch | None] = [None] * len(capacities)
+    last = [0.0] * len(capacities)
     ends: list[list[float]] = [[] for _ in capacities]
     running: list[tuple[float, int, Sequence[int], float]] = []
     tables, mates = Counter[bool](), 0
@@ -73,7 +73,7 @@ def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = 
                 mates += own * (own - 1)
             for bot in guests:
                 busy[bot] += 1
-                since[bot], last[bot] = now, None
+                since[bot] = now
                 ends[bot].append(now + SECONDS)
                 enter(bot)
         return pool.next_due(now)
@@ -83,12 +83,12 @@ def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = 
     now, due = 0.0, form(0.0)
     while now < EVENING:
         if running and running[0][0] <= due:
-            now, number, guests, seconds = heappop(running)
+            now, _, guests, seconds = heappop(running)
             for bot in guests:
                 if busy[bot] == capacities[bot]:
                     since[bot] = now
                 busy[bot] -= 1
-                last[bot] = LastMatch(number, seconds)
+                last[bot] = seconds
                 del ends[bot][0]
                 enter(bot)
         else:

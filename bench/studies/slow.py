@@ -22,7 +22,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from arena.scheduling.candidate import LastMatch, Waiting
+from arena.scheduling.candidate import Waiting
 from arena.scheduling.clock import RECENT, LadderClock
 from arena.scheduling.pace import OwedTime, Pace, settle
 from arena.scheduling.pool import Pool
@@ -60,7 +60,7 @@ class SlowBot:
         self.seconds = seconds
         self.pace = pace
         self.since = 0.0
-        self.last_match: LastMatch | None = None
+        self.last_length = 0.0
         self.expected: dict[int, tuple[float, float]] = {}
         """The expected end and the expected wait for much slower bots, by match."""
 
@@ -122,7 +122,7 @@ class Hall:
             slower = sum(pace for pace in paces.values() if self.rules.much_slower(pace, paces[guest.name]))
             guest.expected[number] = (end, self.decisions * slower)
             guest.pace.pay(self.decisions * slower)
-            guest.since, guest.last_match = self.now, None
+            guest.since = self.now
             self._update(guest)
         self.running.append((self.now + length, number, names, owed))
 
@@ -139,7 +139,7 @@ class Hall:
                 if not self.pool.has_room(name):
                     bot.since = end
                 bot.pace.earn(length, waited)
-                bot.last_match = LastMatch(number, length)
+                bot.last_length = length
         for name in names:
             if (bot := self.bots.get(name)) is not None:
                 self._update(bot)
@@ -154,7 +154,7 @@ class Hall:
                 bot.name,
                 bot.since,
                 room,
-                last_match=bot.last_match,
+                last_length=bot.last_length,
                 pace_class=self.rules.pace_class(bot.pace.at(self.now)),
                 patient=bot.pace.balance > 0,
                 free_at=-inf if room else min(end for end, _ in bot.expected.values()),

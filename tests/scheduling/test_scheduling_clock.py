@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 import pytest
 
 from arena.scheduling.clock import LadderClock
@@ -11,10 +9,7 @@ from arena.scheduling.pace import PaceRules
 from arena.scheduling.pool import PATIENCE
 from bench.studies.slow import alone, decisions_a_seat
 from engine.registry import GAMES
-from tests.scheduling.test_scheduling_pool import HOUSE, Hall, filled, waiting
-
-TABLES = "1afd479207be440057c851e6df6169ff5ae19432591c730f4a072f50861b9b92"
-"""Digest of the tables formed before the scheduler supported slow clocks."""
+from tests.scheduling.test_scheduling_pool import HOUSE, filled, waiting
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.5, 1.0])
@@ -23,15 +18,6 @@ def test_a_clock_of_a_second_or_less_has_the_scheduler_s_constants(seconds: floa
     assert clock.pace_rules(None, 0.15) == PaceRules()
     assert clock.patience() == clock.patience(10_000) == PATIENCE
     assert clock.answer_limit(30) == 30
-
-
-def test_the_default_clock_forms_the_tables_of_before() -> None:
-    digest = sha256()
-    for seed in range(3):
-        hall = Hall({name: 1 + number % 3 for number, name in enumerate("abcdefghij")}, 4, ["h1", "h2", "h3"], seed)
-        hall.play(60)
-        digest.update(repr([table.bots for table in hall.tables]).encode())
-    assert digest.hexdigest() == TABLES
 
 
 def test_times_of_a_slow_clock_count_in_soft_limits() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import combinations, islice
 from math import inf
 from random import Random
+from statistics import mean, variance
 from time import thread_time
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.ladder.live import SCALE
-from arena.scheduling.candidate import REMEMBERED, LastMatch, Waiting
+from arena.scheduling.candidate import REMEMBERED, Waiting
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
 from arena.scheduling.lane import MIXING_SHARE
 from arena.scheduling.pace import MOST_CLASSES
@@ -121,17 +122,31 @@ def test_without_house_bots_a_table_waits_for_bots() -> None:
     assert form(waiting("a"), waiting("b"), owners=2, now=100, house=[]) is None
 
 
-def test_who_have_just_met_wait_a_moment_for_others_who_may_come() -> None:
-    met = [Waiting(bot, bot, 10.0, last_match=LastMatch(7, 5.0)) for bot in "abcd"]
-    moment = 10 + MIXING_SHARE * 5
-    assert form(*met, owners=5, now=moment - 0.001) is None
-    assert filled(met, owners=5).due(10) == moment
-    assert form(*met, owners=5, now=moment) == set("abcd"), "not for ever"
-    assert form(*met, owners=4, now=10) == set("abcd"), "there is nobody else"
-    assert form(*met, waiting("e", 10), owners=9, now=10, tables=CONTENTION) is not None, "somebody came"
-    assert form(*(guest._replace(last_match=None) for guest in met), owners=5, now=10) == set("abcd"), "they are new"
-    slow = [guest._replace(last_match=LastMatch(7, 9999.0)) for guest in met]
-    assert form(*slow, owners=5, now=10 + PATIENCE) == set("abcd"), "nor beyond their patience"
+def again(*others: Waiting[str], owners: int, now: float, length: float = 5.0, tables: int = 0) -> set[str] | None:
+    """Form a table among a, b, c and d, which ended their first match together at 10, and others."""
+    pool = filled(map(waiting, "abcd"), owners)
+    assert pool.table(4, 0) is not None
+    for bot in "abcd":
+        pool.update(Waiting(bot, bot, 10.0, pending=1, last_length=length, tables=tables))
+    for other in others:
+        pool.update(other)
+    table = pool.table(4, now)
+    assert table is not None or pool.due(now) == 10 + MIXING_SHARE * length / max(1, tables)
+    return None if table is None else set(table.bots)
+
+
+def test_who_have_met_often_wait_a_moment_for_others_who_may_come() -> None:
+    moment = MIXING_SHARE * 5
+    assert again(owners=5, now=10) is None
+    assert again(owners=5, now=10 + moment - 0.001) is None
+    assert again(owners=5, now=10 + moment) == set("abcd"), "not for ever"
+    assert again(owners=5, now=10 + moment / 7, tables=7) == set("abcd"), "another of seven matches will end sooner"
+    assert again(owners=4, now=10) == set("abcd"), "there is nobody else"
+    came = again(waiting("e", 10), waiting("f", 10), owners=12, now=10)
+    assert came is not None, "others came"
+    assert came > {"e", "f"}
+    assert again(owners=5, now=10, length=0.0) == set("abcd"), "no length is known"
+    assert again(owners=5, now=10 + PATIENCE, length=9999.0) == set("abcd"), "nor beyond their patience"
 
 
 def test_house_bots_are_distinct_as_far_as_possible() -> None:
@@ -279,7 +294,7 @@ room = st.lists(
         st.integers(1, 4),
         st.builds(MatchValue, st.floats(1e-4, 2), st.floats(0, 9)),
         st.integers(0, 5),
-        st.sampled_from([None, LastMatch(1, 1.0), LastMatch(2, 9.0)]),
+        st.sampled_from([0.0, 1.0, 9.0]),
         st.sampled_from([0, 0, 1, 5]),
         st.booleans(),
         st.just(-inf),
@@ -404,7 +419,7 @@ class Hall:
         self.capacities = capacities
         self.seats = seats
         self.since = dict.fromkeys(capacities, 0.0)
-        self.last: dict[str, LastMatch] = {}
+        self.last: dict[str, float] = {}
         self.given = Counter[str]()
         self.running: list[tuple[float, float, Table[str]]] = []
         self.tables: list[Table[str]] = []
@@ -420,18 +435,17 @@ class Hall:
                 for bot in own:
                     self.since[bot] = self.since[bot] if busy[bot] < self.capacities[bot] else now
                 busy.subtract(own)
-                self.last.update(dict.fromkeys(own, LastMatch(self.tables.index(table), now - began)))
+                self.last.update(dict.fromkeys(own, now - began))
             for bot, capacity in self.capacities.items():
-                last = self.last.get(bot)
+                last = self.last.get(bot, 0.0)
                 room, pending = capacity - busy[bot], self.given[bot]
-                self.pool.update(Waiting(bot, bot, self.since[bot], room, KNOWN, pending, last))
+                self.pool.update(Waiting(bot, bot, self.since[bot], room, KNOWN, pending, last, tables=busy[bot]))
             for table in emptied(self.pool, self.seats, now):
                 self.running.append((now, now + 5 + self.chance.random(), table))
                 self.tables.append(table)
                 for bot in table.bots:
                     if bot in self.capacities:
                         self.since[bot] = now
-                        self.last.pop(bot, None)
                         busy[bot] += 1
                         self.given[bot] += 1
 
@@ -442,6 +456,27 @@ def test_eight_bots_that_play_one_match_at_a_time_all_meet() -> None:
     hall.play(400)
     assert len(meetings(hall.tables)) == 8 * 7 / 2
     assert len(hall.tables) > 2 * 400 / (1 + MIXING_SHARE) / 6, "and it costs no more time than it should"
+
+
+def spread(hall: Hall, bots: Sequence[str]) -> float:
+    """Return the variance of the pairs' numbers of tables divided by their mean; 1 if pairs are drawn at random."""
+    counts = Counter(pair for table in hall.tables for pair in meetings([table]))
+    numbers = [counts[frozenset(pair)] for pair in combinations(bots, 2)]
+    return variance(numbers) / mean(numbers)
+
+
+@pytest.mark.parametrize(
+    ("capacity", "seats", "most", "busy"), [(1, 2, 0.9, 0.93), (2, 2, 0.5, 0.94), (8, 2, 0.25, 0.98), (2, 4, 1.3, 0.92)]
+)
+def test_pairs_meet_evenly_though_all_matches_last_nearly_as_long(
+    capacity: int, seats: int, most: float, busy: float
+) -> None:
+    """Matches that end together again and again would otherwise lead to the same few opponents."""
+    names = [chr(0x4E00 + number) for number in range(40)]
+    hall = Hall(dict.fromkeys(names, capacity), seats, [])
+    hall.play(400)
+    assert spread(hall, names) < most, "without the moment of waiting it is 1.2, 0.7, 0.35, and 2"
+    assert len(hall.tables) > busy * len(names) * capacity / seats * 400 / 5.5
 
 
 def repeats(tables: Iterable[Table[str]]) -> int:

@@ -20,7 +20,6 @@ import trio
 from trio.testing import MockClock
 
 from arena.replay.header import MatchKind
-from arena.scheduling.candidate import LastMatch
 from arena.scheduling.pace import OwedTime, PaceRules
 from arena.server.config import LadderSettings, answer_limits
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
@@ -59,7 +58,7 @@ class Played(NamedTuple):
 
     players: Sequence[Player]
     ladder_id: str
-    last_match: LastMatch
+    length: float
     owed: OwedTime
     tells_paces: Sequence[bool]
     kind: MatchKind = MatchKind.RATED
@@ -248,8 +247,7 @@ class Evening:
             if isinstance(player, BotPlayer):
                 self.players.changed(player)
         seconds = sum(owed.times.values()) / 1e6
-        last_match = LastMatch(number, seconds)
-        match = Played(ready_check.players, GAME.name, last_match, owed, tells)
+        match = Played(ready_check.players, GAME.name, seconds, owed, tells)
         self.after(seconds, partial(self._end, match, ready_check, number))
 
     def _end(self, match: Played, ready_check: ReadyCheck, number: int) -> None:
@@ -269,7 +267,7 @@ class Evening:
                 bot = self.bots[player]
                 bot.finished.append(now)
                 if now >= self.window:
-                    bot.table_time += match.last_match.seconds
+                    bot.table_time += match.length
                     bot.waited += match.owed.waited(seat, kinds, self.rules)
                 if not match.tells_paces[seat]:
                     bot.troubles += 1

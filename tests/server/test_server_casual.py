@@ -73,7 +73,7 @@ async def test_casual_matches_move_no_balance(hall: Hall, store: MemoryStore) ->
         await bob.until(lambda: bob.reports)
         assert players["ann"].offers.pace.balance == before["ann"]
         assert players["bob"].offers.pace.balance > before["bob"]
-        assert not players["ann"].offers.last_match
+        assert not players["ann"].offers.last_length
 
 
 async def test_casual_matches_are_counted_for_all_bots_of_an_owner_and_go_on_with_the_hour(

@@ -167,7 +167,7 @@ async def test_a_challenge_moves_no_balance_and_is_no_news_for_the_ladder(
                 player.offers.pace.balance,
                 dict(player.offers.waiting_since),
                 player.offers.pending[GAME.name],
-                player.offers.last_match,
+                dict(player.offers.last_length),
             )
 
         before = known()

@@ -16,7 +16,6 @@ from trio.testing import wait_all_tasks_blocked
 from arena.ladder.events import DAY
 from arena.ladder.live import NEW, Rating, RatingChange
 from arena.replay.header import MatchKind
-from arena.scheduling.candidate import LastMatch
 from arena.scheduling.information_gain import match_values
 from arena.scheduling.pace import OwedTime
 from arena.server.config import LadderSettings, LadderTable
@@ -96,8 +95,8 @@ class Rig:
     def over(self, number: int = 0, changes: Sequence[RatingChange] = ()) -> None:
         at, table = self.drivers[number]
         table.dissolve()
-        seats, last_match = len(table.players), LastMatch(number, trio.current_time() - at)
-        played = Played(table.players, table.ladder.name, last_match, OwedTime(seats), [True] * seats)
+        seats, length = len(table.players), trio.current_time() - at
+        played = Played(table.players, table.ladder.name, length, OwedTime(seats), [True] * seats)
         self.matchmaker.match_ended(played, table, changes)
         for player in table.players:
             if isinstance(player, BotPlayer):

@@ -38,7 +38,6 @@ from arena.replay.header import Header, MatchKind, OfferOutcome
 from arena.replay.lines import input_line
 from arena.replay.record import Draft, Recorder
 from arena.replay.thinking import Thinking
-from arena.scheduling.candidate import LastMatch
 from arena.scheduling.pace import OwedTime
 from arena.server.matches.notices import NoticeTexts, too_slow
 from arena.server.sessions.messages import Answer, MatchOver, MatchStart, Notice, RatingMove, RoundOver
@@ -142,9 +141,9 @@ class MatchDriver:
         return [2 * seat.missed < seat.decisions for seat in self.thinking]
 
     @property
-    def last_match(self) -> LastMatch:
-        """The scheduler's record of this match."""
-        return LastMatch(self.match_id, self._match.now / 1e6)
+    def length(self) -> float:
+        """Length of the match in seconds."""
+        return self._match.now / 1e6
 
     @property
     def over(self) -> bool:

@@ -263,7 +263,7 @@ class ReadyCheck:
             return
         self._offer(seat, player, now)
         if isinstance(player, BotPlayer):
-            player.offers.seated(now, self.ladder.name, self.ladder.further_name)
+            player.offers.seated(now, self.ladder.name)
             player.changed()
             self.invite(player)
 

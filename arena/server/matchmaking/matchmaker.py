@@ -16,7 +16,6 @@ import trio
 
 from arena.ladder.live import RatingChange
 from arena.replay.header import MatchKind
-from arena.scheduling.candidate import LastMatch
 from arena.scheduling.information_gain import MatchValues
 from arena.scheduling.pace import OwedTime, settle
 from arena.scheduling.pool import Shuffler, Table
@@ -52,8 +51,8 @@ class PlayedMatch(Protocol):
         """The kind of match."""
 
     @property
-    def last_match(self) -> LastMatch:
-        """The scheduler's record of this match."""
+    def length(self) -> float:
+        """Length of the match in seconds."""
 
     @property
     def owed(self) -> OwedTime:
@@ -129,7 +128,7 @@ class Matchmaker:
         waits = settle(paces, match.owed, match.tells_paces, now, queue.pace_rules)
         queue.played(match.owed)
         if len(paces) - paces.count(None) > 1:
-            queue.lasted(match.last_match.seconds)
+            queue.lasted(match.length)
         for player, change in zip(match.players, changes, strict=False) if self._is_current(match.ladder_id) else ():
             for seat, again in change.counts_again:
                 self.spent(ladder, player.bot_id, match.players[seat].bot_id, again)
@@ -142,8 +141,8 @@ class Matchmaker:
                     player.offers.waiting_since[ladder] = now
                 # Otherwise a bot could use casual matches to influence its opponents in rated matches.
                 if match.kind is MatchKind.RATED:
-                    player.offers.pace_on(further_name).earn(match.last_match.seconds, waited)
-                    player.offers.last_match[further_name] = match.last_match
+                    player.offers.pace_on(further_name).earn(match.length, waited)
+                    player.offers.last_length[further_name] = match.length
 
     def spent(self, ladder: str, one: int, other: int, again: int) -> None:
         """Record that two bots, given by number, have used up their quota. Their results count again from the day

@@ -138,7 +138,7 @@ class Queue:
                 room,
                 self.match_values.of(bot_player.bot_id),
                 bot_player.offers.pending[self.ladder.name],
-                bot_player.offers.last_match.get(self._further_name),
+                bot_player.offers.last_length.get(self._further_name, 0.0),
                 self._pace_class(bot_player),
                 self._balance(bot_player) > 0,
                 free_at,
@@ -179,7 +179,7 @@ class Queue:
 
     def seated(self, bot_player: BotPlayer, now: float) -> None:
         """Record that a bot got a seat in a rated match, which uses up its turn."""
-        bot_player.offers.seated(now, self.ladder.name, self._further_name)
+        bot_player.offers.seated(now, self.ladder.name)
         if self._between_turns:
             bot_player.offers.availability.turns[self.ladder.name] = self._turn
 

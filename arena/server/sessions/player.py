@@ -19,7 +19,6 @@ import trio
 
 from arena.house import HouseBot  # Compiled dataclasses need these types at run time.
 from arena.replay.header import OfferOutcome
-from arena.scheduling.candidate import LastMatch
 from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
 from arena.server.sessions.messages import Answer, BotMessage, Notice, NoticeKind, Reason
@@ -79,10 +78,8 @@ class BotOffers:
         """By ladder, the number of the bot's seats whose results the ladder does not contain yet, according to the
         scheduler.
         """
-        self.last_match: dict[str, LastMatch] = {}
-        """By ladder other than the default ladders, the bot's latest match. Absent once the bot has another seat
-        there.
-        """
+        self.last_length: dict[str, float] = {}
+        """Length of the bot's latest match in seconds, by ladder (empty: on the default ladders)."""
         self.expected: dict[Hashable, Expected] = {}
         """Expected end and waiting time, by match."""
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
@@ -117,11 +114,10 @@ class BotOffers:
         """Restart the bot's waiting time on every ladder."""
         self.waiting_since = dict.fromkeys(self.waiting_since, now)
 
-    def seated(self, now: float, ladder: str, further_name: str = "") -> None:
-        """Record that the bot got a seat. `further_name`: the ladder's name; empty for a default ladder."""
+    def seated(self, now: float, ladder: str) -> None:
+        """Record that the bot got a seat."""
         self.waiting_since[ladder] = now
         self.pending[ladder] += 1
-        self.last_match.pop(further_name, None)
 
     def unseated(self, match: Hashable, ladder: str, waiting_since: float | None, rated: bool) -> None:
         """Record that the bot lost a seat without playing. `waiting_since` restores its waiting time."""

@@ -12,17 +12,9 @@ from itertools import chain, islice
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from arena.ladder.errors import (
-    EventRepeated,
-    EventsMissing,
-    MatchRepeated,
-    NoRanking,
-    NothingToVoid,
-    UnknownNode,
-    WrongSeats,
-)
+from arena.ladder.errors import LadderError, MatchRepeated, UnknownNode, WrongSeats
 from arena.ladder.events import Event, MatchResult, Void
 from arena.ladder.live import SEATS
 
@@ -59,15 +51,16 @@ class EventValidator:
         """Check the next event and accept it as part of the list. Ignore an event with an error.
 
         Raises:
-            EventsMissing: the numbers have a gap.
-            EventRepeated: the number is not greater than those before it.
+            LadderError: the numbers have a gap or repeat, or there is no result to annul.
             MatchRepeated: the match has a result already.
-            NothingToVoid: there is no result to annul.
         """
         expected = self.through + 1
-        if event.number != expected:
-            wrong = EventsMissing if event.number > expected else EventRepeated
-            raise wrong(event.number, expected)
+        if event.number > expected:
+            raise LadderError(f"event {event.number} follows where event {expected} should: the list is not whole")
+        if event.number < expected:
+            raise LadderError(
+                f"event {event.number} comes where event {expected} should: it is a repetition or out of order"
+            )
         match event:
             case MatchResult():
                 if event.match_id in self._results:
@@ -75,7 +68,7 @@ class EventValidator:
                 self._results.add(event.match_id)
             case Void():
                 if event.match_id not in self._results or event.match_id in self._voided:
-                    raise NothingToVoid(event.match_id)
+                    raise LadderError(f"match {event.match_id} cannot be voided: no result of it stands")
                 self._voided.add(event.match_id)
             case _:
                 assert_never(event)
@@ -112,7 +105,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Results of M matches, in any order. Create them with `of`, `of_results` or `of_arrays`, which validate them."""
+    """Results of M matches, in any order. Create them with `of` or `of_results`, which validate them."""
 
     match_id: Ints
     """Numbers of the matches [M], all different."""
@@ -165,7 +158,7 @@ class Columns:
         """Collect results whose event numbers need not be consecutive.
 
         Raises:
-            WrongSeats, UnknownNode, NoRanking: a result is malformed.
+            WrongSeats, UnknownNode, LadderError: a result is malformed.
         """
         for _, match, nodes, places, counts, spoilt, _ in results:
             if len(nodes) not in SEATS or not len(nodes) == len(places) == len(counts) == len(spoilt or nodes):
@@ -185,53 +178,7 @@ class Columns:
         numbers = np.fromiter((result.match_id for result in results), np.int64, matches)
         through = max((result.number for result in results), default=0)
         days = np.fromiter((result.day for result in results), np.int64, matches)
-        return cls._validated(numbers, seats, who, ranks, does, bad, through, days)
-
-    @classmethod
-    def of_arrays(
-        cls,
-        nodes: ArrayLike,
-        places: ArrayLike,
-        counts: ArrayLike | None = None,
-        match_id: ArrayLike | None = None,
-        through: int | None = None,
-        spoilt: ArrayLike | None = None,
-        days: ArrayLike | None = None,
-    ) -> Columns:
-        """Build columns from arrays of [M, up to 7] by seat. Seats that do not exist have node −1 and come last.
-
-        Defaults: every result counts, no seat is spoilt, the matches are numbered 1…M, `through` is M, and all days are
-        0. Raises WrongSeats, UnknownNode, NoRanking or MatchRepeated.
-        """
-        given = np.asarray(nodes, np.int64)
-        rows, width = given.shape
-        wide = np.full((MAX_SEATS, rows), NO_NODE)
-        ranks = np.zeros((MAX_SEATS, rows), np.int64)
-        marks, bad = np.ones((MAX_SEATS, rows), np.bool_), np.zeros((MAX_SEATS, rows), np.bool_)
-        if width > MAX_SEATS:
-            raise WrongSeats(0, width, np.asarray(places).shape[1], width)
-        wide[:width] = given.T
-        ranks[:width] = np.asarray(places).T
-        if counts is not None:
-            marks[:width] = np.asarray(counts).T
-        if spoilt is not None:
-            bad[:width] = np.asarray(spoilt).T
-        there = wide != NO_NODE
-        numbers = np.arange(1, rows + 1) if match_id is None else np.array(match_id, np.int64)
-        seats = there.sum(axis=0)
-        gaps = (there[1:] & ~there[:-1]).any(axis=0) | (seats < SEATS.start)
-        if gaps.any():
-            first = int(gaps.argmax())
-            raise WrongSeats(int(numbers[first]), *(3 * [int(seats[first])]))
-        last = rows if through is None else through
-        when = np.zeros(rows, np.int64) if days is None else np.array(days, np.int64)
-        columns = cls._validated(numbers, seats, wide, ranks, marks & there, bad & there, last, when)
-        if not (np.diff(numbers) > 0).all():
-            ordered = np.sort(numbers)
-            twice = ordered[1:][np.diff(ordered) == 0]
-            if twice.size:
-                raise MatchRepeated(int(twice[0]))
-        return columns
+        return cls.validated(numbers, seats, who, ranks, does, bad, through, days)
 
     def __len__(self) -> int:
         return len(self.match_id)
@@ -302,7 +249,7 @@ class Columns:
         )
 
     @classmethod
-    def _validated(
+    def validated(
         cls,
         match_id: Ints,
         seats: Ints,
@@ -326,7 +273,11 @@ class Columns:
         wrong = (places != ranks + 1) & there
         if wrong.any():
             row = int(wrong.any(axis=0).argmax())
-            raise NoRanking(int(match_id[row]), tuple(map(int, places[: seats[row], row])))
+            given = tuple(map(int, places[: seats[row], row]))
+            raise LadderError(
+                f"the places {given} of match {match_id[row]} are no ranking: a place is 1 + the seats better than it "
+                "(1, 1, 3)"
+            )
         counts, spoilt = (cls._of_nodes(nodes, there, flags) for flags in (counts, spoilt))
         ranking = np.where(there, places, 0).astype(np.int8)
         return cls(match_id, seats.astype(np.int8), nodes.T, ranking.T, counts.T, spoilt.T, through, days)

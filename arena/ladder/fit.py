@@ -32,7 +32,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from arena.ladder.columns import Flags, Ints
-from arena.ladder.errors import NotConverged
+from arena.ladder.errors import LadderError
 from arena.ladder.live import SCALE
 from arena.ladder.pairs import UNIT, Pairs
 from arena.ladder.symmetric import Floats, Symmetric
@@ -42,8 +42,8 @@ PRIOR_DEVIATION: Final = 250.0
 PRIOR_PRECISION: Final = (SCALE / PRIOR_DEVIATION) ** 2
 """The prior's precision (inverse variance), for strengths in log odds."""
 MAX_STEPS: Final = 100
-"""Number of Newton steps after which NotConverged is raised. A usual ladder takes ten; one in which many bots never
-lose, up to forty.
+"""Number of Newton steps after which a fit fails. A usual ladder takes ten; one in which many bots never lose, up to
+forty.
 """
 TOLERANCE: Final = 1e-12
 """Largest change in a step, in log odds, at which the fit counts as converged."""
@@ -69,7 +69,7 @@ class Fit(NamedTuple):
 
 
 def fit(pairs: Pairs) -> Fit:
-    """Fit the strengths of all positions. Raises NotConverged if Newton's method needs more than `MAX_STEPS` steps."""
+    """Fit the strengths of all positions. Raises LadderError if Newton's method needs more than `MAX_STEPS` steps."""
     met, alone = _met(pairs.won, pairs.played), _met(pairs.won_alone, pairs.played_alone)
     size = len(pairs.matches)
 
@@ -187,7 +187,7 @@ def _root(score: Callable[[Floats], Floats], step: Callable[[Floats, Floats], Fl
                 break
             share /= 2
         here, missed, before = tried, left, largest
-    raise NotConverged(MAX_STEPS, largest)
+    raise LadderError(f"no fit after {MAX_STEPS} steps, the last of which was {largest:.3g} (in log odds)")
 
 
 def _information(met: _Met, variances: Floats, pattern: csr_array, known: Floats | float = 0.0) -> Symmetric:

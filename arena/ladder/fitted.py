@@ -106,8 +106,7 @@ def ladder(entrants: Iterable[Entrant], columns: Columns, quota: PairQuota | Non
     """Fit the ladder of the given results. The order of entrants and results does not matter.
 
     Without entrants the ladder is empty. Without results every rating is the prior's, and provisional. Raises
-    NodeRepeated, UnknownParent or CyclicParents for contradictory entrants, UnknownNode for a seat whose node is not an
-    entrant, and NotConverged.
+    UnknownNode for a seat whose node is not an entrant, and LadderError for contradictory entrants or if the fit fails.
     """
     rated = Entrants(entrants)
     rated.check_known(columns)

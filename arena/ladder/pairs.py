@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from arena.ladder.columns import SHARE, Block, Columns, Flags, Ints
-from arena.ladder.errors import CyclicParents, NodeRepeated, UnknownNode, UnknownParent
+from arena.ladder.errors import LadderError, UnknownNode
 from arena.ladder.events import Entrant, Node
 from arena.ladder.live import SEATS
 
@@ -36,7 +36,7 @@ class Entrants:
     """Entrants by position.
 
     Raises:
-        NodeRepeated, UnknownParent, CyclicParents: the entrants contradict each other.
+        LadderError: the entrants contradict each other.
     """
 
     def __init__(self, entrants: Iterable[Entrant]) -> None:
@@ -46,7 +46,7 @@ class Entrants:
         self._sorted: Final = np.array(self.nodes, np.int64)
         for node, following in zip(self.nodes, self.nodes[1:], strict=False):
             if node == following:
-                raise NodeRepeated(node)
+                raise LadderError(f"node {node} is among the entrants more than once")
         self.parents: Final = tuple(self._parent(entrant) for entrant in self.entrants)
         self.families: Final = np.array([self._first_version(position) for position in range(len(self))], np.int64)
         """By position, the position of the bot's first version, which identifies the bot."""
@@ -84,7 +84,7 @@ class Entrants:
         if entrant.parent is None:
             return None
         if entrant.parent not in self._position:
-            raise UnknownParent(entrant.node, entrant.parent)
+            raise LadderError(f"node {entrant.node} is a version after node {entrant.parent}, which is no entrant")
         return self._position[entrant.parent]
 
     def _first_version(self, position: int) -> int:
@@ -94,7 +94,7 @@ class Entrants:
             if parent is None:
                 return first
             first = parent
-        raise CyclicParents(self.nodes[position])
+        raise LadderError(f"node {self.nodes[position]} comes after itself: its parents lead back to it")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

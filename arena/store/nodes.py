@@ -19,7 +19,7 @@ from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
 from arena.store import schema
 from arena.store.base.changes import NEWEST_CHANGE, Change
-from arena.store.base.errors import BadNodeNumber, JobLost, LeaseLost, NodeNumberTaken, OtherProgram, OtherSettings
+from arena.store.base.errors import JobLost, LeaseLost, NodeError
 from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchState
 from arena.store.base.statements import DatabaseClock, Statement, database_now
@@ -123,22 +123,33 @@ def register(
     The caller must have made sure that this earlier node no longer runs. `identity`: the identity of the data
     directory.
 
-    Raises: BadNodeNumber, NodeNumberTaken, OtherProgram, OtherSettings.
+    Raises: NodeError: The number is out of range or taken, or other nodes have another program or other settings.
     """
     if not 1 <= number <= HIGHEST:
-        raise BadNodeNumber(number, HIGHEST)
+        raise NodeError(f"{number} is no number of a node; choose one from 1 to {HIGHEST}")
     now = database_now(connection)
     known = {row.number: row for row in connection.execute(select(schema.nodes).order_by(_NODES.number))}
     for other in known.values():
         if other.state != REGISTERED or other.lease_until <= now:
             continue
         if other.number == number and other.identity != identity:
-            raise NodeNumberTaken(number, other.address, (other.lease_until - now) / 1e6)
+            left = (other.lease_until - now) / 1e6
+            raise NodeError(
+                f"node {number} is the server at {other.address}, whose lease lasts for another {left:.0f} s; give "
+                "this server another number, or stop that one"
+            )
         if other.number != number and other.program != program:
-            raise OtherProgram(program, other.program, other.number)
+            raise NodeError(
+                f"node {other.number} runs {other.program}, and this server {program}; all nodes run the same, so stop "
+                "them all before an upgrade"
+            )
         if other.number != number and other.settings != settings:
             differing = {*settings.split()} ^ {*other.settings.split()}
-            raise OtherSettings(other.number, sorted({each.partition(":")[0] for each in differing}))
+            names = sorted({each.partition(":")[0] for each in differing})
+            raise NodeError(
+                f"node {other.number} has other settings than this server ({', '.join(names)}); give all nodes the "
+                "same, and stop them all to change these"
+            )
     lease = Lease(number, token_hex(16), now + _LENGTH)
     row = {"address": address, "program": program, "settings": settings, "identity": identity, "started": now}
     row |= {"session": lease.session, "lease_until": lease.until, "state": REGISTERED}

@@ -24,7 +24,7 @@ from arena.store import nodes
 from arena.store.base import leaves as log
 from arena.store.base.database import Database
 from arena.store.base.directory import OpenFiles, database_of, identity, operator_token
-from arena.store.base.errors import JournalForeign, StoreLost, StoreReplaced
+from arena.store.base.errors import StoreError, StoreReplaced
 from arena.store.base.interruption import Interruption
 from arena.store.base.migrate import check, migrate
 from arena.store.base.statements import database_now
@@ -176,13 +176,16 @@ async def open_store(
     the database's clock replaces `at`. `lock`: the descriptor of the directory's lock, if the parent of several nodes
     holds it.
 
-    Raises: NodeError, StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer, StoreTooOld, StoreLost, JournalForeign,
-    LogKeyMissing, LogKeyUnusable or DiskFull, if it cannot be opened.
+    Raises: StoreError, for example NodeError, StoreLocked, StoreTooOld or DiskFull, if it cannot be opened.
     """
     database = database_of(directory)
     with _locks(database, node, lock) as held, store_errors(database):
         if not _has_tables(database) and (journal_files(directory) or journal_numbers(directory)):
-            raise StoreLost(database.path, journal_of(directory))
+            raise StoreError(
+                f"{database.path} is missing or empty, but {journal_of(directory)} shows that a server has used this "
+                "directory: put the database back or restore a backup, or move the journal away to begin anew without "
+                "the results"
+            )
         exposed = close_to_others(directory, database)
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
@@ -293,10 +296,13 @@ def _has_tables(database: Database) -> bool:
 
 def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
     """Check that each match in the journal is the match with the same number in the database. Raises:
-    JournalForeign.
+    StoreError: The journal belongs to another database.
     """
     for match_id, lines in content.lines.items():
         with suppress(ReplayError):  # Other code interrupts an unreadable match, with this error as the reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")
             if header.started != matches.started(connection, match_id):
-                raise JournalForeign(journal, match_id)
+                raise StoreError(
+                    f"{journal} is of another database: its match {match_id} is not the match {match_id} there; put "
+                    "the two together that belong together, or move the journal away to have the running matches void"
+                )

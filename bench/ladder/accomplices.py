@@ -13,13 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from arena.ladder.columns import Columns
 from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.flags import flags
 from arena.ladder.ladder import NO_QUOTA, FlagKind
 from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.server.config import OPEN_QUOTA
+from bench.ladder.arrays import columns_of
 from bench.ladder.collusion import DAY, TABLE, Night, guests_of, mean_error, played
 from bench.ladder.figures import Effort, Figure, with_progress
 from bench.ladder.quota import gains, with_quota
@@ -75,10 +75,10 @@ def _simulated(seed: Sequence[int], names: int) -> Night:
     late[:, 0] = 1
     dates = FIRST_MONDAY + np.concatenate((*days, *nights))
     entrants = tuple(Entrant(Node(node), anchor=node < ANCHORS) for node in range(len(strengths)))
-    without = Columns.of_arrays(nodes[: len(honest)], places[: len(honest)], days=dates[: len(honest)])
+    without = columns_of(nodes[: len(honest)], places[: len(honest)], days=dates[: len(honest)])
     accomplices = tuple(int(node) for node in np.unique(bought[:, 1:]))
     order = np.lexsort((chance.random(len(dates)), dates))
-    columns = Columns.of_arrays(nodes[order], places[order], days=dates[order])
+    columns = columns_of(nodes[order], places[order], days=dates[order])
     return Night(entrants, columns, without, head, accomplices)
 
 

@@ -15,6 +15,7 @@ from arena.ladder.columns import Columns
 from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Entrant, Guest, Node
 from arena.ladder.flags import flags
 from arena.ladder.ladder import FlagKind
+from bench.ladder.arrays import columns_of
 from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
 from bench.ladder.source import Fitted, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, Conditions, Floats, Ints, Luck, play
@@ -82,8 +83,8 @@ def _simulated(seed: Sequence[int], days: int, when: Ints) -> Night:
     all_nodes, all_places = np.concatenate((season.nodes, nodes)), np.concatenate((season.places, places))
     honest = len(season.nodes)
     dates = FIRST_MONDAY + np.concatenate((np.arange(honest) * days // honest, when))
-    before = Columns.of_arrays(season.nodes, season.places, days=dates[:honest])
-    columns = Columns.of_arrays(all_nodes, all_places, days=dates)
+    before = columns_of(season.nodes, season.places, days=dates[:honest])
+    columns = columns_of(all_nodes, all_places, days=dates)
     return Night(season.entrants, columns, before, head, accomplices)
 
 
@@ -121,7 +122,7 @@ def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what
         seen = set()
         for rounds in range(LOOK_EVERY, WEEK + 1, LOOK_EVERY):
             now = len(season.nodes) * rounds // WEEK
-            results = Columns.of_arrays(season.nodes[:now], season.places[:now])
+            results = columns_of(season.nodes[:now], season.places[:now])
             ladder = fit(played(season.entrants, season.nodes[:now]), results).ladder
             for flag in flags(results, ladder, guests):
                 other = None if flag.other is None else guests[flag.other].bot
@@ -173,7 +174,7 @@ def _without(world: Night, bot: int) -> Fitted:
     """Fit without a bot's results, so that its pairs affect no rating."""
     nodes = np.where(world.columns.nodes == NOBODY, NOBODY, world.columns.nodes)
     spoilt = nodes == bot
-    columns = Columns.of_arrays(nodes, world.columns.places, match_id=world.columns.match_id, spoilt=spoilt)
+    columns = columns_of(nodes, world.columns.places, match_id=world.columns.match_id, spoilt=spoilt)
     return fit(world.entrants, columns)
 
 

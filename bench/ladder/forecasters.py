@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from scipy.special import expit, log_ndtr, ndtr, ndtri
 
-from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.live import NEW, SCALE, update
 from arena.ladder.live import expected as expected_score
+from bench.ladder.arrays import columns_of
 from bench.ladder.world import NOBODY, SEATS, Floats
 
 
@@ -52,7 +52,7 @@ class Fitted:
         self._places.append([*places, *[0] * empty])
 
     def expected(self) -> Floats:
-        made = ladder(self._entrants, Columns.of_arrays(np.array(self._nodes), np.array(self._places)))
+        made = ladder(self._entrants, columns_of(np.array(self._nodes), np.array(self._places)))
         ratings = np.zeros(len(self._entrants))
         for line in made.lines:
             ratings[line.node] = line.shrunk if self._shown else line.rating

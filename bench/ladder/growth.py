@@ -24,6 +24,7 @@ from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.fit import fit
 from arena.ladder.fitted import FittedLadder, ladder
 from arena.ladder.pairs import Entrants, Pairs
+from bench.ladder.arrays import columns_of
 from bench.ladder.figures import Effort, Figure, at_most
 from bench.ladder.rebuild import SHUFFLES, shuffled
 from bench.ladder.world import ANCHORS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked
@@ -78,7 +79,7 @@ def run(matches: int, versions: int, shuffles: int, seed: int) -> dict[str, floa
     """Measure in this process."""
     chance = np.random.default_rng([seed, 7])
     season = season_of(matches, versions, chance)
-    results = Columns.of_arrays(season.nodes, season.places)
+    results = columns_of(season.nodes, season.places)
     began = process_time()
     rated = Entrants(season.entrants)
     pairs = Pairs.of(results, rated)

@@ -19,6 +19,7 @@ from arena.ladder.flags import flags
 from arena.ladder.ladder import NO_QUOTA, FlagKind, Quota
 from arena.ladder.pair_quota import PairQuota
 from arena.server.config import OPEN_QUOTA
+from bench.ladder.arrays import columns_of
 from bench.ladder.collusion import (
     ACCOMPLICES,
     DAY,
@@ -91,7 +92,7 @@ def losses(season: Season, days: Ints, rules: Sequence[Quota], older: int | None
     `older` restricts the errors to this number of older bots. None means all bots.
     """
     true = truth(season)
-    columns = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days)
+    columns = columns_of(season.nodes, season.places, days=FIRST_MONDAY + days)
     errors = []
     for rule in (NO_QUOTA, *rules):
         apart = under(season.entrants, columns, rule) - true
@@ -220,7 +221,7 @@ def ring_gains(seed: tuple[int, ...], matches: int, rules: Sequence[Quota]) -> t
     Also return True if, without a quota, the head is flagged as a pair with one of its members.
     """
     season, days = ring(np.random.default_rng(seed), matches, OWN_SHARE)
-    columns, true = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days), truth(season)
+    columns, true = columns_of(season.nodes, season.places, days=FIRST_MONDAY + days), truth(season)
     head = int(season.nodes[0, 0])
     honest = np.arange(len(true)) != head
     found = []

@@ -22,6 +22,7 @@ from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.fitted import ladder
 from arena.ladder.ladder import Ladder
+from bench.ladder.arrays import columns_of
 from bench.ladder.figures import Effort, Figure, at_most
 from bench.ladder.world import NOBODY, Conditions, play
 
@@ -50,7 +51,7 @@ def events_of(matches: int, chance: np.random.Generator) -> tuple[tuple[Entrant,
 def shuffled(results: Columns, chance: np.random.Generator) -> Columns:
     """Return the same matches in random order."""
     order = chance.permutation(len(results))
-    return Columns.of_arrays(
+    return columns_of(
         results.nodes[order],
         results.places[order],
         results.counts[order],

@@ -11,6 +11,7 @@ from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.ladder import Ladder, provisional
+from bench.ladder.arrays import columns_of
 from bench.ladder.world import Floats, Ints, Season
 
 
@@ -29,7 +30,7 @@ class Fitted(NamedTuple):
 
 def columns(season: Season, matches: int | None = None) -> Columns:
     """Return the results of a season, or of its first `matches` matches."""
-    return Columns.of_arrays(season.nodes[:matches], season.places[:matches])
+    return columns_of(season.nodes[:matches], season.places[:matches])
 
 
 def fit(entrants: Sequence[Entrant], results: Columns) -> Fitted:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fit import fit
 from arena.ladder.pairs import Entrants, Pairs
+from bench.ladder.arrays import columns_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,7 +75,7 @@ def duels(results: Results) -> Duels:
 def strengths(results: Results, bots: int) -> Floats:
     """Fit the strengths of all bots in log odds."""
     entrants = Entrants(Entrant(Node(bot)) for bot in range(bots))
-    return fit(Pairs.of(Columns.of_arrays(results.nodes, results.places), entrants)).strengths
+    return fit(Pairs.of(columns_of(results.nodes, results.places), entrants)).strengths
 
 
 def simulated(results: Results, theta: Floats, chance: np.random.Generator) -> Results:

@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, Ladder
 from arena.ladder.live import NEW, SCALE
+from bench.ladder.arrays import columns_of
 from bench.studies._calibration import (
     Bin,
     Figure,
@@ -107,7 +107,7 @@ def fitted(game: str, results: Results, names: Sequence[str], house: int) -> Fit
 def ladder_of(results: Results, bots: int, anchors: Sequence[int]) -> Ladder:
     """Fit the ladder with the given anchors."""
     entrants = [Entrant(Node(bot), anchor=bot in anchors) for bot in range(bots)]
-    return ladder(entrants, Columns.of_arrays(results.nodes, results.places))
+    return ladder(entrants, columns_of(results.nodes, results.places))
 
 
 def scale(full: Ladder) -> tuple[float, float, float]:

@@ -14,7 +14,7 @@ from scipy import optimize
 from scipy.sparse import csr_array
 
 from arena.ladder.columns import Columns, Ints
-from arena.ladder.errors import NotConverged
+from arena.ladder.errors import LadderError
 from arena.ladder.events import Entrant, MatchResult, Node
 from arena.ladder.fit import Fit, expected, fit
 from arena.ladder.live import SCALE
@@ -251,5 +251,5 @@ def test_it_says_so_when_it_does_not_converge(
     monkeypatch: pytest.MonkeyPatch, season: Callable[..., list[MatchResult]]
 ) -> None:
     monkeypatch.setattr("arena.ladder.fit.MAX_STEPS", 2)
-    with pytest.raises(NotConverged, match="after 2 steps"):
+    with pytest.raises(LadderError, match="after 2 steps"):
         solved(season(1, range(10), 300), 10)

@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.ladder.columns import Columns
-from arena.ladder.errors import EventRepeated, EventsMissing, MatchRepeated, NodeRepeated, NoRanking, UnknownNode
+from arena.ladder.errors import LadderError, UnknownNode
 from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.fitted import FittedLadder, ladder
 from arena.ladder.ladder import Figure, Ladder, provisional
 from arena.ladder.shrinkage import shrunk
 from arena.ladder.standard_errors import chances_of_best
+from bench.ladder.arrays import columns_of
 
 FIELD = [Entrant(Node(node), anchor=node < 3) for node in range(12)]
 
@@ -97,13 +98,13 @@ def test_the_truth_as_events_come_in_is_the_truth_from_scratch(season: Callable[
 def test_an_event_that_does_not_fit_is_not_taken() -> None:
     first, second = wins(1, 2, winner=0, loser=1)
     fitted = FittedLadder([first])
-    for event, error in (
-        (second._replace(number=3), EventsMissing),
-        (second._replace(number=1), EventRepeated),
-        (second._replace(match_id=1), MatchRepeated),
-        (second._replace(places=(2, 3)), NoRanking),
+    for event, why in (
+        (second._replace(number=3), "the list is not whole"),
+        (second._replace(number=1), "a repetition or out of order"),
+        (second._replace(match_id=1), "more than one result"),
+        (second._replace(places=(2, 3)), "are no ranking"),
     ):
-        with pytest.raises(error):
+        with pytest.raises(LadderError, match=why):
             fitted.take(event)
     fitted.take(second)
     assert fitted.ladder(FIELD) == ladder(FIELD, Columns.of([first, second]))
@@ -122,7 +123,7 @@ def test_who_is_no_entrant_has_no_ladder_until_it_is_one() -> None:
         fitted.ladder(FIELD)
     with pytest.raises(UnknownNode, match="node 40"):
         ladder(FIELD, fitted.columns())
-    with pytest.raises(NodeRepeated):
+    with pytest.raises(LadderError, match="among the entrants more than once"):
         ladder([*FIELD, FIELD[0]], fitted.columns())
 
 
@@ -196,7 +197,7 @@ def test_a_bot_without_matches_is_in_the_middle_of_the_field(
 @pytest.mark.parametrize("matches", [1, 100, 100_000])
 def test_who_always_wins_has_a_finite_rating(matches: int) -> None:
     nodes = np.tile([0, 1], (matches, 1))
-    made = ladder(FIELD[:2], Columns.of_arrays(nodes, np.tile([1, 2], (matches, 1))))
+    made = ladder(FIELD[:2], columns_of(nodes, np.tile([1, 2], (matches, 1))))
     winner, loser = made.lines
     assert winner.node == 0
     assert loser.rating < 1500 < winner.rating < 3500
@@ -321,12 +322,12 @@ def test_a_ladder_of_one_seat_count(season: Callable[..., list[MatchResult]]) ->
 THREADS = """
 import sys
 from random import Random
-from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant
 from arena.ladder.fitted import ladder
+from bench.ladder.arrays import columns_of
 chance = Random(14)
 nodes = [chance.sample(range(100), 4) for _ in range(1500)]
-sys.stdout.write(ladder([Entrant(n) for n in range(100)], Columns.of_arrays(nodes, [[1, 2, 3, 4]] * 1500)).digest)
+sys.stdout.write(ladder([Entrant(n) for n in range(100)], columns_of(nodes, [[1, 2, 3, 4]] * 1500)).digest)
 """
 
 

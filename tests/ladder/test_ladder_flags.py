@@ -13,6 +13,7 @@ from arena.ladder.fitted import ladder
 from arena.ladder.flags import CHANGE_ERRORS, LIFT_ELO, PAIR_ERRORS, flags
 from arena.ladder.ladder import Flag, FlagKind
 from bench.ladder.accomplices import NAME_MEETINGS, thrown_away
+from bench.ladder.arrays import columns_of
 from bench.ladder.collusion import Night, guests_of, night
 from bench.ladder.source import fit
 from bench.ladder.world import ANCHORS, Conditions, play
@@ -60,7 +61,7 @@ def test_a_step_of_newton_agrees_with_a_fit_without_the_results(sybils: Night) -
     lifts = {flag.other: flag.size for flag in found(sybils) if flag.kind is FlagKind.LIFT}
     for accomplice in sybils.accomplices:
         spoilt = sybils.columns.nodes == accomplice
-        without = Columns.of_arrays(sybils.columns.nodes, sybils.columns.places, spoilt=spoilt)
+        without = columns_of(sybils.columns.nodes, sybils.columns.places, spoilt=spoilt)
         refitted = fit(sybils.entrants, without).ratings
         assert lifts[Node(accomplice)] == pytest.approx(fitted.ratings[sybils.head] - refitted[sybils.head], abs=5)
 
@@ -68,7 +69,7 @@ def test_a_step_of_newton_agrees_with_a_fit_without_the_results(sybils: Night) -
 def test_the_order_of_the_results_shows_in_no_flag(sybils: Night) -> None:
     order = np.random.default_rng(SEED).permutation(len(sybils.columns))
     columns = sybils.columns
-    shuffled = Columns.of_arrays(columns.nodes[order], columns.places[order], match_id=columns.match_id[order])
+    shuffled = columns_of(columns.nodes[order], columns.places[order], match_id=columns.match_id[order])
     assert found(sybils._replace(columns=shuffled)) == found(sybils)
 
 
@@ -102,7 +103,7 @@ def test_nothing_of_the_house_is_flagged(sybils: Night) -> None:
 def test_honest_bots_are_not_taken_for_a_ring(conditions: Conditions) -> None:
     for number in range(3):
         season = play(conditions, 300, np.random.default_rng([SEED, number]))
-        columns = Columns.of_arrays(season.nodes, season.places)
+        columns = columns_of(season.nodes, season.places)
         known = {int(node) for node in np.unique(season.nodes)}
         entrants = [each for each in season.entrants if each.node in known and each.parent in known | {None}]
         kept = columns.only(
@@ -133,7 +134,7 @@ def test_many_opponents_are_eight_at_least_and_more_than_half_lose(losers: int, 
     tables += [(1, other) for other in others for _ in range(6)]
     won = [number % 2 for number in range(400 * (1 + len(others)))]
     won += [int(other < 2 + losers) for other in others for _ in range(6)]
-    columns = Columns.of_arrays(tables, [(1, 2) if each else (2, 1) for each in won])
+    columns = columns_of(tables, [(1, 2) if each else (2, 1) for each in won])
     entrants = [Entrant(Node(node), anchor=node == 0) for node in range(2 + losers + winners)]
     kinds = {flag.kind for flag in flags(columns, ladder(entrants, columns), guests_of(entrants)) if flag.node == 1}
     assert (FlagKind.OPPONENTS in kinds) is flagged
@@ -144,7 +145,7 @@ def test_versions_of_a_bot_are_one_in_its_pairs(sybils: Night) -> None:
     child, head = Node(len(sybils.entrants)), Node(sybils.head)
     nodes = sybils.columns.nodes.copy()
     nodes[-150:][nodes[-150:] == head] = child
-    columns = Columns.of_arrays(nodes, sybils.columns.places)
+    columns = columns_of(nodes, sybils.columns.places)
     entrants = [each._replace(newest=each.node != head) for each in sybils.entrants]
     entrants.append(entrants[head]._replace(node=child, parent=head, newest=True))
     guests = guests_of(sybils.entrants)
@@ -158,7 +159,7 @@ def test_a_ladder_without_results_or_guests_has_no_flags() -> None:
     empty = Columns.of_results(())
     assert flags(empty, ladder((), empty), {}) == ()
     season = play(Conditions(), 10, np.random.default_rng(SEED))
-    columns = Columns.of_arrays(season.nodes, season.places)
+    columns = columns_of(season.nodes, season.places)
     rated = ladder(season.entrants, columns)
     assert flags(columns, rated, {Node(ANCHORS): Guest(1, "ann")}) == ()
     assert replace(rated, flags=(Flag(FlagKind.PAIR, Node(1), None, 1, 1.0, 1.0),)).digest == rated.digest

@@ -5,11 +5,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.scheduling.candidate import Waiting
 from arena.scheduling.pool import Pool
+from bench.ladder.arrays import columns_of
 
 ANCHORS = 3
 SEATS = 4
@@ -29,6 +29,6 @@ def test_the_scale_is_known_about_as_well_as_a_rating_is(guests: int) -> None:
         tables.append(table.bots)
     luck = chance.normal(0, 1, (len(tables), SEATS))
     entrants = tuple(Entrant(Node(node), anchor=node < ANCHORS) for node in range(ANCHORS + guests))
-    found = ladder(entrants, Columns.of_arrays(np.array(tables), 1 + np.argsort(np.argsort(luck, axis=1), axis=1)))
+    found = ladder(entrants, columns_of(np.array(tables), 1 + np.argsort(np.argsort(luck, axis=1), axis=1)))
     own = float(np.median([figure.error for figure in found.figures if figure.node >= ANCHORS]))
     assert found.field.scale_error == pytest.approx(own, rel=0.2)

@@ -49,11 +49,11 @@ from arena.store.bots import bots
 from arena.store.journal.journal import open_journal
 from arena.store.log.key import key_file, open_log
 from arena.store.matches import matches
-from arena.store.sqlite.engine import in_memory
 from arena.store.store import Store
 from arena.store.writer.group_commit import AtEnd
 from engine.game import SeatView
 from tests.match.counting import CountingGame
+from tests.store.in_memory import in_memory
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from arena.scheduling.event.scores import adjusted_scores
 from arena.store import nodes
 from arena.store.base import changes
 from arena.store.base import leaves as log
-from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, TableTaken, UnknownBot
+from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, StoreError, UnknownBot
 from arena.store.base.rows import MatchState
 from arena.store.bots import bots
 from arena.store.ladder import baselines
@@ -119,7 +119,7 @@ async def test_a_table_has_one_match_and_nodes_learn_of_its_end(data: Path) -> N
             return (changes.EVENT, "friday") in found
 
         first = begun(65, 2)
-        with pytest.raises(TableTaken, match="table 0 of the event friday is that of match 65"):
+        with pytest.raises(StoreError, match="table 0 of the event friday is that of match 65"):
             begun(129, 3)
         assert not learned()
         matches.interrupt(connection, [first], "gone", NOW + 1)
@@ -128,7 +128,7 @@ async def test_a_table_has_one_match_and_nodes_learn_of_its_end(data: Path) -> N
         result: dict[str, Any] = {"scores": (7, 3), "places": (1, 2), "forced": (0, 0), "counts": (True, False)}
         matches.finish(connection, again, **result, at=NOW + 1, replay=replay, kind=MatchKind.EVENT)
         assert learned()
-        with pytest.raises(TableTaken, match="match 130"):
+        with pytest.raises(StoreError, match="match 130"):
             begun(131, 2)
 
 

@@ -28,7 +28,7 @@ from arena.store import schema
 from arena.store.backup import back_up, restore
 from arena.store.base import leaves as log
 from arena.store.base.directory import database_of
-from arena.store.base.errors import LogKeyMissing, LogKeyUnusable
+from arena.store.base.errors import LogKeyUnusable, StoreError
 from arena.store.bots.bots import BotId
 from arena.store.log.key import key_file, next_key_file, open_log, replace_key, rotate
 from arena.store.matches import matches
@@ -315,7 +315,7 @@ async def test_a_log_without_its_key_starts_no_server(data: Path) -> None:
     path = key_file(data)
     right = path.read_bytes()
     path.unlink()
-    with pytest.raises(LogKeyMissing, match=r"log\.key is missing, .* put it back"):
+    with pytest.raises(StoreError, match=r"log\.key is missing, .* put it back"):
         await opened(data)
     assert not path.exists()
     for wrong, why in ((b"secret", "no private key in PEM"), (Signer.new().pem(), "it is of another log")):

@@ -26,13 +26,10 @@ from arena.store.base import changes
 from arena.store.base import leaves as log
 from arena.store.base.directory import database_of, identity
 from arena.store.base.errors import (
-    BadNodeNumber,
     JobLost,
     LeaseLost,
     MatchNotPlaying,
-    NodeNumberTaken,
-    OtherProgram,
-    OtherSettings,
+    NodeError,
     StoreBusy,
     StoreLocked,
 )
@@ -173,13 +170,13 @@ def test_who_cannot_be_a_node_is_refused_by_name(data: Path) -> None:
     with open_to_amend(data) as connection:
         registered(connection, 2, settings="bank:2 drops:1 house:1 seats:4,3")
         for number in (0, 100, -1):
-            with pytest.raises(BadNodeNumber, match="from 1 to 99"):
+            with pytest.raises(NodeError, match="from 1 to 99"):
                 registered(connection, number)
-        with pytest.raises(NodeNumberTaken, match=r"node 2 is the server at localhost:2, whose lease lasts .* 1\d s"):
+        with pytest.raises(NodeError, match=r"node 2 is the server at localhost:2, whose lease lasts .* 1\d s"):
             registered(connection, 2, "another machine")
-        with pytest.raises(OtherProgram, match=r"node 2 runs arena 1, schema 25, and this server arena 2, schema 26"):
+        with pytest.raises(NodeError, match=r"node 2 runs arena 1, schema 25, and this server arena 2, schema 26"):
             registered(connection, 3, program="arena 2, schema 26")
-        with pytest.raises(OtherSettings, match=r"node 2 has other settings .* \(bank, drops, seats\)"):
+        with pytest.raises(NodeError, match=r"node 2 has other settings .* \(bank, drops, seats\)"):
             registered(connection, 3, settings="seats:4 house:1 bank:3")
         assert [node.number for node in nodes.list_nodes(connection)] == [2]
         over(connection, 2)

@@ -26,11 +26,8 @@ from arena.store.backup import back_up, restore
 from arena.store.base import leaves as log
 from arena.store.base.directory import database_of, identity, use_server
 from arena.store.base.errors import (
-    LogKeyMissing,
     LogKeyUnusable,
-    NodeNumberTaken,
-    NodesRunning,
-    OtherSettings,
+    NodeError,
     ServerUnusable,
     StoreBusy,
     StoreError,
@@ -446,9 +443,9 @@ async def test_what_is_wrong_with_another_machine_is_named(there: Path, elsewher
     key = (there / "log.key").read_bytes()
     with machine(there) as one, machine(elsewhere) as two:
         async with one(1, "seats:4"):
-            with pytest.raises(NodeNumberTaken, match="node 1 is the server at there:1"):
+            with pytest.raises(NodeError, match="node 1 is the server at there:1"):
                 await entered(two(1, "seats:4"))
-            with pytest.raises(OtherSettings, match=r"node 1 has other settings than this server \(seats\)"):
+            with pytest.raises(NodeError, match=r"node 1 has other settings than this server \(seats\)"):
                 await entered(two(2, "seats:3"))
             (elsewhere / "log.key").write_bytes(Signer.new().pem())
             with pytest.raises(
@@ -456,13 +453,13 @@ async def test_what_is_wrong_with_another_machine_is_named(there: Path, elsewher
             ):
                 await entered(two(2, "seats:4"))
             (elsewhere / "log.key").unlink()
-            with pytest.raises(LogKeyMissing, match="from the first machine of several"):
+            with pytest.raises(StoreError, match="from the first machine of several"):
                 await entered(two(2, "seats:4"))
             (elsewhere / "log.key").write_bytes(key)
             await entered(two(2, "seats:4"))
         with database_of(there).writing().begin() as connection:
             connection.execute(text("UPDATE alembic_version SET version_num = '0017'"))
-        with pytest.raises(NodesRunning, match=r"an older arena .schema 0017., which other servers use now; stop them"):
+        with pytest.raises(NodeError, match=r"an older arena .schema 0017., which other servers use now; stop them"):
             await entered(two(2))
         with database_of(there).writing().begin() as connection:
             connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))

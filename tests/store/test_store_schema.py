@@ -21,8 +21,8 @@ from arena.store.base.errors import StoreCorrupt, StoreError, StoreNewer, StoreT
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.sqlite import migrations
 from arena.store.sqlite.database import SqliteDatabase
-from arena.store.sqlite.engine import in_memory
 from arena.store.store import open_store
+from tests.store.in_memory import in_memory
 from tests.store.recorded import oldest_database
 
 pytestmark = pytest.mark.sqlite_only("it is about the file and its tables; the tables of both are compared elsewhere")

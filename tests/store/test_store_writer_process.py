@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arena.store.base.directory import locked
-from arena.store.base.errors import EventsGone, MatchNotPlaying, StoreLocked
+from arena.store.base.errors import LeaseLost, MatchNotPlaying, StoreLocked
 
 pytestmark = pytest.mark.process
 
@@ -64,9 +64,7 @@ def test_the_end_of_a_writer_process_fails_all_waiting_jobs_and_ends_the_program
     assert "BrokenPipeError" not in said
 
 
-@pytest.mark.parametrize(
-    "error", [StoreLocked(Path("data"), 7), MatchNotPlaying(3, "void"), EventsGone("whist", 2, 1)], ids=type
-)
+@pytest.mark.parametrize("error", [StoreLocked(Path("data"), 7), MatchNotPlaying(3, "void"), LeaseLost(7)], ids=type)
 def test_errors_keep_their_text_and_fields_when_pickled(error: Exception) -> None:
     arrived = pickle.loads(pickle.dumps(error))
     assert type(arrived) is type(error)

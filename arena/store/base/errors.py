@@ -113,36 +113,6 @@ class StoreReplaced(StoreError):
         self.path = path
 
 
-class StoreLost(StoreError):
-    """The database is missing or empty, though a journal next to it shows that a server has used the directory."""
-
-    def __init__(self, path: Path, journal: Path) -> None:
-        super().__init__(
-            f"{path} is missing or empty, but {journal} shows that a server has used this directory: put the database "
-            "back or restore a backup, or move the journal away to begin anew without the results"
-        )
-
-
-class JournalForeign(StoreError):
-    """The journal belongs to another database."""
-
-    def __init__(self, journal: Path, match_id: int) -> None:
-        super().__init__(
-            f"{journal} is of another database: its match {match_id} is not the match {match_id} there; put the two "
-            "together that belong together, or move the journal away to have the running matches void"
-        )
-
-
-class LogKeyMissing(StoreError):
-    """The log has leaves, but the key that signs its heads is missing."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{path} is missing, the key that signs the log of results: put it back, from a backup or from the first "
-            "machine of several; without it nobody can tell this log from a forged one, so no other is made"
-        )
-
-
 class LogKeyUnusable(StoreError):
     """The key in the log's key file is not the one that the log names."""
 
@@ -184,62 +154,8 @@ class ServerUnusable(StoreError):
         super().__init__(f"{address} cannot be used as the store: {reason}")
 
 
-class DriverMissing(StoreError):
-    """The store is in PostgreSQL, and the driver is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__("a store in PostgreSQL needs psycopg: pip install 'psycopg[binary]>=3.2'")
-
-
 class NodeError(StoreError):
     """This server cannot be a node, or no longer is one."""
-
-
-class BadNodeNumber(NodeError):
-    """The number of a node is out of range."""
-
-    def __init__(self, number: int, highest: int) -> None:
-        super().__init__(f"{number} is no number of a node; choose one from 1 to {highest}")
-
-
-class NodeNumberTaken(NodeError):
-    """Another server is the node with this number."""
-
-    def __init__(self, number: int, address: str, seconds: float) -> None:
-        super().__init__(
-            f"node {number} is the server at {address}, whose lease lasts for another {seconds:.0f} s; give this "
-            "server another number, or stop that one"
-        )
-
-
-class OtherProgram(NodeError):
-    """The other nodes run another version of the program."""
-
-    def __init__(self, program: str, others: str, number: int) -> None:
-        super().__init__(
-            f"node {number} runs {others}, and this server {program}; all nodes run the same, so stop them all before "
-            "an upgrade"
-        )
-
-
-class OtherSettings(NodeError):
-    """The other nodes have different settings."""
-
-    def __init__(self, number: int, names: Iterable[str]) -> None:
-        super().__init__(
-            f"node {number} has other settings than this server ({', '.join(names)}); give all nodes the same, and "
-            "stop them all to change these"
-        )
-
-
-class NodesRunning(NodeError):
-    """The store needs a migration, and other servers use it."""
-
-    def __init__(self, path: Path, revision: str) -> None:
-        super().__init__(
-            f"{path} names a database of an older arena (schema {revision}), which other servers use now; stop them "
-            "all, so that this server can update it"
-        )
 
 
 class LeaseLost(NodeError):
@@ -260,13 +176,6 @@ class JobLost(NodeError):
             f"node {number} did not renew its lease in time, and another node does the job {job!r} now; start node "
             f"{number} again, and it continues its matches"
         )
-
-
-class TableTaken(StoreError):
-    """A table of an event has a match already."""
-
-    def __init__(self, event: str, number: int, match_id: int) -> None:
-        super().__init__(f"table {number} of the event {event} is that of match {match_id} already")
 
 
 class StoreClosed(StoreError):
@@ -502,14 +411,4 @@ class ReplayPruned(Refused):
         super().__init__(
             f"the replay of match {match_id} is pruned: the server keeps the newest ones only. Its result stays, and so"
             f" does the SHA-256 of what was stored, {sha256.hex()}"
-        )
-
-
-class EventsGone(StoreError):
-    """The list of events lacks events that a published ladder includes."""
-
-    def __init__(self, game: str, through: int, newest: int) -> None:
-        super().__init__(
-            f"the published ladder of {game} goes up to event {through}, but the list ends with event {newest}: "
-            "events are missing; restore the database from a copy"
         )

@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, select, text
 
 from arena.store.base.database import Database
-from arena.store.base.errors import NodesRunning, StoreCorrupt, StoreNewer, StoreOlder, StoreTooOld, StoreUnusable
+from arena.store.base.errors import NodeError, StoreCorrupt, StoreNewer, StoreOlder, StoreTooOld, StoreUnusable
 from arena.store.schema import FIRST, OLDEST, REVISION, metadata
 
 REVISIONS: Final = re.compile(r"[0-9]{4}")
@@ -42,7 +42,7 @@ def check(connection: Connection, database: Database) -> bool:
 def migrate(connection: Connection, database: Database) -> None:
     """Create or migrate the tables, in the transaction of the connection.
 
-    Raises: StoreNewer, StoreTooOld, StoreCorrupt, NodesRunning.
+    Raises: StoreNewer, StoreTooOld, StoreCorrupt, NodeError: Other servers use it.
     """
     revision = _revision(connection, database)
     if revision == REVISION:
@@ -53,7 +53,10 @@ def migrate(connection: Connection, database: Database) -> None:
         connection.execute(insert(_VERSION).values(version_num=REVISION))
         return
     if database.used_elsewhere(connection):
-        raise NodesRunning(database.path, revision)
+        raise NodeError(
+            f"{database.path} names a database of an older arena (schema {revision}), which other servers use now; "
+            "stop them all, so that this server can update it"
+        )
     from alembic import command
     from alembic.config import Config
 

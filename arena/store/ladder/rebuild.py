@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select
 from arena.ladder.events import Node
 from arena.ladder.ladder import Ladder
 from arena.store import schema
-from arena.store.base.errors import EventsGone
+from arena.store.base.errors import StoreError
 from arena.store.ladder import baselines, events
 from arena.store.ladder.fits import recomputed
 from arena.store.ladder.publishing import as_published, publish, quota
@@ -84,7 +84,7 @@ def rebuild(connection: Connection, ladder_id: str, at: int) -> LadderVerdict:
 
     Raises:
         LadderError: The list of events is invalid.
-        EventsGone: The published ladder has later events than the list.
+        StoreError: The published ladder has later events than the list.
     """
     before = verify(connection, ladder_id)
     newest = events.newest(connection, ladder_id)
@@ -92,7 +92,10 @@ def rebuild(connection: Connection, ladder_id: str, at: int) -> LadderVerdict:
         connection, ladder_id, newest, baselines.newest(connection, ladder_id), quota(connection, ladder_id)
     )
     if not publish(connection, ladder_id, made, at):
-        raise EventsGone(ladder_id, before.through, newest)
+        raise StoreError(
+            f"the published ladder of {ladder_id} goes up to event {before.through}, but the list ends with event "
+            f"{newest}: events are missing; restore the database from a copy"
+        )
     return before
 
 

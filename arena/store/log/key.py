@@ -12,7 +12,7 @@ from arena.log.keys import HeadSigner, KeyUnreadable, LogKeys, Signer, first_key
 from arena.log.leaf import LeafKind
 from arena.store.base import leaves as log
 from arena.store.base.directory import sync_directory
-from arena.store.base.errors import LogKeyMissing, LogKeyUnusable, file_error
+from arena.store.base.errors import LogKeyUnusable, StoreError, file_error
 
 _FILE: Final = "log.key"
 _NEXT: Final = "log.key.next"
@@ -31,7 +31,7 @@ def next_key_file(directory: Path) -> Path:
 def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
     """Return the signer of a log's heads. Start the log if it has no leaf yet. `at`: now, in microseconds since 1970.
 
-    Raises: LogKeyMissing, LogKeyUnusable, DiskFull.
+    Raises: LogKeyUnusable, DiskFull, StoreError: The key is missing.
     """
     leaves = log.key_leaves(connection)
     if not leaves:
@@ -86,7 +86,10 @@ def _current(directory: Path, keys: LogKeys) -> Signer:
 def _read(directory: Path) -> Signer:
     path = key_file(directory)
     if not path.exists():
-        raise LogKeyMissing(path)
+        raise StoreError(
+            f"{path} is missing, the key that signs the log of results: put it back, from a backup or from the first "
+            "machine of several; without it nobody can tell this log from a forged one, so no other is made"
+        )
     return _parsed(path)
 
 

@@ -29,7 +29,7 @@ from arena.scheduling.event.course import (
 from arena.store import schema
 from arena.store.base import changes
 from arena.store.base import leaves as log
-from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, TableTaken
+from arena.store.base.errors import BadEvent, EventNameTaken, EventRefused, NoSuchEvent, StoreError
 from arena.store.base.rows import EventState, MatchState
 from arena.store.bots.bots import Bot, known
 from arena.store.ladder import baselines
@@ -362,7 +362,7 @@ def tables(connection: Connection, event_id: int, first: int = 0, until: int | N
 def seat(connection: Connection, event: str, match_id: int) -> None:
     """Store that a match plays a table. `event`: as in the header.
 
-    Raises: TableTaken: Another node has seated the table.
+    Raises: StoreError: Another node has seated the table.
     """
     name, _, text = event.partition("/")
     event_id, number = find(connection, name).id, int(text)
@@ -370,7 +370,7 @@ def seat(connection: Connection, event: str, match_id: int) -> None:
     at_table = at_table.where(_OF_EVENT.event_id == event_id, _OF_EVENT.number == number)
     taken = connection.scalar(at_table.where(_MATCHES.state != MatchState.INTERRUPTED.value))
     if taken is not None:
-        raise TableTaken(name, number, taken)
+        raise StoreError(f"table {number} of the event {name} is that of match {taken} already")
     row = {"match_id": match_id, "event_id": event_id, "number": number}
     connection.execute(insert(schema.event_matches).values(row))
 

@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import asc_op, desc_op
 
-from arena.store.base.errors import STANDBY, DriverMissing, ServerUnusable
+from arena.store.base.errors import STANDBY, ServerUnusable, StoreError
 from arena.store.base.statements import REPLAYS_IN_ROWS, SESSION, forget_on_rollback
 from arena.store.schema import APPEND_ONLY, AppendOnly, metadata
 
@@ -137,7 +137,7 @@ def locked_database(address: str, place: str, identity: str = "") -> Iterator[No
     `identity`: the identity of the data directory, which no other directory has. A session holds the lock. When it
     ends, for example with the primary, a thread locks the database again as soon as it can.
 
-    Raises: DBAPIError, DriverMissing, ServerUnusable.
+    Raises: DBAPIError, ServerUnusable, StoreError: The driver is not installed.
     """
     session, ended = _lock_session(address, place, identity), Event()
 
@@ -199,7 +199,7 @@ def _driver() -> Any:
     try:
         import psycopg
     except ImportError as error:
-        raise DriverMissing from error
+        raise StoreError("a store in PostgreSQL needs psycopg: pip install 'psycopg[binary]>=3.2'") from error
     return psycopg
 
 

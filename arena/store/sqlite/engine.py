@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, MetaData, NullPool, Pool, QueuePool, StaticPool, Table, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, NullPool, Pool, QueuePool, Table, create_engine, event
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -131,15 +131,6 @@ def compact(path: Path) -> None:
                 raw.execute("VACUUM")
     finally:
         raw.close()
-
-
-def in_memory(metadata: MetaData) -> Engine:
-    """Return an engine with a new in-memory database that contains these tables. Nothing is written to disk."""
-    engine = create_engine("sqlite+strict://", poolclass=StaticPool)
-    forget_on_rollback(engine)
-    with engine.begin() as connection:
-        create_tables(connection, metadata)
-    return engine
 
 
 def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import anyio
@@ -21,7 +22,7 @@ from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoint import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
-from arena.web.live.feed import OpenServer
+from arena.web.live.feed import Servers
 from arena.web.pages import bots, elsewhere, events, feeds, ladders, match_tabs, matches
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
@@ -105,12 +106,12 @@ ROUTES: Final = (
 def application(
     open_source: OpenSource,
     rules: RequestRules = USUAL,
-    open_server: OpenServer | None = None,
+    servers: Servers = MappingProxyType({}),
     play_socket: PlaySocket | None = None,
 ) -> Starlette:
     """Return the application that serves the pages of a data source.
 
-    `open_server` opens the server whose running matches are shown. If it is None, no matches are shown. `play_socket`
+    `servers` opens the nodes whose running matches are shown. If it is empty, no matches are shown. `play_socket`
     handles the WebSockets of bots that play.
     """
     counts = RequestCounts()
@@ -121,7 +122,7 @@ def application(
         FreshRows(reader),
         ReadyReplays(),
         Reviews(),
-        Live(reader, open_server, rules.addresses.root),
+        Live(reader, servers, rules.addresses.root),
     )
     made = Starlette(
         routes=[

@@ -1,7 +1,7 @@
 """The process that a server starts to serve the pages.
 
-`python -m arena.web.beside_server DATA LISTEN PROXIES ORIGINS URL BOTS SERVER TLS FRAMES SOCKETS…`. It ends with the
-server, or with the parent of its nodes, even if that is killed.
+`python -m arena.web.beside_server DATA LISTEN PROXIES ORIGINS URL BOTS SERVER TLS FRAMES NODE SOCKETS…`. It ends with
+the server, or with the parent of its nodes, even if that is killed.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def main(
     server: str,
     tls: str,
     embed_origins: str,
+    first_node: str,
     *unix_sockets: str,
 ) -> None:
     """Report the address of the pages, or an error, to the server, and serve the pages until the server ends.
@@ -35,8 +36,8 @@ def main(
     `proxies` are the server's trusted proxies. `web_origin` names other sites whose pages may do more than read.
     `server` is the address at which the server listens, without TLS if `tls` is empty. `public_url` and
     `public_address` may be empty, and so may `embed_origins`, the sites that may show a match in a frame. The server's
-    nodes listen at `unix_sockets`. The code of the pages is loaded at the first request, to keep the start of the
-    server fast.
+    nodes listen at `unix_sockets`. `first_node` is the number of the first. The code of the pages is loaded at the
+    first request, to keep the start of the server fast.
     """
     with connected() as parent:
         # Wait for the server's request, because an earlier report would be lost with the ready message.
@@ -74,9 +75,13 @@ def main(
             addresses=addresses,
             frames=frame_ancestors(embed_origins),
         )
-        open_server = partial(connect, at_socket(Path(unix_sockets[0])))
+        nodes = enumerate(unix_sockets, start=int(first_node))
+        several = len(unix_sockets) > 1
+        servers = {
+            f"Node {number}" if several else "": partial(connect, at_socket(Path(path))) for number, path in nodes
+        }
         with opening_directory(Path(data)) as open_source:
-            run(open_source, sockets, lambda: None, rules, open_server, PlaySocket(unix_sockets, sites))
+            run(open_source, sockets, lambda: None, rules, servers, PlaySocket(unix_sockets, sites))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterable
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 import trio
@@ -14,7 +15,7 @@ from anycorn import Config, serve
 
 from arena.web.application import application
 from arena.web.live.event_stream import raise_file_limit
-from arena.web.live.feed import OpenServer
+from arena.web.live.feed import Servers
 from arena.web.playing.play_socket import LARGEST_FRAME, PlaySocket
 from arena.web.reading.reader import OpenSource
 from arena.web.requests.connections import Connections, serve_by
@@ -33,18 +34,18 @@ def run(
     sockets: Iterable[socket.socket],
     ready: Callable[[], None],
     rules: RequestRules = USUAL,
-    open_server: OpenServer | None = None,
+    servers: Servers = MappingProxyType({}),
     play_socket: PlaySocket | None = None,
 ) -> None:
     """Serve the pages at listening sockets until SIGINT or SIGTERM. Call `ready` when they respond.
 
-    `open_server` opens the server whose running matches are shown. If it is None, no matches are shown. `play_socket`
+    `servers` opens the nodes whose running matches are shown. If it is empty, no matches are shown. `play_socket`
     handles the WebSockets of bots that play.
     """
     raise_file_limit()
     serve_by(Connections(rules.proxies))
     config = configured(sockets)
-    pages = application(open_source, rules, open_server, play_socket)
+    pages = application(open_source, rules, servers, play_socket)
     gc.collect()
     gc.freeze()  # Otherwise garbage collection of the initial objects sometimes delays a page by 70 ms.
     gc.set_threshold(20_000, 20, 50)

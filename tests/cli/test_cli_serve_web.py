@@ -12,15 +12,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 
+from arena.store import schema
+from arena.store.opening import open_readonly
+from arena.web.live.boards import ANSWER_LIMIT
 from tests.cli.cli_rig import ARENA, PATIENCE, arena, processes_of
+from tests.end_to_end.e2e_rig import program
 
 
 class Server:
@@ -117,6 +122,8 @@ class Stream:
         """The rows as the page shows them."""
         self.keys: list[list[str]] = []
         """Return the order of the rows after each message."""
+        self.state = ""
+        """The reasons why rows are missing or old."""
 
     def read(self) -> dict[str, str]:
         """Return the rows after the next message."""
@@ -131,6 +138,7 @@ class Stream:
         self.rows = {key: sent["rows"].get(key, self.rows.get(key)) for key in sent["order"]}
         assert None not in self.rows.values(), "a row that never came"
         self.keys.append(sent["order"])
+        self.state = sent.get("state", "")
         return self.rows
 
     def until(self, done: Callable[[dict[str, str]], Any]) -> Any:
@@ -332,3 +340,61 @@ def test_a_ladder_of_the_server_is_listed_with_its_terms_before_its_first_match(
         printed = subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE).stdout
         [shown] = json.loads(printed)["ladders"]
         assert (shown["game"], shown["ladder"], shown["season"], shown["standings"]) == ("nullern", "class", 1, [])
+
+
+def nodes_of(data: Path) -> dict[int, int]:
+    """Return the node of each running match."""
+    table = schema.matches.c
+    playing = sqlalchemy.select(table.id, table.node).where(table.state == "playing")
+    with open_readonly(data) as connection:
+        return {row.id: row.node for row in connection.execute(playing)}
+
+
+def node_process(server: Server, node: int) -> int:
+    """Return the last started process of a node."""
+    return int(re.findall(rf'"node": {node}, "pid": (\d+), .*"event": "node runs"', server.log)[-1])
+
+
+def test_the_pages_show_the_matches_of_all_nodes_and_wait_for_none_that_stands_still(tmp_path: Path) -> None:
+    options = ("--no-house", "--seats", "2", "--processes", "3", "--grace", "60")
+    with serving(tmp_path / "data", *options) as server, ExitStack() as stack:
+        for name in ("ann", "bob"):
+            slow = ("-m", "tests.end_to_end.slow_bot", server.address, name, str(tmp_path / name), "6", "300")
+            stack.enter_context(program(*slow, listened_to=False))
+        stack.callback((viewer := Stream(server, "matches")).close)
+
+        def state(node: int, word: str) -> list[str]:
+            """Return the running matches of a node whose row contains a word."""
+            return [
+                key for key, row in viewer.rows.items() if nodes_of(server.data).get(int(key)) == node and word in row
+            ]
+
+        viewer.until(lambda _: all(state(node, "plays round") for node in (1, 2, 3)))
+        assert viewer.state == ""
+        assert re.findall(r'<tr data-key="(Node \d)">', server.get("/status")[1]) == ["Node 1", "Node 2", "Node 3"]
+        status = json.loads(server.get("/api/v1/status")[1])
+        assert status["bots"] == 2, "each has a stream to every node"
+        assert sum(game["playing"] for game in status["games"]) >= 3
+
+        lost = state(2, "plays round")
+        os.kill(node_process(server, 2), signal.SIGKILL)
+        viewer.until(lambda _: state(2, "Node 2 does not answer"))
+        assert viewer.state == "Node 2 does not answer; it is tried again."
+        assert state(1, "plays round")
+        assert state(3, "plays round")
+        viewer.until(lambda _: {*lost} & {*state(2, "plays round")})
+        assert viewer.state == "", "its matches go on"
+
+        [stopped, *_] = state(3, "plays round")
+        os.kill(node_process(server, 3), signal.SIGSTOP)
+        for limit in (2 * ANSWER_LIMIT, ANSWER_LIMIT):
+            for path in ("/bots", "/status", "/", "/live", f"/live/matches/{stopped}", "/api/v1/live"):
+                began = time.monotonic()
+                answer, text = server.get(path)
+                assert answer.status in {200, 303}
+                assert time.monotonic() - began < limit, path
+        assert "Node 3 does not answer; it is tried again." in text
+        assert '<th scope="row">Node 3</th>' not in server.get("/status")[1]
+        viewer.until(lambda _: viewer.state.startswith("Node 3") and state(1, "plays round"))
+        os.kill(node_process(server, 3), signal.SIGCONT)
+        viewer.until(lambda _: not viewer.state)

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -18,7 +19,7 @@ from arena.cli.data_source import takes_source
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
     from arena.web.answers.addresses import Addresses
-    from arena.web.live.feed import OpenServer
+    from arena.web.live.feed import Servers
     from arena.web.reading.reader import OpenSource
     from arena.web.requests.each_request import RequestRules
     from arena.web.requests.sites import Sites
@@ -115,7 +116,7 @@ def command(
     if place.data is None:
         with place.reached_server() as client:
             client.games()
-            _serve(lambda: nullcontext(client), listen, rules, lambda: nullcontext(client))
+            _serve(lambda: nullcontext(client), listen, rules, {"": lambda: nullcontext(client)})
         return
     _serve_directory(place, listen, rules)
 
@@ -201,7 +202,7 @@ def _rules(
     return RequestRules(rate, named, access_log, sites, addresses, frames)
 
 
-def _serve(open_source: OpenSource, listen: str, rules: RequestRules, open_server: OpenServer | None = None) -> None:
+def _serve(open_source: OpenSource, listen: str, rules: RequestRules, servers: Servers = MappingProxyType({})) -> None:
     from arena.web.serving import run
     from trio_grpc.http2.sockets import bind, bound
 
@@ -210,4 +211,4 @@ def _serve(open_source: OpenSource, listen: str, rules: RequestRules, open_serve
     except RuntimeError as error:
         raise click.ClickException(f"{error}; choose another place with --listen") from error
     address = f"http://{bound(sockets)}{rules.addresses.root}/"
-    run(open_source, sockets, lambda: click.echo(f"Pages at {address}; Ctrl-C ends them."), rules, open_server)
+    run(open_source, sockets, lambda: click.echo(f"Pages at {address}; Ctrl-C ends them."), rules, servers)

@@ -50,7 +50,8 @@ async def show_pages(
     web_origin = config.web_origin or ""
     public_url, public_address = config.public_url or "", config.public_address or ""
     tls = "" if config.tls_cert is None else "tls"
-    words = (proxies, web_origin, public_url, public_address, server, tls, config.embed_origins or "")
+    node = "1" if config.node is None else str(config.node)
+    words = (proxies, web_origin, public_url, public_address, server, tls, config.embed_origins or "", node)
     tried = begun = False
 
     async def run() -> bool:

@@ -192,8 +192,8 @@ async def _status(sources: Sources, _: Asked) -> Reply:
 
 
 async def _live(sources: Sources, _: Asked) -> Reply:
-    tables = sources.live.feed.tables.values()
-    rows = [_running(each) | {"rounds": each.points} for each in reversed(tables)]
+    tables = sources.live.feed.tables
+    rows = [_running(tables[number]) | {"rounds": tables[number].points} for number in sorted(tables, reverse=True)]
     return Reply({"matches": rows, "silent": sources.live.feed.silent})
 
 
@@ -326,7 +326,7 @@ MATCH_ENDPOINTS: Final = (
         "/live",
         "live",
         "The matches that are being played, the newest first, with the points of their finished rounds; `silent` says"
-        " why none can be known.",
+        " why some are missing or old.",
         {"matches": [{**RUNNING, "rounds": [PointsRow]}], "silent": str},
         _live,
     ),

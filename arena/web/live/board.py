@@ -35,9 +35,12 @@ SILENCE: Final = 15.0
 class Board:
     """A part of a page that changes."""
 
-    def __init__(self, render: Callable[[], Awaitable[Rows]]) -> None:
+    def __init__(self, render: Callable[[], Awaitable[Rows]], silence: Callable[[], str] = str) -> None:
+        """`silence` returns the reasons why rows are missing or old; an empty string if there are none."""
         self._render = render
+        self._silence = silence
         self._rows: dict[str, str] = {}
+        self._state: dict[str, str] = {}
         self._version = 0
         self._whole = self._changes = b""
         self._changed = trio.Event()
@@ -61,11 +64,12 @@ class Board:
             except Exception:
                 log.exception("a part of a page was not rendered")  # Logged like an error in a page.
                 return
-            if rows == self._rows and list(rows) == list(self._rows) and self._version:
+            state = {"state": why} if (why := self._silence()) else {}
+            if (rows, list(rows), state) == (self._rows, list(self._rows), self._state) and self._version:
                 return
             changed = {key: html for key, html in rows.items() if self._rows.get(key) != html}
-            self._changes = _message({"order": list(rows), "rows": changed})
-            self._rows, self._whole = rows, b""
+            self._changes = _message({"order": list(rows), "rows": changed, **state})
+            self._rows, self._state, self._whole = rows, state, b""
             self._version += 1
             self.wake()
 
@@ -88,7 +92,7 @@ class Board:
                     continue
                 one_behind, known = known == self._version - 1, self._version
                 if not self._whole and not one_behind:
-                    self._whole = _message({"order": list(self._rows), "rows": self._rows})
+                    self._whole = _message({"order": list(self._rows), "rows": self._rows, **self._state})
                 yield self._changes if one_behind else self._whole
         finally:
             self.viewers -= 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
@@ -14,7 +15,7 @@ import trio
 from starlette.applications import Starlette
 from trio.to_thread import run_sync
 
-from arena.queries.live import RoundRow, StatusRow
+from arena.queries.live import GameStatusRow, RoundRow, StatusRow
 from arena.queries.remote import Client, NoAnswer
 from arena.store.base.errors import Refused
 from arena.store.base.rows import BotRow, LadderEntryRow
@@ -23,12 +24,14 @@ from arena.web.caches import TtlCache
 from arena.web.drawing.ratings import intervals
 from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
 from arena.web.live.event_stream import Viewers
-from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
+from arena.web.live.feed import NOT_YET, LiveFeed, LiveTable, Servers
 from arena.web.reading.reader import Missing, Reader, Unavailable, just_ended, stopped
 from engine.registry import GAMES
 
 T = TypeVar("T")
 
+ANSWER_LIMIT: Final = 3.0
+"""Seconds after which a page no longer waits for a node."""
 BOTS_AGE: Final = 5.0
 """Seconds for which the server's list of bots is cached."""
 LADDERS_AGE: Final = 1.0
@@ -80,14 +83,48 @@ def face_up(game: str, row: RoundRow) -> FaceUp | None:
     return FaceUp("" if turned is None else known.cards[turned].name, called, record["taken"], tricks)
 
 
+def _merged(statuses: Sequence[StatusRow]) -> StatusRow:
+    """Return the status of all nodes as that of one server. Matches are added. Of bots, the largest number counts."""
+    first = statuses[0]
+    return replace(
+        first,
+        started=min(each.started for each in statuses),
+        draining=any(each.draining for each in statuses),
+        bots=max(each.bots for each in statuses),
+        watchers=sum(each.watchers for each in statuses),
+        games=_merged_ladders(row for each in statuses for row in each.games),
+        ladders=_merged_ladders(row for each in statuses for row in each.ladders),
+    )
+
+
+def _merged_ladders(rows: Iterable[GameStatusRow]) -> tuple[GameStatusRow, ...]:
+    by_name: dict[str, GameStatusRow] = {}
+    for row in rows:
+        name = row.ladder or row.game
+        other = by_name.get(name)
+        by_name[name] = (
+            row
+            if other is None
+            else replace(
+                other,
+                waiting=max(other.waiting, row.waiting),
+                playing=other.playing + row.playing,
+                ended=other.ended + row.ended,
+                unfitted_results=max(other.unfitted_results, row.unfitted_results),
+                not_fitted_reason=other.not_fitted_reason or row.not_fitted_reason,
+            )
+        )
+    return tuple(by_name.values())
+
+
 class Live:
     """The boards of an application, and their sources."""
 
-    def __init__(self, reader: Reader, open_server: OpenServer | None, root: str) -> None:
-        self.feed = LiveFeed(open_server)
+    def __init__(self, reader: Reader, servers: Servers, root: str) -> None:
+        self.feed = LiveFeed(servers)
         self.viewers = Viewers()
         self._reader = reader
-        self._open_server = open_server
+        self._servers = servers
         self._root = root
         self._boards: dict[str, Board] = {}
         self._fresh = TtlCache()
@@ -112,7 +149,7 @@ class Live:
             for old in [each for each, board in self._boards.items() if not board.viewers]:
                 if len(self._boards) >= MOST_BOARDS:
                     del self._boards[old]
-            self._boards[name] = Board(render)
+            self._boards[name] = Board(render, partial(self.silence, name))
         return self._boards[name]
 
     async def rows(self, name: str) -> Rows:
@@ -123,7 +160,14 @@ class Live:
     @property
     def has_server(self) -> bool:
         """True if the pages have a server."""
-        return self._open_server is not None
+        return bool(self._servers)
+
+    def silence(self, name: str) -> str:
+        """Return the reasons why data is missing on the board with this name; empty if it is complete."""
+        kind, _, rest = name.partition("/")
+        if kind == "matches" and rest and (table := self.feed.tables.get(int(rest))) is not None:
+            return self.feed.silence[table.node]
+        return self.feed.silent if kind in {"matches", "status"} else ""
 
     async def bots(self) -> tuple[BotRow, ...]:
         """Return the server's list of bots, including their connections. It is at most some seconds old.
@@ -131,27 +175,61 @@ class Live:
         Raises:
             Unavailable: the server does not answer, or there is none.
         """
-        found: tuple[BotRow, ...] = await self._fresh.get(
-            "bots", partial(self._asked, lambda server: server.bots()), BOTS_AGE
-        )
+        found: tuple[BotRow, ...] = await self._fresh.get("bots", self._bots, BOTS_AGE)
         return found
 
-    async def _asked(self, question: Callable[[Client], T]) -> T:
-        """Ask the server.
+    async def _bots(self) -> tuple[BotRow, ...]:
+        by_name: dict[str, BotRow] = {}
+        for rows in (await self._ask_all(lambda server: server.bots())).values():
+            for row in rows:
+                other = by_name.setdefault(row.name, row)
+                if other is not row:
+                    connected = row if row.connected else other
+                    playing = (row.playing or 0) + (other.playing or 0)
+                    by_name[row.name] = replace(connected, playing=playing)
+        return tuple(by_name.values())
+
+    async def _ask_all(self, question: Callable[[Client], T]) -> Mapping[str, T]:
+        """Ask all nodes at once. Return the answers by node.
 
         Raises:
-            Unavailable: the server does not answer.
+            Unavailable: no node answers, or there is no server.
         """
-        open_server = self._open_server
-        if open_server is None:
-            raise Unavailable(self.feed.silent)
+        found: dict[str, T] = {}
+        errors: list[Unavailable] = []
+
+        async def ask(node: str) -> None:
+            try:
+                found[node] = await self._ask(node, question)
+            except Unavailable as error:
+                errors.append(error)
+
+        async with trio.open_nursery() as nursery:
+            for node in self._servers:
+                nursery.start_soon(ask, node)
+        if not found:
+            raise errors[0] if errors else Unavailable(self.feed.silent)
+        return {node: found[node] for node in self._servers if node in found}
+
+    async def _ask(self, node: str, question: Callable[[Client], T]) -> T:
+        """Ask a node. Of several, do not ask one that is known not to answer.
+
+        Raises:
+            Unavailable: the node does not answer.
+        """
+        if node and (why := self.feed.silence[node]) not in {"", NOT_YET}:
+            raise Unavailable(why)
 
         def ask() -> T:
-            with open_server() as server:
+            with self._servers[node]() as server:
                 return question(server)
 
         try:
-            return await run_sync(ask)
+            with trio.fail_after(ANSWER_LIMIT):
+                return await run_sync(ask, abandon_on_cancel=True)
+        except trio.TooSlowError:
+            self.feed.lost(node, f"The server did not answer within {ANSWER_LIMIT:g} s; it is tried again.")
+            raise Unavailable(self.feed.silence[node]) from None
         except (NoAnswer, Refused) as error:
             raise Unavailable(str(error)) from error
 
@@ -168,18 +246,24 @@ class Live:
 
     async def _ladders(self) -> tuple[LadderEntryRow, ...]:
         found = {each.name: each for each in await self._reader.read(lambda source: source.ladders())}
-        if self._open_server is not None and not self.feed.silent:
+        if not all(self.feed.silence.values()):
             with suppress(Unavailable):
-                found |= {each.name: each for each in await self._asked(lambda server: server.ladders())}
+                for rows in (await self._ask_all(lambda server: server.ladders())).values():
+                    found |= {each.name: each for each in rows}
         return tuple(found.values())
 
     async def status(self) -> StatusRow:
-        """Return the state of the server.
+        """Return the state of the server, with the matches of all nodes that answer.
+
+        A bot has a stream to each node, so its numbers are those of the node with most bots.
 
         Raises:
             Unavailable: the server does not answer.
         """
-        return await self._asked(lambda server: server.status())
+        return _merged([*(await self._statuses()).values()])
+
+    async def _statuses(self) -> Mapping[str, StatusRow]:
+        return await self._ask_all(lambda server: server.status())
 
     def _renderer(self, name: str) -> Callable[[], Any]:
         kind, _, rest = name.partition("/")
@@ -196,8 +280,9 @@ class Live:
         raise Missing(f"nothing here is called {name[:60]!r}")
 
     async def _matches(self) -> Rows:
+        silence = self.feed.silence
         return {
-            f"{table.match_id}": fragment("live_parts.html", "match_row", self._root, table)
+            f"{table.match_id}": fragment("live_parts.html", "match_row", self._root, table, silence[table.node])
             for _, table in sorted((self.feed.tables | self.feed.over).items(), reverse=True)
         }
 
@@ -213,13 +298,15 @@ class Live:
         seen = {each.round: each for each in table.rounds}
         missing = [number for number in range(len(table.points)) if number not in seen]
         if missing:
-            _, rounds = await self._asked(lambda server: server.match(table.match_id))
+            _, rounds = await self._ask(table.node, lambda server: server.match(table.match_id))
             by_number = {each.round: each for each in (*rounds, *table.rounds)}
             table.rounds[:] = [by_number[number] for number in sorted(by_number)]
         return table
 
     async def _match(self, number: int) -> Rows:
-        table = await self.table(number) or self.feed.over.get(number)
+        with suppress(Unavailable):  # The other rounds are shown until its node answers.
+            await self.table(number)
+        table = self.feed.tables.get(number) or self.feed.over.get(number)
         over = {"over": fragment("live_parts.html", "over", self._root, number, table)}
         if table is None:
             return over
@@ -231,9 +318,12 @@ class Live:
         }
 
     async def _status(self) -> Rows:
-        status = await self.status()
-        now = datetime.now(UTC)
-        rows = {"server": fragment("live_parts.html", "server_row", status, now)}
+        statuses, now = await self._statuses(), datetime.now(UTC)
+        rows = {
+            node or "server": fragment("live_parts.html", "server_row", each, now, node)
+            for node, each in statuses.items()
+        }
+        status = _merged([*statuses.values()])
         for each in (*status.games, *status.ladders):
             rows[each.ladder or each.game] = fragment("live_parts.html", "status_row", self._root, each, now)
         return rows

@@ -1,11 +1,11 @@
-"""The running matches of a server, stored for all pages. One stream from the server serves any number of viewers.
+"""The running matches of all nodes of a server, stored for all pages. One stream from each node serves all viewers.
 
-Without an answering server, the feed has no running matches, and `silent` contains the reason.
+The matches of a node that does not answer stay, because it usually continues them after its restart. `silent` names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,11 +15,14 @@ import anyio
 from anyio.from_thread import run_sync as in_loop
 from anyio.to_thread import run_sync as in_thread
 
-from arena.queries.live import EndRow, LiveRow, PointsRow, RoundRow, RunningRow
+from arena.queries.live import EndRow, LiveRow, PointsRow, RoundRow, RunningRow, Watch
 from arena.queries.remote import Client, NoAnswer
 from arena.store.base.errors import Refused
 
 OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
+Servers: TypeAlias = Mapping[str, OpenServer]
+"""Opens each node of a server, by the name that pages show, such as "Node 2". A server without nodes has the name "".
+"""
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
@@ -52,70 +55,90 @@ class LiveTable:
     ladder: str = ""
     season: int = 0
     """The name of the ladder and the number of its season, as in a `RunningRow`."""
+    node: str = ""
+    """Name of the node that plays it."""
 
 
 class LiveFeed:
     """The running matches of a server. `changed` is set and replaced at each event."""
 
-    def __init__(self, open_server: OpenServer | None) -> None:
-        self._open = open_server
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
         self.tables: dict[int, LiveTable] = {}
         """Running matches by number."""
         self.over: dict[int, LiveTable] = {}
         """The last `KEPT_OVER` matches that ended, by number."""
         self.ended: dict[str, int] = {}
         """Number of ended matches by ladder."""
-        self.silent = NO_SERVER if open_server is None else NOT_YET
-        """The reason why no data arrives. Empty while the server sends."""
+        self.silence = dict.fromkeys(servers, NOT_YET)
+        """For each node, the reason why no data arrives. Empty while it sends."""
+        self._watches: dict[str, Watch] = {}
         self.changed = anyio.Event()
 
+    @property
+    def silent(self) -> str:
+        """The reasons why data is missing. Empty while all nodes send."""
+        return " ".join(dict.fromkeys(filter(None, self.silence.values()))) if self._servers else NO_SERVER
+
     async def run(self) -> None:
-        """Follow the server until cancelled."""
-        if self._open is None:
-            return
+        """Follow all nodes until cancelled."""
+        threads = anyio.CapacityLimiter(len(self._servers) or 1)  # Each node occupies a thread for ever.
+        async with anyio.create_task_group() as group:
+            for node in self._servers:
+                group.start_soon(self._run, node, threads)
+
+    async def _run(self, node: str, threads: anyio.CapacityLimiter) -> None:
         pause = FIRST_PAUSE
         while True:
-            with anyio.CancelScope():
-                self.silent, told = await in_thread(self._follow, abandon_on_cancel=True)
-            self._change()
+            why, told = await in_thread(self._follow, node, abandon_on_cancel=True, limiter=threads)
+            self.lost(node, why)
             pause = FIRST_PAUSE if told else min(LONGEST_PAUSE, 2 * pause)
             await anyio.sleep(pause)
 
-    def _follow(self) -> tuple[str, bool]:
-        """Follow the server in a thread until the stream ends. Return the reason for the end, and True if any data
+    def _follow(self, node: str) -> tuple[str, bool]:
+        """Follow a node in a thread until the stream ends. Return the reason for the end, and True if any data
         arrived.
         """
-        assert self._open is not None
         told = False
         fresh: list[LiveRow] = []
         try:
-            with self._open() as client, client.watch() as watch:
+            with self._servers[node]() as client, client.watch() as watch:
+                self._watches[node] = watch
                 for events, complete in watch:
                     if told:
-                        in_loop(self._take, events)
+                        in_loop(self._take, events, node)
                         continue
                     fresh += events
                     if complete:
-                        in_loop(partial(self._begin_anew, fresh))
+                        in_loop(partial(self._begin_anew, fresh, node))
                         told = True
         except (NoAnswer, Refused) as error:
-            return f"{error}; it is tried again.", told
+            # If `lost` has ended the stream, the reason is already stored.
+            return f"{error}; it is tried again." if node in self._watches else self.silence[node], told
         return "The server ended the stream; it is tried again.", told
 
-    def _begin_anew(self, events: list[LiveRow]) -> None:
-        """Replace all matches by the matches in `events`. All other matches have ended."""
-        known, self.tables = self.tables, {}
-        self._take(events)
-        for match_id, table in self.tables.items():
-            if match_id in known:
-                table.rounds = known[match_id].rounds
-        for match_id, table in known.items():
-            if match_id not in self.tables:
-                self._count(table)
-        self.silent = ""
+    def lost(self, node: str, why: str) -> None:
+        """Record that a node does not answer, and end its stream, so that the next one shows when it answers again."""
+        self.silence[node] = f"{node} does not answer; it is tried again." if node else why
+        if (watch := self._watches.pop(node, None)) is not None:
+            watch.cancel()
         self._change()
 
-    def _take(self, events: tuple[LiveRow, ...] | list[LiveRow]) -> None:
+    def _begin_anew(self, events: list[LiveRow], node: str) -> None:
+        """Replace all matches of a node by the matches in `events`. All its other matches have ended."""
+        known = {match_id: table for match_id, table in self.tables.items() if table.node == node}
+        for match_id in known:
+            del self.tables[match_id]
+        self._take(events, node)
+        for match_id, table in known.items():
+            if match_id in self.tables:
+                self.tables[match_id].rounds = table.rounds
+            else:
+                self._count(table)
+        self.silence[node] = ""
+        self._change()
+
+    def _take(self, events: tuple[LiveRow, ...] | list[LiveRow], node: str) -> None:
         for event in events:
             match event:
                 case RunningRow():
@@ -127,6 +150,7 @@ class LiveFeed:
                         list(event.rounds),
                         ladder=event.ladder,
                         season=event.season,
+                        node=node,
                     )
                 case RoundRow() | EndRow() if event.match_id not in self.tables:
                     continue  # Only a faulty server sends an event of a match before its start.

@@ -54,21 +54,25 @@ async def match(request: Request) -> Response:
     """Show the finished rounds of a running match. A finished match has a different page."""
     live, number = live_of(request), request.path_params["number"]
     table = live.feed.tables.get(number)
-    if table is None:
+    if table is None or (
+        table.node and live.feed.silence[table.node]
+    ):  # Another node may have interrupted it meanwhile.
         row, _ = await request.app.state.reader.read(lambda source: source.match(number))
         if row.state is not MatchState.PLAYING:
             return RedirectResponse(f"{request.scope['root']}/matches/{number}", 303)
+    if table is None:
         silent = live.feed.silent or "It begins; come back in a moment."
         return page(request, "live_match.html", number=number, table=None, rows={}, silent=silent)
-    rows = await live.rows(f"matches/{number}")
-    return page(request, "live_match.html", number=number, table=table, rows=rows, silent=live.feed.silent)
+    name = f"matches/{number}"
+    rows = await live.rows(name)
+    return page(request, "live_match.html", number=number, table=table, rows=rows, silent=live.silence(name))
 
 
 async def status(request: Request) -> Response:
     """Show the state of the server, or a note that there is none."""
     live = live_of(request)
     rows = await live.rows("status") if live.has_server else {}
-    return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent, watched=live.has_server)
+    return page(request, "status.html", rows=rows, silent=live.feed.silent, watched=live.has_server)
 
 
 async def tv(request: Request) -> Response:

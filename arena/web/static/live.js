@@ -1,5 +1,6 @@
 // Updates a part of a page whenever the server changes it. The page is complete without this script. Rows have keys.
-// The first message contains all rows, later messages the changed rows, and every message the order of all rows.
+// The first message contains all rows, later messages the changed rows, and every message the order of all rows. Its
+// `state` is present if rows are missing or old, and says why.
 
 import { replace } from "./replace.js";
 
@@ -91,8 +92,9 @@ for (const part of document.querySelectorAll("[data-live]")) {
   if (place === null) continue;
   const source = new EventSource(part.dataset.live);
   source.addEventListener("rows", (event) => {
-    take(place, JSON.parse(event.data));
-    say("");
+    const message = JSON.parse(event.data);
+    take(place, message);
+    say(message.state ?? "");
   });
   source.addEventListener("error", () => say("No connection to the server; it is tried again."));
   addEventListener("pagehide", () => source.close());

@@ -220,6 +220,21 @@ def test_a_taken_port_is_named_and_no_server_begins(tmp_path: Path) -> None:
     assert "web: '8080' is no HOST:PORT" in refused.output
 
 
+def test_several_nodes_name_a_taken_port_before_they_start_and_leave_no_socket(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        several = ("--processes", "2", "--unix-socket", tmp_path / "socket")
+        refused = arena("serve", "--data", tmp_path / "several", "--address", "127.0.0.1:0", "--web", place, *several)
+        assert refused.exit_code == 1
+        assert f"web: cannot listen at {place}" in refused.output
+        assert not (tmp_path / "several").exists(), "no node has started"
+        other = ("--data", tmp_path / "several", "--address", f"127.0.0.1:0,{place}")
+        refused = arena("serve", *other, *several)
+        assert (refused.exit_code, f"cannot listen at {place}" in refused.output) == (1, True), refused.output
+    assert [*tmp_path.glob("socket*")] == []
+    until(lambda: processes_of(tmp_path) == [], "the end of all")
+
+
 def test_the_process_that_shows_pages_dies_and_is_started_anew_at_the_same_place(tmp_path: Path) -> None:
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
         first = server.beside

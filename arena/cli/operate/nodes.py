@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import tomllib
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -32,16 +33,17 @@ from arena.cli.operate.server_process import (
     words_of,
 )
 from arena.cli.operate.settings import TABLES
-from arena.cli.operate.web_process import show_pages
+from arena.cli.operate.web_process import check_web_address, show_pages
 from arena.processes.helper import HelperFailed, helper, keep
 from arena.server.config import quota_in_force
 from arena.store.base.directory import database_of, identity, use_server
 from arena.store.base.errors import StoreError
 from arena.store.schema import REVISION
 from arena.version import __version__
+from trio_grpc.http2.sockets import bind_unix
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from arena.processes.channel import Channel
@@ -87,6 +89,7 @@ def run_nodes(config: Config) -> None:
     log_as_set(config)
     credentials_of(config)  # Reports a bad certificate before any node starts.
     try:
+        check_web_address(config)
         with unix_sockets(config, numbers_of(config)[1:]) as paths:
             trio.run(_run, config, paths, restrict_keyboard_interrupt_to_checkpoints=True)
     except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
@@ -106,7 +109,7 @@ async def _run(config: Config, paths: Sequence[Path]) -> None:
     if config.store is not None:
         use_server(data, config.store)
     locked = database_of(data).locked(identity="" if config.node is None else identity(data))
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals, locked as lock:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals, locked as lock, _removed(paths):
         async with trio.open_nursery() as nursery:
             nodes = _Nodes(config, paths, lock, nursery)
             await nodes.start()
@@ -116,6 +119,19 @@ async def _run(config: Config, paths: Sequence[Path]) -> None:
                 nodes.drain(limit)
                 limit = 0.0
     log.info("stopped")
+
+
+@contextmanager
+def _removed(unix_sockets: Sequence[Path]) -> Iterator[None]:
+    """Remove the files of the nodes' Unix sockets after the `with` block: a node that is killed cannot."""
+    try:
+        yield
+    finally:
+        for path in unix_sockets:
+            if path.is_socket():
+                with suppress(RuntimeError):  # Another server listens there.
+                    bind_unix(path).close()
+                    path.unlink()
 
 
 class _Nodes:

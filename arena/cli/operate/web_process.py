@@ -15,6 +15,7 @@ import structlog
 import trio
 
 from arena.processes.helper import HelperFailed, helper, keep
+from trio_grpc.http2.sockets import bind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,17 @@ LONG_ENOUGH: Final = 10.0
 """A process that ran for at least this many seconds did not fail at its start, and is restarted at once."""
 
 log = structlog.get_logger("arena")
+
+
+def check_web_address(config: Config) -> None:
+    """Check that the pages can listen at the configured address, if there is one. Raises: RuntimeError."""
+    if config.web is not None:
+        try:
+            sockets = bind(str(config.web))
+        except RuntimeError as error:
+            raise RuntimeError(f"web: {error}") from error
+        for each in sockets:
+            each.close()
 
 
 async def show_pages(

@@ -413,3 +413,7 @@ def test_the_pages_show_the_matches_of_all_nodes_and_wait_for_none_that_stands_s
         viewer.until(lambda _: viewer.state.startswith("Node 3") and state(1, "plays round"))
         os.kill(node_process(server, 3), signal.SIGCONT)
         viewer.until(lambda _: not viewer.state)
+        os.kill(node_process(server, 3), signal.SIGSTOP)
+        began = time.monotonic()
+        viewer.until(lambda _: viewer.state)
+        assert time.monotonic() - began < 4 * ANSWER_LIMIT, "an open page names it without a further request"

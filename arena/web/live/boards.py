@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 ANSWER_LIMIT: Final = 3.0
 """Seconds after which a page no longer waits for a node."""
+ASK_EVERY: Final = 5.0
+"""Seconds between two questions to all nodes that find one that has stopped."""
 BOTS_AGE: Final = 5.0
 """Seconds for which the server's list of bots is cached."""
 LADDERS_AGE: Final = 1.0
@@ -135,6 +137,8 @@ class Live:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.feed.run)
             nursery.start_soon(self._refresh)
+            if len(self._servers) > 1:
+                nursery.start_soon(self._find_stopped)
             yield
             nursery.cancel_scope.cancel()
 
@@ -341,6 +345,14 @@ class Live:
         drawn = fragment("macros.html", "match_list", self._root, found)
         rows = _ROW.findall(drawn.partition("<tbody>")[2])
         return {f"{row.match_id}": html for row, html in zip(found, rows, strict=True)}
+
+    async def _find_stopped(self) -> None:
+        """Ask all nodes now and then while a page is open, because the stream of a stopped node ends late."""
+        while True:
+            await trio.sleep(ASK_EVERY)
+            if any(board.viewers for board in self._boards.values()):
+                with suppress(Unavailable):
+                    await self._statuses()
 
     async def _refresh(self) -> None:
         """Refresh changed boards that have viewers, at most once a second."""

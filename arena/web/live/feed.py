@@ -82,7 +82,7 @@ class LiveFeed:
 
     async def run(self) -> None:
         """Follow all nodes until cancelled."""
-        threads = anyio.CapacityLimiter(len(self._servers) or 1)  # Each node occupies a thread for ever.
+        threads = anyio.CapacityLimiter(len(self._servers) or 1)  # Each node occupies a thread forever.
         async with anyio.create_task_group() as group:
             for node in self._servers:
                 group.start_soon(self._run, node, threads)

@@ -33,7 +33,7 @@ ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 """Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
 MIXING_SHARE: Final = 0.1
 """Fraction of its last match's length for which a bot waits for opponents that it has met less often, up to the
-patience. A bot at several tables divides it by their number, as its next chance comes sooner.
+patience. If it has a choice already, it divides this time by the number of its tables: its next chance comes sooner.
 """
 MET_OFTEN: Final = 0.9
 """Number of meetings, as a multiple of the mean, above which players of a table have met each other often. With a
@@ -111,23 +111,20 @@ class Lane(Generic[BotT]):
             self._round = max(self._round, int(first.turn))
         candidate.turn = max(candidate.turn, self._round + self._draw())
 
-    def coming(self, now: float, until: float, most: int, patient: bool = False) -> int:
-        """Count the owners that have no waiting bot but a bot that is expected to have room by `until`; at most `most`.
-
-        Bots whose room is overdue by more than the patience are no longer expected. `patient`: only bots that may sit
-        with a slower one.
+    def coming(self, since: float, until: float, patient: bool = False) -> bool:
+        """Return whether a bot is expected to have room between two instants, or at an unknown time, and no bot of its
+        owner waits. `patient`: only bots that may sit with a slower one.
         """
-        number = 0
-        for candidate in islice(self._soon(now, until, patient), most + CONSIDERED):
-            number += not self.by_wait.has_owner(candidate.waiting.owner)
-            if number >= most:
-                break
-        return number
+        for candidate in islice(self._soon(since, until, patient), CONSIDERED):
+            if not self.by_wait.has_owner(candidate.waiting.owner):
+                return True
+        return False
 
-    def _soon(self, now: float, until: float, patient: bool) -> Iterator[Candidate[BotT]]:
+    def _soon(self, since: float, until: float, patient: bool) -> Iterator[Candidate[BotT]]:
         busy = self._busy_patient if patient else self._busy
-        yield from busy.heads_between(-inf, -inf)
-        yield from busy.heads_between(now - self.patience, until)
+        if since > -inf:
+            yield from busy.heads_between(-inf, -inf)
+        yield from busy.heads_between(since, until)
 
     def patience_ends(self) -> float:
         """Return the time at which the longest wait exceeds the patience, or infinity if no bot waits."""

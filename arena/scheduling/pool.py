@@ -214,7 +214,7 @@ class Pool(Generic[BotT]):
         """Return whether bots within their share, waiting or expected, could sit with some bots beyond theirs."""
         for pace_class in sorted(self._lanes):
             lane = self._lanes[pace_class]
-            if len(lane.by_wait) or lane.coming(now, now + self._patience, 1):
+            if len(lane.by_wait) or lane.coming(now - self._patience, now + self._patience):
                 return True
             if lane.further is further:
                 break
@@ -232,19 +232,20 @@ class Pool(Generic[BotT]):
         if here + more < wanted and not self._house:
             return []
         # A slow bot must not cost twice: a bot that lacks an opponent because of it need not wait as well.
-        if here < wanted and not lane.held_up and now < until and self._coming(lane, now, until, 1):
+        if here < wanted and not lane.held_up and now < until and self._coming(lane, now - self._patience, until):
             return []
         contenders = (wanted + 1) // 2 if here >= wanted else 0
         chosen = lane.contenders(seats, contenders, bool(self.tables % 2)) if contenders else []
         lane.cover(chosen, min(here, wanted), now)
         if further is not None and more:
             further.cover(chosen, wanted, now)
-        lane.mixing_until = self._mixing_until(chosen, lane)
-        return [] if now < lane.mixing_until and self._coming(lane, now, until, 1) else chosen
+        lane.mixing_until = self._mixing_until(chosen, lane, here + more > len(chosen))
+        # So short a time can be lost to a bot that is overdue.
+        return [] if now < lane.mixing_until and self._coming(lane, -inf, until) else chosen
 
-    def _mixing_until(self, chosen: Sequence[Candidate[BotT]], lane: Lane[BotT]) -> float:
+    def _mixing_until(self, chosen: Sequence[Candidate[BotT]], lane: Lane[BotT], choice: bool) -> float:
         """Return the time until which the chosen wait for others because they have met each other often. Otherwise
-        return −∞.
+        return −∞. `choice`: whether more bots wait.
 
         The bots with the least room limit the time: those with more can play with others meanwhile.
         """
@@ -253,21 +254,19 @@ class Pool(Generic[BotT]):
         for one in chosen:
             waiting = one.waiting
             if waiting.room == least:
-                until = min(until, waiting.since + MIXING_SHARE * waiting.last_length / max(1, waiting.tables))
+                tables = max(1, waiting.tables) if choice else 1
+                until = min(until, waiting.since + MIXING_SHARE * waiting.last_length / tables)
             often = MET_OFTEN * one.mean_meetings(members - self._owners[waiting.owner])
             for other in chosen:
                 if other is not one:
                     surplus += one.meetings(other.number) - often
         return until if surplus > 0 else -inf
 
-    def _coming(self, lane: Lane[BotT], now: float, until: float, most: int) -> int:
-        """Count, up to `most`, the owners of bots that could sit with those of a class and are expected to have
-        room."""
-        number = lane.coming(now, until, most)
-        for quicker in self._quicker(lane):
-            if number < most:
-                number += quicker.coming(now, until, most - number, patient=True)
-        return number
+    def _coming(self, lane: Lane[BotT], since: float, until: float) -> bool:
+        """Return whether a bot that could sit with those of a class is expected to have room between two instants."""
+        if lane.coming(since, until):
+            return True
+        return any(quicker.coming(since, until, patient=True) for quicker in self._quicker(lane))
 
     def _quicker(self, lane: Lane[BotT]) -> Iterator[Lane[BotT]]:
         for pace_class in sorted(self._lanes):
@@ -292,7 +291,11 @@ class Pool(Generic[BotT]):
                     add_least_met(chosen, lane.coverage if pace_class == MOST_CLASSES else lane.patient, wanted)
                     if len(chosen) == wanted:
                         return chosen
-                    if len(chosen) > 1 and self._house and not (now < until and self._coming(slow, now, until, 1)):
+                    if (
+                        len(chosen) > 1
+                        and self._house
+                        and not (now < until and self._coming(slow, now - self._patience, until))
+                    ):
                         return chosen
         return []
 

@@ -122,7 +122,7 @@ def test_without_house_bots_a_table_waits_for_bots() -> None:
     assert form(waiting("a"), waiting("b"), owners=2, now=100, house=[]) is None
 
 
-def again(*others: Waiting[str], owners: int, now: float, length: float = 5.0, tables: int = 0) -> set[str] | None:
+def again(*others: Waiting[str], owners: int, now: float, length: float = 5.0, tables: int = 1) -> set[str] | None:
     """Form a table among a, b, c and d, which ended their first match together at 10, and others."""
     pool = filled(map(waiting, "abcd"), owners)
     assert pool.table(4, 0) is not None
@@ -131,7 +131,7 @@ def again(*others: Waiting[str], owners: int, now: float, length: float = 5.0, t
     for other in others:
         pool.update(other)
     table = pool.table(4, now)
-    assert table is not None or pool.due(now) == 10 + MIXING_SHARE * length / max(1, tables)
+    assert table is not None or pool.due(now) == 10 + MIXING_SHARE * length / (tables if others else 1)
     return None if table is None else set(table.bots)
 
 
@@ -140,7 +140,9 @@ def test_who_have_met_often_wait_a_moment_for_others_who_may_come() -> None:
     assert again(owners=5, now=10) is None
     assert again(owners=5, now=10 + moment - 0.001) is None
     assert again(owners=5, now=10 + moment) == set("abcd"), "not for ever"
-    assert again(owners=5, now=10 + moment / 7, tables=7) == set("abcd"), "another of seven matches will end sooner"
+    another = Waiting("e", "e", 10.0, last_length=5.0, tables=7)
+    assert again(another, owners=9, now=10 + moment / 7 - 0.001, tables=7) is None
+    assert again(another, owners=9, now=10 + moment / 7, tables=7) is not None, "of seven matches one ends sooner"
     assert again(owners=4, now=10) == set("abcd"), "there is nobody else"
     came = again(waiting("e", 10), waiting("f", 10), owners=12, now=10)
     assert came is not None, "others came"

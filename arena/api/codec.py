@@ -27,6 +27,7 @@ from arena.server.sessions.messages import (
     Closed,
     Hello,
     Invitation,
+    ListedNode,
     MatchOver,
     MatchStart,
     MessageCodec,
@@ -194,8 +195,11 @@ def encode(message: Outgoing) -> bytes:
     return b"".join((response.SerializeToString(), *parts))
 
 
-def _nodes(nodes: Mapping[int, str]) -> list[play_pb2.Node]:
-    return [play_pb2.Node(number=number, address=address) for number, address in nodes.items()]
+def _nodes(nodes: Mapping[int, ListedNode]) -> list[play_pb2.Node]:
+    return [
+        play_pb2.Node(number=number, address=node.address, plays_event=node.plays_event)
+        for number, node in nodes.items()
+    ]
 
 
 def split(encoded: bytes, most: int) -> list[bytes]:

@@ -28,6 +28,8 @@ type connection struct {
 	nodes []*node
 	// latest: the numbers of the nodes in the latest list.
 	latest []uint32
+	// eventNode: the number of the node that plays an event which the bot has entered; 0 if there is none.
+	eventNode uint32
 	// seen is the last time at which the bot was connected to any node.
 	seen time.Duration
 	// moving: whether places move from node to node.

@@ -160,7 +160,13 @@ func (c *connection) follow(from *node, nodes []*arenav1.Node) {
 	if from.id != 0 {
 		list = usable(nodes, from.address)
 	}
-	c.latest = nil
+	c.latest, c.eventNode = nil, 0
+	for _, each := range nodes {
+		if each.PlaysEvent && len(c.profile.events) > 0 {
+			c.eventNode = each.Number
+			break
+		}
+	}
 	for _, each := range list {
 		c.latest = append(c.latest, each.Number)
 		at := slices.IndexFunc(c.nodes, func(known *node) bool { return known.id == each.Number })
@@ -219,7 +225,7 @@ func (c *connection) shareOut() {
 	for at, node := range connected {
 		c.place(node, at < capacity)
 	}
-	c.resize()
+	c.moveDue()
 	if !c.moving {
 		c.moving = true
 		c.after(placeLook, c.movePlaces)
@@ -246,14 +252,22 @@ func (c *connection) movePlaces() {
 }
 
 // moveDue moves each of too few places on that had a match, or waited for long enough, to a random node without one. While its
-// match runs, the node learns that the bot takes no more there.
+// match runs, the node learns that the bot takes no more there. A place comes first to the node that plays the bot's event,
+// and stays there.
 func (c *connection) moveDue() {
 	connected := c.connected()
+	event := &node{holds: true} // stands for no such node
+	if at := slices.IndexFunc(connected, func(each *node) bool { return each.id == c.eventNode }); c.eventNode != 0 && at >= 0 {
+		event = connected[at]
+	}
 	for _, here := range connected {
 		switch due := c.clock.now() >= here.until; {
 		case !here.holds || len(here.progress.accepted) > 0:
 		case len(here.progress.playing) > 0:
 			here.used, here.progress.share, c.placeWait = true, 0, placeWait
+		case here == event || !event.holds:
+			c.place(here, false)
+			c.place(event, true)
 		case here.used || due:
 			if !here.used {
 				c.placeWait = min(2*c.placeWait, longestPlaceWait)

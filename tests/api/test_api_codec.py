@@ -32,6 +32,7 @@ from arena.server.sessions.messages import (
     Closed,
     Hello,
     Invitation,
+    ListedNode,
     MatchOver,
     MatchStart,
     Notice,
@@ -544,9 +545,10 @@ def test_a_heartbeat_of_zero_is_a_heartbeat() -> None:
     assert not sent().HasField("heartbeat")
 
 
-def test_a_changed_list_of_nodes_has_numbers_and_addresses() -> None:
-    nodes = sent(nodes={1: ":50051", 3: "there:50051"}).nodes
-    assert [(each.number, each.address) for each in nodes] == [(1, ":50051"), (3, "there:50051")]
+def test_a_changed_list_of_nodes_has_numbers_addresses_and_the_one_of_the_events() -> None:
+    nodes = sent(nodes={1: ListedNode(":50051"), 3: ListedNode("there:50051", plays_event=True)}).nodes
+    read = [(each.number, each.address, each.plays_event) for each in nodes]
+    assert read == [(1, ":50051", False), (3, "there:50051", True)]
 
 
 # --- every game ---

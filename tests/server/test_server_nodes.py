@@ -11,11 +11,15 @@ import pytest
 import trio
 from sqlalchemy import delete
 
-from arena.server.nodes.node import EVENTS, FIT, LUCK, LeaseOverError, ThisNode
+from arena.server.nodes.node import EVENT_SOON, EVENTS, FIT, LUCK, LeaseOverError, ThisNode
 from arena.server.runtime import wall_clock
+from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.messages import ListedNode
 from arena.store import nodes, schema
 from arena.store.base import changes
 from arena.store.base.errors import JobLost, LeaseLost
+from arena.store.matches import contests
+from arena.store.matches.contests import EventPlan
 from arena.store.nodes import LEASE, NodeStart
 from arena.store.store import open_store
 from tests.store import jobs
@@ -186,7 +190,7 @@ async def test_what_one_node_changes_the_other_reads_once(tmp_path: Path) -> Non
 
 
 async def test_a_changed_list_of_nodes_is_announced_once(tmp_path: Path) -> None:
-    announced: list[dict[int, str]] = []
+    announced: list[dict[int, ListedNode]] = []
     async with pair(tmp_path) as (one, two), trio.open_nursery() as nursery:
         own, other = node(one, Clock()), node(two, Clock())
         await own.begin()
@@ -198,4 +202,19 @@ async def test_a_changed_list_of_nodes_is_announced_once(tmp_path: Path) -> None
             await trio.sleep(0.05)
         await trio.sleep(1.2)
         nursery.cancel_scope.cancel()
-    assert announced == [{1: "127.0.0.1:1"}]
+    assert announced == [{1: ListedNode("127.0.0.1:1")}]
+
+
+async def test_the_list_of_nodes_names_the_node_of_an_event_from_a_minute_before_its_start(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (one, two), trio.open_nursery() as nursery:
+        own, other = node(one, Clock()), node(two, Clock())
+        await one.write(partial(nodes.acquire, name=EVENTS, number=2))
+        soon = EventPlan("soon", "sixth_sense", 2, "race", 3, None, "open", now_us() + EVENT_SOON + 2_000_000)
+        await one.write(partial(contests.create, plan=soon, seed=bytes(32), entrants=(), at=jobs.NOW))
+        await other.begin()
+        assert [each.plays_event for each in other.living.values()] == [False, False]
+        nursery.start_soon(own.run, IGNORED)
+        while not own.living.get(2, ListedNode("")).plays_event:
+            await trio.sleep(0.05)
+        nursery.cancel_scope.cancel()
+    assert own.living == {1: ListedNode("127.0.0.1:1"), 2: ListedNode("127.0.0.1:2", plays_event=True)}

@@ -18,10 +18,12 @@ import trio
 from sqlalchemy import Connection
 
 from arena.server.runtime.wall_clock import correct, machine_us, now_us
+from arena.server.sessions.messages import ListedNode
 from arena.store import nodes
 from arena.store.base.changes import Change
 from arena.store.base.errors import JobLost, LeaseLost, NodeError, StoreError
 from arena.store.base.statements import database_now
+from arena.store.matches import contests
 from arena.store.nodes import LEASE, REGISTERED, RENEWED, Lease
 from arena.store.store import Store
 
@@ -36,6 +38,8 @@ LOOK: Final = 1.0
 """Seconds between two reads of other nodes' changes."""
 RETRY: Final = 1.0
 """Seconds between two attempts to renew the lease."""
+EVENT_SOON: Final = 60_000_000
+"""Microseconds before an event from which its entrants keep capacity at the node that runs it."""
 BLOCK: Final = 64
 """Number of match numbers that a node reserves at once."""
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -57,8 +61,8 @@ class NodeReading(NamedTuple):
 
     mark: int
     changes: Sequence[Change]
-    living: Mapping[int, str]
-    """The addresses of the nodes with a valid lease, by number."""
+    living: Mapping[int, ListedNode]
+    """The nodes with a valid lease, by number."""
     overdue: Sequence[int]
     """Other nodes whose leases have expired and whose matches are not interrupted yet."""
     ahead: int = 0
@@ -83,8 +87,8 @@ class ThisNode:
     ) -> None:
         """`asked`: the time of `clock` from before the node registered. `can_do`: the jobs that it may get."""
         self.number: Final = lease.number
-        self.living: Mapping[int, str] = {}
-        """The addresses of the nodes with a valid lease, by number."""
+        self.living: Mapping[int, ListedNode] = {}
+        """The nodes with a valid lease, by number."""
         self._store: Final = store
         self._lease = lease
         self._clock: Final = clock
@@ -94,7 +98,7 @@ class ThisNode:
         self._acquired: dict[str, trio.Event] = {job: trio.Event() for job in JOBS}
         self._numbers: deque[int] = deque()
         self._mark = 0
-        self._announced: Mapping[int, str] = {}
+        self._announced: Mapping[int, ListedNode] = {}
         """The list of nodes that all connected bots know."""
 
     @property
@@ -131,7 +135,7 @@ class ThisNode:
         self.living = self._announced = (await self._look()).living
 
     async def run(
-        self, learn: Mapping[str, Learn], announce: Callable[[Mapping[int, str]], None] = lambda _: None
+        self, learn: Mapping[str, Learn], announce: Callable[[Mapping[int, ListedNode]], None] = lambda _: None
     ) -> NoReturn:
         """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost, JobLost.
 
@@ -148,7 +152,7 @@ class ThisNode:
                 except StoreError as error:
                     log.error("other nodes' changes cannot be read", error=str(error))
 
-    def _announce(self, announce: Callable[[Mapping[int, str]], None]) -> None:
+    def _announce(self, announce: Callable[[Mapping[int, ListedNode]], None]) -> None:
         if self.living != self._announced and self.number in self.living and self.holds:
             self._announced = self.living
             announce(self.living)
@@ -207,7 +211,9 @@ def _seen(connection: Connection, mark: int, number: int) -> NodeReading:
     now = database_now(connection)
     ahead, known = now - machine_us(), nodes.list_nodes(connection)
     registered = [node for node in known if node.state == REGISTERED]
-    living = {node.number: node.address for node in registered if node.lease_until > now}
+    event = nodes.holder_of(connection, EVENTS) if contests.any_played(connection, now + EVENT_SOON) else None
+    alive = [node for node in registered if node.lease_until > now]
+    living = {node.number: ListedNode(node.address, node.number == event) for node in alive}
     overdue = [node.number for node in registered if node.lease_until <= now and node.number != number]
     return NodeReading(*nodes.changed_since(connection, mark), living, overdue, ahead)
 

@@ -121,6 +121,14 @@ class LadderTerms(NamedTuple):
     """Like `ready_limit`, `offer_limit` and `seat_limit` of `Welcome`."""
 
 
+class ListedNode(NamedTuple):
+    """One of several nodes, as bots see it."""
+
+    address: str
+    plays_event: bool = False
+    """True while the node plays an event, or soon will."""
+
+
 @dataclass(frozen=True, slots=True)
 class Welcome:
     """The server's first message."""
@@ -149,8 +157,8 @@ class Welcome:
     """The ladders that the bot named."""
     events: tuple[str, ...] = ()
     """The events that the bot named. It has entered all of them."""
-    nodes: Mapping[int, str] = field(default_factory=dict)
-    """The addresses of the live nodes, by number. Empty if the server is the only node."""
+    nodes: Mapping[int, ListedNode] = field(default_factory=dict)
+    """The live nodes, by number. Empty if the server is the only node."""
     node: int = 0
     """The number of this node; 0 if the server is the only node."""
 
@@ -294,7 +302,7 @@ class MatchOver:
     """The result's entry in the log, or None on a server without a log."""
 
 
-_NO_NODES: Final[Mapping[int, str]] = {}
+_NO_NODES: Final[Mapping[int, ListedNode]] = {}
 
 
 @dataclass(init=False, slots=True)
@@ -311,8 +319,8 @@ class Outgoing:
     closed: list[tuple[int, int]]
     """Questions that the bot received but that were decided without it, as pairs of match and decision numbers."""
     heartbeat: int | None
-    nodes: Mapping[int, str]
-    """The addresses of the live nodes if the list has changed; otherwise empty."""
+    nodes: Mapping[int, ListedNode]
+    """The live nodes if the list has changed; otherwise empty."""
 
     def __init__(self, questions: Sequence[Question] = ()) -> None:
         self.welcome = None

@@ -10,6 +10,7 @@ import trio
 
 from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
+from arena.server.sessions.messages import ListedNode
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
 
@@ -46,7 +47,7 @@ class Players:
         """Call `tell` with every bot that connects, leaves, is parked or resumed, or whose free capacity changes."""
         self._on_change = tell
 
-    def list_nodes(self, nodes: Mapping[int, str]) -> None:
+    def list_nodes(self, nodes: Mapping[int, ListedNode]) -> None:
         """Send a changed list of nodes to every connected bot."""
         for player in self._players.values():
             if player.session is not None:

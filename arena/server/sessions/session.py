@@ -29,6 +29,7 @@ from arena.server.sessions.messages import (
     Hello,
     Invitation,
     Link,
+    ListedNode,
     MatchOver,
     MatchStart,
     MessageCodec,
@@ -139,7 +140,7 @@ class Session:
         """Queue the welcome."""
         self._letter().welcome = welcome
 
-    def list_nodes(self, nodes: Mapping[int, str]) -> None:
+    def list_nodes(self, nodes: Mapping[int, ListedNode]) -> None:
         """Queue a changed list of nodes."""
         self._letter().nodes = nodes
 

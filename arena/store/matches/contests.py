@@ -226,6 +226,12 @@ def list_events(connection: Connection, before: int | None = None, limit: int | 
     return tuple(_read(connection, query if before is None else query.where(_EVENTS.id < before)))
 
 
+def any_played(connection: Connection, by: int) -> bool:
+    """Return whether an event is being played, or starts by a time in microseconds."""
+    due = (_EVENTS.state == ANNOUNCED) & (_EVENTS.start <= by)
+    return connection.scalar(select(_EVENTS.id).where((_EVENTS.state == PLAYING) | due).limit(1)) is not None
+
+
 def entrants(connection: Connection, event_id: int) -> tuple[StoredEntrant, ...]:
     """Return the bots that entered an event, in the order of entry."""
     bots = schema.bots.c

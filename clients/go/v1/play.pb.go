@@ -1259,7 +1259,9 @@ type Node struct {
 	// The node's number, from 1.
 	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// Its address as HOST:PORT; :PORT for the host at which the bot reached this node.
-	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	// True while the node plays an event, or soon will: an entrant keeps capacity there.
+	PlaysEvent    bool `protobuf:"varint,3,opt,name=plays_event,json=playsEvent,proto3" json:"plays_event,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1306,6 +1308,13 @@ func (x *Node) GetAddress() string {
 		return x.Address
 	}
 	return ""
+}
+
+func (x *Node) GetPlaysEvent() bool {
+	if x != nil {
+		return x.PlaysEvent
+	}
+	return false
 }
 
 // A ladder on which the bot plays.
@@ -2578,10 +2587,12 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x05nodes\x18\n" +
 	" \x03(\v2\x0e.arena.v1.NodeR\x05nodes\x12\x12\n" +
 	"\x04node\x18\v \x01(\rR\x04node\x12\x16\n" +
-	"\x06events\x18\f \x03(\tR\x06events\"8\n" +
+	"\x06events\x18\f \x03(\tR\x06events\"Y\n" +
 	"\x04Node\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x18\n" +
-	"\aaddress\x18\x02 \x01(\tR\aaddress\"\xf2\x01\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1f\n" +
+	"\vplays_event\x18\x03 \x01(\bR\n" +
+	"playsEvent\"\xf2\x01\n" +
 	"\vLadderTerms\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12\x14\n" +

@@ -197,6 +197,8 @@ class Connection:
         self._tasks: asyncio.TaskGroup
         self._listed: Collection[int] = ()
         """The numbers of the nodes in the latest list."""
+        self._event_node = 0
+        """The number of the node that plays an event which the bot has entered; 0 if there is none."""
         self._moving: asyncio.Task[None] | None = None
         self._place_wait = PLACE_WAIT
         self._leaving = False
@@ -480,8 +482,10 @@ class Connection:
 
     def _follow(self, node: _Node, nodes: Iterable[Node]) -> None:
         """Connect to the nodes that a node lists."""
+        nodes = tuple(nodes)
         listed = node_addresses(nodes, node.address) if node.number else {}
         self._listed = listed.keys()
+        self._event_node = next((each.number for each in nodes if each.plays_event and self._events), 0)
         known = {each.number: each for each in self._nodes}
         for number, address in () if self._goal.ending else listed.items():
             if number not in known:
@@ -543,6 +547,7 @@ class Connection:
             holders += [node for node in connected if node not in holders][: capacity - len(holders)]
             for node in connected:
                 self._place(node, node in holders)
+            self._move_due()
         self._resize()
 
     def _place(self, node: _Node, has: bool) -> None:
@@ -568,15 +573,21 @@ class Connection:
     def _move_due(self) -> None:
         """Move each of too few places on that had a match, or waited for long enough, to a random node without one.
 
-        While its match runs, the node learns that the bot takes no more there.
+        While its match runs, the node learns that the bot takes no more there. A place comes first to the node that
+        plays the bot's event, and stays there.
         """
         connected, moved = [node for node in self._nodes if node.session is not None], False
+        event = next((node for node in connected if node.number == self._event_node), None)
         for node in connected:
             if node.place_until is None or node.progress.accepted:
                 continue
             if node.progress.playing:
                 moved |= not node.place_used
                 node.place_used, node.progress.share, self._place_wait = True, 0, PLACE_WAIT
+            elif event is not None and (event is node or event.place_until is None):
+                self._place(node, has=False)
+                self._place(event, has=True)
+                moved = True
             elif node.place_used or time.monotonic() >= node.place_until:
                 free = [each for each in connected if each.place_until is None]
                 if not node.place_used:

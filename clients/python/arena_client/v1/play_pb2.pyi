@@ -800,17 +800,21 @@ class Node(google.protobuf.message.Message):
 
     NUMBER_FIELD_NUMBER: builtins.int
     ADDRESS_FIELD_NUMBER: builtins.int
+    PLAYS_EVENT_FIELD_NUMBER: builtins.int
     number: builtins.int
     """The node's number, from 1."""
     address: builtins.str
     """Its address as HOST:PORT; :PORT for the host at which the bot reached this node."""
+    plays_event: builtins.bool
+    """True while the node plays an event, or soon will: an entrant keeps capacity there."""
     def __init__(
         self,
         *,
         number: builtins.int = ...,
         address: builtins.str = ...,
+        plays_event: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["address", b"address", "number", b"number"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["address", b"address", "number", b"number", "plays_event", b"plays_event"]) -> None: ...
 
 global___Node = Node
 

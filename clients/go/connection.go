@@ -30,6 +30,9 @@ type connection struct {
 	latest []uint32
 	// eventNode: the number of the node that plays an event which the bot has entered; 0 if there is none.
 	eventNode uint32
+	// missed: the leaf number after which reports of a forgotten node may be missing, nil for none; the next hello asks for
+	// them.
+	missed *uint64
 	// seen is the last time at which the bot was connected to any node.
 	seen time.Duration
 	// moving: whether places move from node to node.
@@ -183,7 +186,16 @@ func (c *node) converse(token string) {
 	if c.progress.reportsAfter == nil && c.reportsAfter != nil {
 		c.progress.reportsAfter = c.reportsAfter()
 	}
+	c.progress.reportsAfter, c.missed = least(c.progress.reportsAfter, c.missed), nil
 	c.call.write(c.progress.hello(c.profile))
+}
+
+// least returns the smaller of two numbers that may be nil.
+func least(one, other *uint64) *uint64 {
+	if one == nil || other != nil && *other < *one {
+		return other
+	}
+	return one
 }
 
 func (c *node) hear(message *arenav1.PlayResponse) {

@@ -51,12 +51,14 @@ type botSpec struct {
 	Gives       []any           `json:"gives"`
 	Ladders     []string        `json:"ladders"`
 	Events      []string        `json:"events"`
+	Receipts    bool            `json:"receipts"`
 }
 
 type conversation struct {
-	Title string          `json:"title"`
-	Bot   json.RawMessage `json:"bot"`
-	Steps []object        `json:"steps"`
+	Title  string              `json:"title"`
+	Bot    json.RawMessage     `json:"bot"`
+	Proofs map[string][][]byte `json:"proofs"`
+	Steps  []object            `json:"steps"`
 }
 
 // virtualClock is a clock that advances on request.
@@ -124,6 +126,7 @@ type performance struct {
 	clock        virtualClock
 	spec         botSpec
 	tokenFile    string
+	proofs       map[string][][]byte
 	told         []string
 	warned       []string
 	meanwhile    []func()
@@ -158,8 +161,14 @@ func (p scriptedChannel) play(token string, events callEvents) call {
 func (p scriptedChannel) register(request *arenav1.RegisterBotRequest, _ time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status)) {
 	p.tries = append(p.tries, &scriptedRegistration{request, answered})
 }
-func (p scriptedChannel) consistency(_, _ uint64) ([][]byte, bool, error) { return nil, true, nil }
-func (p scriptedChannel) close()                                          {}
+func (p scriptedChannel) consistency(first, second uint64) ([][]byte, bool, error) {
+	proof, given := p.proofs[fmt.Sprintf("%d %d", first, second)]
+	return proof, !given, nil
+}
+func (p scriptedChannel) close() {}
+
+// receipts returns the path of the bot's receipts.
+func (p *performance) receipts() string { return p.tokenFile + ".receipts" }
 
 func (p *performance) must(err error) {
 	p.Helper()
@@ -270,6 +279,13 @@ func (p *performance) begin() {
 	bot, options := p.bot(), p.options()
 	if p.change != nil {
 		p.change(bot)
+	}
+	if p.spec.Receipts {
+		log := newLogChecker(p.receipts())
+		p.around = surroundings{keep: log.take, reportsAfter: log.reportsAfter}
+		p.around.welcomed = func(state *arenav1.LogState, oneOfSeveral bool, channel channel) {
+			p.must(log.check(state, log.seen(), oneOfSeveral, channel.consistency))
+		}
 	}
 	profile, err := profileOf(bot, "arena:1", options)
 	p.must(err)
@@ -541,8 +557,23 @@ func (p *performance) step(name string, value json.RawMessage) bool {
 		p.told = nil
 	case "warns":
 		wanted := decoded[[]string](p, value)
+		for at := range p.warned {
+			p.warned[at] = strings.ReplaceAll(p.warned[at], p.receipts(), "FILE")
+		}
 		p.check(slices.Equal(p.warned, wanted), "it warns %q, not %q", p.warned, wanted)
 		p.warned = nil
+	case "keeps":
+		text, err := os.ReadFile(p.receipts())
+		p.must(err)
+		kept := []string{}
+		for line := range strings.Lines(string(text)) {
+			receipt := decoded[receiptLine](p, json.RawMessage(line))
+			if kept = append(kept, fmt.Sprintf("match %d %d", receipt.Match, receipt.Number)); receipt.Number == 0 {
+				kept[len(kept)-1] = fmt.Sprintf("log %d", receipt.Head.Size)
+			}
+		}
+		wanted := decoded[[]string](p, value)
+		p.check(slices.Equal(kept, wanted), "it keeps %q, not %q", kept, wanted)
 	case "breaks":
 		p.endCall(p.status(decoded[object](p, value)))
 	case "comes_back":
@@ -586,6 +617,7 @@ func (w warnings) Handle(_ context.Context, record slog.Record) error {
 func perform(t *testing.T, script conversation) {
 	given := "given"
 	p := &performance{T: t, tokens: map[string]string{}, nonces: map[string]bool{}, tokenFile: filepath.Join(t.TempDir(), "bot", "token")}
+	p.proofs = script.Proofs
 	p.spec = botSpec{Games: []string{"sixth_sense"}, Capacity: 8, Version: "1", Token: &given}
 	if script.Bot != nil {
 		words := json.NewDecoder(bytes.NewReader(script.Bot))

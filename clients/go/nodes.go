@@ -149,6 +149,7 @@ func (c *node) forget() {
 	c.ended = true
 	c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(each *node) bool { return each == c })
 	c.goal.nodes = slices.DeleteFunc(c.goal.nodes, func(each *progress) bool { return each == c.progress })
+	c.missed = least(c.missed, c.progress.reportsAfter)
 	if c.shareOut(); c.goal.done() {
 		c.goodbye()
 	}

@@ -180,9 +180,7 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	for _, start := range message.Starts {
 		s.start(start)
 	}
-	if len(s.progress.nodes) > 1 {
-		s.dropRepeated(message)
-	}
+	s.dropRepeated(message)
 	for _, report := range message.Reports {
 		s.end(report)
 	}
@@ -300,7 +298,9 @@ func (s *session) end(report *arenav1.MatchReport) {
 			s.keep(report, seat)
 		}
 		number := report.Entry.Number
-		s.progress.reportsAfter = &number
+		if after := s.progress.reportsAfter; after == nil || *after < number {
+			s.progress.reportsAfter = &number
+		}
 		earlier = s.progress.past != nil && number <= *s.progress.past
 	}
 	if report.Interrupted == "" && !earlier {

@@ -199,6 +199,8 @@ class Connection:
         """The numbers of the nodes in the latest list."""
         self._event_node = 0
         """The number of the node that plays an event which the bot has entered; 0 if there is none."""
+        self._missed: int | None = None
+        """The leaf number after which reports of a forgotten node may be missing; the next hello asks for them."""
         self._moving: asyncio.Task[None] | None = None
         self._place_wait = PLACE_WAIT
         self._leaving = False
@@ -525,6 +527,7 @@ class Connection:
         """Forget a node that cannot be reached and is not listed any more, with its matches."""
         self._nodes.remove(node)
         self._goal.nodes.remove(node.progress)
+        self._missed = _least(self._missed, node.progress.reports_after)
         self._share_out()
 
     def _share_out(self) -> None:
@@ -606,6 +609,7 @@ class Connection:
         if progress.reports_after is None and self._receipts is not None:
             self._receipts.read()
             progress.reports_after = self._receipts.reports_after
+        progress.reports_after, self._missed = _least(progress.reports_after, self._missed), None
         hello = Hello(
             reports_after=progress.reports_after,
             games=self._bot.games,
@@ -657,6 +661,10 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _least(*numbers: int | None) -> int | None:
+    return min((each for each in numbers if each is not None), default=None)
 
 
 def _matches(count: int) -> str:

@@ -301,7 +301,7 @@ class Session:
         if report.HasField("entry"):
             if self._receipts is not None:
                 self._receipts.take(report, seat)
-            progress.reports_after = report.entry.number
+            progress.reports_after = max(progress.reports_after or 0, report.entry.number)
             earlier = goal.past is not None and report.entry.number <= goal.past
         if not (report.interrupted or earlier):
             goal.finished += 1

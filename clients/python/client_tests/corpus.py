@@ -26,6 +26,7 @@ from arena_client.network import calls_here
 from arena_client.options import DRAIN, DRAIN_TERMINATED
 from arena_client.running import answer
 from arena_client.v1 import bots_pb2, play_pb2
+from arena_client.v1.log_pb2 import GetConsistencyRequest, GetConsistencyResponse
 from google.protobuf.json_format import ParseDict
 from google.rpc import error_details_pb2, status_pb2
 
@@ -48,6 +49,7 @@ BOT: Final = {
     "gives": None,
     "ladders": None,
     "events": None,
+    "receipts": False,
 }
 """The default bot of a conversation."""
 ADDRESS: Final = "arena:1"
@@ -211,9 +213,11 @@ class _Play:
         self, conversation: Mapping[str, Any], token_file: Path, loop: VirtualLoop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self._steps: Sequence[Mapping[str, Any]] = conversation["steps"]
+        self._proofs: Mapping[str, Sequence[str]] = conversation.get("proofs", {})
         self._spec = {**BOT, **conversation.get("bot", {})}
         assert self._spec.keys() == BOT.keys(), "the conversation describes its bot by words that there are"
         self._token_file, self._loop = token_file, loop
+        self._receipts = token_file.with_name(f"{token_file.name}.receipts")
         self._lines: list[str] = []
         """Calls to the bot's code since the last `told` step."""
         self._warnings: list[str] = []
@@ -241,6 +245,7 @@ class _Play:
             connection, "PlayServiceStub", lambda channel: SimpleNamespace(Play=partial(self._open, channel))
         )
         monkeypatch.setattr(connection, "BotServiceStub", lambda _: SimpleNamespace(RegisterBot=self._register))
+        monkeypatch.setattr(connection, "LogServiceStub", lambda _: SimpleNamespace(GetConsistency=self._prove))
 
     def _try(self, one: _Call | _Registration) -> None:
         self._tries.append(one)
@@ -257,6 +262,12 @@ class _Play:
         self._try(registration)
         async with asyncio.timeout(timeout):
             return await registration.answer
+
+    async def _prove(self, request: GetConsistencyRequest, timeout: float) -> GetConsistencyResponse:
+        proof = self._proofs.get(f"{request.first} {request.second}")
+        if proof is None:
+            raise grpc.aio.AioRpcError(grpc.StatusCode.NOT_FOUND, grpc.aio.Metadata(), grpc.aio.Metadata())
+        return GetConsistencyResponse(proof=map(base64.b64decode, proof))
 
     async def play(self) -> None:
         log, handler = logging.getLogger("arena_client"), _Warnings(self._warnings)
@@ -289,10 +300,11 @@ class _Play:
     def _start(self) -> None:
         spec = self._spec
         told: dict[str, Any] = {name: spec[name] for name in ("token", "owner", "invitation", "matches", "on_error")}
-        told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after", "ladders", "events")}
+        told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after", "ladders")}
+        told |= {name: spec[name] for name in ("events", "receipts")}
         bot = _Scripted(spec, self._loop, self._lines, self._arrive)
         self._caller = Caller(bot, spec["on_error"], self._loop.time)
-        self._connection = connection.Connection(bot, ADDRESS, token_file=self._token_file, receipts=False, **told)
+        self._connection = connection.Connection(bot, ADDRESS, token_file=self._token_file, **told)
         self._stopped = False
         self._task = self._loop.create_task(self._run(self._connection))
 
@@ -410,9 +422,17 @@ class _Play:
         assert lines == wanted
 
     async def _warns(self, wanted: Sequence[str]) -> None:
-        warnings = self._warnings[:]
+        warnings = [each.replace(str(self._receipts), "FILE") for each in self._warnings]
         self._warnings.clear()
         assert warnings == wanted
+
+    async def _keeps(self, wanted: Sequence[str]) -> None:
+        lines = map(json.loads, self._receipts.read_text("utf-8").splitlines())
+        kept = [
+            f"match {line['match']} {line['number']}" if "match" in line else f"log {line['head']['size']}"
+            for line in lines
+        ]
+        assert kept == wanted
 
     async def _breaks(self, status: Mapping[str, Any]) -> None:
         self._open_call().end(status)

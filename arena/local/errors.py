@@ -102,26 +102,6 @@ class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the
         )
 
 
-class ProjectRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A bot's project that cannot be created as requested."""
-
-
-class BotCrashed(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A bot's process that ended during a game."""
-
-    def __init__(self, spec: str, seat: int, status: int, log: Path, last: str) -> None:
-        """`status` is the exit status, negative for a signal. `last` are the last lines of the process's output."""
-        told = f"the end of {log}:\n{last}" if last else f"it wrote nothing to {log}"
-        super().__init__(f"{spec} in seat {seat} {end_in_words(status)}; {told}")
-
-
-class SeatLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """The player at the keyboard has left."""
-
-    def __init__(self, seat: int) -> None:
-        super().__init__(f"the input for seat {seat} has ended before the game: nobody continues it")
-
-
 class ClusterUnusable(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """A Dask cluster that cannot play or has stopped playing."""
 

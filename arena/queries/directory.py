@@ -45,22 +45,6 @@ if TYPE_CHECKING:
     from arena.store.matches.search import MatchPage
 
 
-class UnknownGame(Refused):
-    """A name is not the name of a game."""
-
-
-class NoSuchTable(Refused):
-    """The game does not allow a table size."""
-
-
-class NoLog(Refused):
-    """The log of results has no entry about a match."""
-
-
-class NoLadder(Refused):
-    """A ladder cannot be computed from its list of events."""
-
-
 @contextmanager
 def open_directory(directory: Path) -> Iterator[Directory]:
     """Open one committed state of a data directory. Errors of `open_readonly` propagate."""
@@ -179,7 +163,7 @@ class Directory(DataSource):
     def log_state(self) -> LogState:
         state = log.state(self._connection)
         if state is None:
-            raise NoLog("the log of results has no head yet; a server started on the directory signs one")
+            raise Refused("the log of results has no head yet; a server started on the directory signs one")
         return state
 
     def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
@@ -189,7 +173,7 @@ class Directory(DataSource):
         try:
             return log.consistency(self._connection, first, second)
         except ValueError as error:
-            raise NoLog(str(error)) from error
+            raise Refused(str(error)) from error
 
     def running(self, match_id: int) -> Sequence[str]:
         """Return the journal rows of a running match, including its seed and all hands; empty for any other match."""
@@ -210,19 +194,18 @@ class Directory(DataSource):
         """Compute a ladder for tables of one size.
 
         Raises:
-            NoSuchTable: the game has no such tables.
-            NoLadder: the ladder cannot be computed.
+            Refused: the game has no such tables, or the ladder cannot be computed.
         """
         from arena.ladder.errors import LadderError
         from arena.store.ladder.fits import Fits  # Imported here, because this imports numpy.
 
         able = GAMES[game].seats
         if seats not in able:
-            raise NoSuchTable(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
+            raise Refused(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
         try:
             ladder = Fits(publishing.quota(self._connection, ladder_id)).ladder(self._connection, ladder_id, seats)
         except LadderError as error:
-            raise NoLadder(f"the ladder of {ladder_id} cannot be computed: {error}") from error
+            raise Refused(f"the ladder of {ladder_id} cannot be computed: {error}") from error
         return standings.of_tables(self._connection, ladder_id, game, seats, ladder)
 
 
@@ -241,7 +224,7 @@ def games_named(game: str | None) -> tuple[str, ...]:
     """Return the named game, or all games for None.
 
     Raises:
-        UnknownGame: there is no such game.
+        Refused: there is no such game.
     """
     if game is None:
         return tuple(GAMES)
@@ -251,4 +234,4 @@ def games_named(game: str | None) -> tuple[str, ...]:
 
 def _require(game: str) -> None:
     if game not in GAMES:
-        raise UnknownGame(f"there is no game {game!r}; there is {', '.join(GAMES)}")
+        raise Refused(f"there is no game {game!r}; there is {', '.join(GAMES)}")

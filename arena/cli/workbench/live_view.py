@@ -12,7 +12,7 @@ from rich.columns import Columns
 from rich.console import Group
 from rich.text import Text
 
-from arena.local.errors import SeatLeft
+from arena.local.errors import LocalMatchError
 from arena.replay.render.show import show_round, show_step
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class KeyboardSeat:
         """Ask for each choice at the keyboard.
 
         Raises:
-            SeatLeft: the input ended.
+            LocalMatchError: the input ended.
         """
         for question in message.questions:
             yield question.ask.decision, self._choose(question)
@@ -104,7 +104,7 @@ class KeyboardSeat:
             self._console.file.flush()
             line = sys.stdin.readline()
             if not line:
-                raise SeatLeft(self._seat)
+                raise LocalMatchError(f"the input for seat {self._seat} has ended before the game: nobody continues it")
             typed = line.strip()
             if typed.isascii() and typed.isdecimal() and 1 <= int(typed[:9]) <= len(legal):
                 return legal[int(typed) - 1]

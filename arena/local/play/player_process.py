@@ -19,7 +19,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from arena.local.errors import BotCrashed, BotNotLoaded, LocalMatchError
+from arena.local.errors import BotNotLoaded, LocalMatchError, end_in_words
 from arena.local.play.players import load
 from arena.local.play.table import own_trace
 from arena.server.sessions.messages import Outgoing
@@ -42,7 +42,7 @@ class PlayerProcess:
     """
 
     def __init__(self, spec: str, game: str, log: Path) -> None:
-        """Start the process. Its output goes to the file `log`. Raises: BotNotLoaded, BotCrashed, OSError."""
+        """Start the process. Its output goes to the file `log`. Raises: LocalMatchError, OSError."""
         self._spec = spec
         self._seat = 0
         self._log = log
@@ -70,7 +70,7 @@ class PlayerProcess:
         """Send a message to the bot. Return its decision and action for every question in the message.
 
         Raises:
-            BotCrashed: the process has ended.
+            LocalMatchError: the process has ended.
         """
         self._say(message)
         yield from self._answer()
@@ -95,7 +95,9 @@ class PlayerProcess:
         self._process.join()
         lines = self._log.read_text(errors="replace").splitlines()[-TAIL:]
         last = "\n".join(f"  {line}" for line in lines)
-        raise BotCrashed(self._spec, self._seat, self._process.exitcode or 0, self._log, last)
+        output = f"the end of {self._log}:\n{last}" if last else f"it wrote nothing to {self._log}"
+        end = end_in_words(self._process.exitcode or 0)
+        raise LocalMatchError(f"{self._spec} in seat {self._seat} {end}; {output}")
 
 
 class _Pickler(pickle.Pickler):

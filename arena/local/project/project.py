@@ -20,7 +20,7 @@ from google.protobuf.json_format import MessageToDict
 from arena.api.codec import PROTOBUF
 from arena.api.game_codecs import encode_catalog
 from arena.house import HOUSE_BOTS
-from arena.local.errors import ProjectRefused
+from arena.local.errors import LocalMatchError
 from arena.local.play.players import LocalHousePlayer
 from arena.local.play.table import play_game
 from arena.local.project.sdk_project import LANGUAGES, STARTERS, Project, sdk_project
@@ -93,18 +93,18 @@ def class_name(name: str) -> str:
 def make_project(name: str, folder: Path, games: Sequence[Game], language: str = "python") -> Project:
     """Write a project for a bot that plays the given games, or all games if it is not in Python; return it.
 
-    Either all files are written, or none. Raises ProjectRefused for a name that no server accepts, and for an existing
+    Either all files are written, or none. Raises LocalMatchError for a name that no server accepts, and for an existing
     folder. Raises: ModuleNotFoundError, OSError.
     """
     try:
         check_name(name)
         check_free(name)
     except NameNotAllowed as error:
-        raise ProjectRefused(f"{error}: no server would register the bot") from error
+        raise LocalMatchError(f"{error}: no server would register the bot") from error
     if not folder.parent.is_dir() and folder.parent.exists():
-        raise ProjectRefused(f"{folder.parent} is no directory: choose another place with --directory")
+        raise LocalMatchError(f"{folder.parent} is no directory: choose another place with --directory")
     if folder.exists() or folder.is_symlink():
-        raise ProjectRefused(f"{folder} exists already: choose another name, or another place with --directory")
+        raise LocalMatchError(f"{folder} exists already: choose another name, or another place with --directory")
     made = _in_python(name, games) if language == "python" else sdk_project(name, language)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))

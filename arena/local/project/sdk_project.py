@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import Final, NamedTuple
 
-from arena.local.errors import ProjectRefused
+from arena.local.errors import LocalMatchError
 from arena.wheels import client_wheel
 
 _ARENA: Final = Path(__file__).resolve().parents[2]
@@ -148,7 +148,7 @@ class Project(NamedTuple):
 
 
 def sdk_project(name: str, language: str) -> Project:
-    """Return the project of a bot. Raises: ProjectRefused, ModuleNotFoundError."""
+    """Return the project of a bot. Raises: LocalMatchError, ModuleNotFoundError."""
     starter = STARTERS.get(language)
     return _piped(name, starter) if starter is not None else _with_sdk(name, LANGUAGES[language])
 
@@ -196,11 +196,11 @@ def _sources(*folders: str) -> Iterator[tuple[str, bytes]]:
     """Yield the path and content of each source file in these folders.
 
     Raises:
-        ProjectRefused: This installation has no sources of the SDKs.
+        LocalMatchError: This installation has no sources of the SDKs.
     """
     root = next((each for each in SOURCES if (each / folders[0]).is_dir()), None)
     if root is None:
-        raise ProjectRefused(f"this installation lacks {folders[0]}: install arena's own wheel, or use a checkout")
+        raise LocalMatchError(f"this installation lacks {folders[0]}: install arena's own wheel, or use a checkout")
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
             place = path.relative_to(root)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 PATIENCE = 120.0
 
 
-def until(done: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
-    """Wait until a condition holds. Fail after `patience` seconds."""
+def until(done: Callable[[], object], what: str, patience: float = PATIENCE, pause: float = 0.01) -> None:
+    """Wait until a condition holds. Fail after `patience` seconds. `pause`: seconds between two looks."""
     end = time.monotonic() + patience
     while not done():
         assert time.monotonic() < end, f"waited in vain for: {what}"
-        time.sleep(0.01)
+        time.sleep(pause)

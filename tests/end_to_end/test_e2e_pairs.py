@@ -91,9 +91,9 @@ def trial(data: Path, nodes: int, capacity: int, matches: int, think: float) -> 
         for names in (NAMES[::2], NAMES[1::2]):
             words = (places[0], str(tokens), str(capacity), str(think), *names)
             stack.enter_context(program(str(ROOT / "tests/end_to_end/many_bots.py"), *words, listened_to=False))
-        until(lambda: ended(data) >= matches * WARM_UP, "the first matches", patience=900)
+        until(lambda: ended(data) >= matches * WARM_UP, "the first matches", 900, pause=1.0)
         seated = first_match(places[-1])
-        until(lambda: ended(data) >= matches, "all matches", patience=7200)
+        until(lambda: ended(data) >= matches, "all matches", 7200, pause=1.0)
         stop(running)
     return meetings(data, seated)
 

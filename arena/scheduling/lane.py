@@ -69,15 +69,10 @@ class Lane(Generic[BotT]):
         """Seconds for which a bot waits for others."""
         self._draw = draw
         self._round = 0
-        self.members = 0
-        """Number of bots, waiting or not."""
-        self.mixing_until = -inf
-        """Time until which the next table waits for bots that have met the others less often."""
 
     def enter(self, candidate: Candidate[BotT]) -> None:
         """Add a new or changed bot. A changed bot must have left first, with its earlier values."""
         waiting = candidate.waiting
-        self.members += 1
         if not waiting.room:
             self.held_up += waiting.held_up
             self._busy.put(candidate, waiting.free_at, 0.0, 0.0)
@@ -95,7 +90,6 @@ class Lane(Generic[BotT]):
 
     def leave(self, candidate: Candidate[BotT], stays: bool = False) -> None:
         """Remove a bot. With `stays`, keep its place in each order, because it re-enters at once."""
-        self.members -= 1
         self._busy.discard(candidate)
         self._busy_patient.discard(candidate)
         if not candidate.waiting.room:

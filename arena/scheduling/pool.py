@@ -89,6 +89,8 @@ class Pool(Generic[BotT]):
         self._lanes: dict[int, Lane[BotT]] = {}
         """Lanes by pace class, for classes that have had bots."""
         self._shared = shared
+        self._mixing_until = inf
+        """Time until which bots wait for others that they have met less often, as of the latest call of `table`."""
         self._taken = 0
         """Number of seats at tables held by connected bots."""
 
@@ -150,6 +152,7 @@ class Pool(Generic[BotT]):
         a house bot, for the house bots' share of seats (`LEAST_OWNERS`). Bots beyond their share of tables come before
         house bots. They sit together when nobody else waits or is expected, or when the patience has run out.
         """
+        self._mixing_until = inf
         every = [*self._lanes.values()]
         lanes, further = _waiting(every), _waiting([lane.further for lane in every if lane.further is not None])
         if not lanes and not further:
@@ -171,11 +174,14 @@ class Pool(Generic[BotT]):
 
         It is in the past if a bot has waited for longer than the patience.
         """
-        return min([_due(lane, now) for lane in self._all_lanes()], default=inf)
+        return min([self._mixing_ends(now), *[lane.patience_ends() for lane in self._all_lanes()]])
 
     def next_due(self, now: float) -> float:
         """Return the first time in the future from which more tables may be formed even if nothing changes."""
-        return min([_next_due(lane, now) for lane in self._all_lanes()], default=inf)
+        return min([self._mixing_ends(now), *[lane.next_patience_end(now) for lane in self._all_lanes()]])
+
+    def _mixing_ends(self, now: float) -> float:
+        return self._mixing_until if now < self._mixing_until else inf
 
     def _house_share(self) -> float:
         """Return the minimum share of house bots among all seats."""
@@ -231,6 +237,9 @@ class Pool(Generic[BotT]):
         more = 0 if further is None else len(further.by_wait)
         if here + more < wanted and not self._house:
             return []
+        # House bots do not take the seats of a table that waits a moment for better opponents.
+        if here < wanted and now < until and self._mixing_until < inf:
+            return []
         # A slow bot must not cost twice: a bot that lacks an opponent because of it need not wait as well.
         if here < wanted and not lane.held_up and now < until and self._coming(lane, now - self._patience, until):
             return []
@@ -239,28 +248,30 @@ class Pool(Generic[BotT]):
         lane.cover(chosen, min(here, wanted), now)
         if further is not None and more:
             further.cover(chosen, wanted, now)
-        lane.mixing_until = self._mixing_until(chosen, lane, here + more > len(chosen))
-        # So short a time can be lost to a bot that is overdue.
-        return [] if now < lane.mixing_until and self._coming(lane, -inf, until) else chosen
+        return [] if self._should_mix(chosen, lane, now, here + more > len(chosen)) else chosen
 
-    def _mixing_until(self, chosen: Sequence[Candidate[BotT]], lane: Lane[BotT], choice: bool) -> float:
-        """Return the time until which the chosen wait for others because they have met each other often. Otherwise
-        return −∞. `choice`: whether more bots wait.
+    def _should_mix(self, chosen: Sequence[Candidate[BotT]], lane: Lane[BotT], now: float, choice: bool) -> bool:
+        """Return whether the chosen wait for others because they have met each other often. `choice`: whether more bots
+        wait.
 
-        The bots with the least room limit the time: those with more can play with others meanwhile.
+        Only bots that fill their last place wait: a bot with much room would lose more. A busy bot of any expected time
+        will do, since nobody predicts the end of a match to a tenth of its length.
         """
-        members = lane.members + (0 if lane.further is None else lane.further.members)
-        surplus, until, least = 0.0, lane.patience_ends(), min([each.waiting.room for each in chosen], default=0)
+        surplus, until, last = 0.0, lane.patience_ends(), False
         for one in chosen:
             waiting = one.waiting
-            if waiting.room == least:
+            if waiting.room == 1:
+                last = True
                 tables = max(1, waiting.tables) if choice else 1
                 until = min(until, waiting.since + MIXING_SHARE * waiting.last_length / tables)
-            often = MET_OFTEN * one.mean_meetings(members - self._owners[waiting.owner])
+            often = MET_OFTEN * one.mean_meetings(len(self._candidates) - self._owners[waiting.owner])
             for other in chosen:
                 if other is not one:
                     surplus += one.meetings(other.number) - often
-        return until if surplus > 0 else -inf
+        if not last or surplus <= 0 or now >= until or not self._coming(lane, -inf, inf):
+            return False
+        self._mixing_until = min(self._mixing_until, until)
+        return True
 
     def _coming(self, lane: Lane[BotT], since: float, until: float) -> bool:
         """Return whether a bot that could sit with those of a class is expected to have room between two instants."""
@@ -288,7 +299,10 @@ class Pool(Generic[BotT]):
                 for lane in self._quicker(slow):
                     chosen = [candidate]
                     # No balance allows a bot of unknown pace: without house bots, some bots must measure it.
-                    add_least_met(chosen, lane.coverage if pace_class == MOST_CLASSES else lane.patient, wanted)
+                    quicker = lane.coverage if pace_class == MOST_CLASSES else lane.patient
+                    add_least_met(chosen, quicker, wanted)
+                    if self._should_mix(chosen, slow, now, len(quicker) >= wanted):
+                        continue
                     if len(chosen) == wanted:
                         return chosen
                     if (
@@ -355,11 +369,3 @@ class Pool(Generic[BotT]):
 def _waiting(lanes: Sequence[Lane[BotT]]) -> list[Lane[BotT]]:
     """Return the lanes in which bots wait, the longest wait first."""
     return sorted([lane for lane in lanes if len(lane.by_wait)], key=Lane.patience_ends)
-
-
-def _due(lane: Lane[BotT], now: float) -> float:
-    return lane.mixing_until if now < lane.mixing_until else lane.patience_ends()
-
-
-def _next_due(lane: Lane[BotT], now: float) -> float:
-    return lane.mixing_until if now < lane.mixing_until else lane.next_patience_end(now)

@@ -10,7 +10,7 @@ patience, so a newcomer's first match comes soon. Time and randomness come from 
 or draws.
 
 Bots of one class of paces sit together freely. At any other table one bot is slower, and all others are of one class
-and have the balance for it; such a table is formed as soon as possible.
+and have the balance for it; such a table is formed as soon as they wait, unless they have met each other often.
 
 If pairs have quotas, a pair that has spent its own sits together only if nobody else waits for a seat. A bot at many
 tables, twice the mean, waits while others wait or are expected. Otherwise bots with much room would mostly meet each

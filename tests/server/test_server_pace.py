@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
+from statistics import mean
 from typing import NamedTuple, cast
 
 import pytest
@@ -146,20 +147,20 @@ def test_a_slow_bot_plays_nearly_as_much_as_without_the_rule() -> None:
 def test_a_newcomer_plays_at_once_and_ten_matches_soon(seconds: float) -> None:
     clock = MockClock()
 
-    async def play() -> list[float]:
-        it = Evening(clock, 2, 1, PaceRules())
+    async def play(seed: int) -> tuple[float, float]:
+        it = Evening(clock, 2, seed, PaceRules())
         for number in range(4):
             it.come(f"bot-{number}", Kind())
         it.come("slow", Kind(SLOW, 256))
         it.run(60)
         newcomer = it.come("newcomer", Kind(seconds, 10))
-        it.run(100.0)
-        return [at - newcomer.came for at in (newcomer.began[0], newcomer.finished[0], newcomer.finished[9])]
+        it.run(110.0)
+        return newcomer.began[0] - newcomer.came, newcomer.finished[9] - newcomer.came
 
-    began, first, tenth = trio.run(play, clock=clock)
-    assert began < 1
-    assert first < (15 if seconds < SLOW else 45), "a slow one's match takes 20 to 40 s"
-    assert tenth - first < (15 if seconds < SLOW else 50), "and the next ten together not much longer"
+    times = [trio.run(play, seed, clock=clock) for seed in range(1, 6)]
+    assert max(first for first, _ in times) < 1
+    tenth = mean(tenth for _, tenth in times)
+    assert tenth < (30 if seconds < SLOW else 75), "a slow one's first match takes 27 s, and the next ten together too"
 
 
 async def test_a_bot_whose_pace_nobody_knows_plays_one_rated_match_with_house_bots(

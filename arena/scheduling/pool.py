@@ -143,6 +143,14 @@ class Pool(Generic[BotT]):
             if not self._owners[owner]:
                 del self._owners[owner]
 
+    def met(self, bots: Sequence[BotT]) -> None:
+        """Count a meeting of bots, here or elsewhere. Ignore bots that are not connected."""
+        here = [self._candidates[bot] for bot in bots if bot in self._candidates]
+        for candidate in here:
+            for other in here:
+                if other is not candidate:
+                    candidate.meet(other.number)
+
     def table(self, seats: int, now: float) -> Table[BotT] | None:
         """Form the next table at the instant `now`; None while it is better or necessary to wait.
 
@@ -339,10 +347,8 @@ class Pool(Generic[BotT]):
         bots = [candidate.waiting.bot for candidate in chosen]
         bots += self._fillers(chosen, seats - len(chosen))
         self._chance.shuffle(bots)
+        self.met([candidate.waiting.bot for candidate in chosen])
         for candidate in chosen:
-            for other in chosen:
-                if other is not candidate:
-                    candidate.meet(other.number)
             candidate.turn = int(candidate.turn) + 1 + self._chance.random()
             waiting = candidate.waiting
             room, pending, tables = waiting.room - 1, waiting.pending + 1, waiting.tables + 1

@@ -185,7 +185,7 @@ async def open_arena(
                 changes.PACES: kept_paces.learn,
                 changes.EVENT: events.learn,
             }
-            nursery.start_soon(node.run, learn, players.list_nodes)
+            nursery.start_soon(node.run, learn, players.list_nodes, matchmaker.met)
         nursery.start_soon(kept_paces.run)
         if config.keep_replays is not None:
             nursery.start_soon(prune_replays, store, config.keep_replays)

@@ -12,11 +12,14 @@ Every writing function here needs the write lock of its transaction.
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
+from arena.replay.header import MatchKind
 from arena.store import schema
 from arena.store.base.changes import NEWEST_CHANGE, Change
 from arena.store.base.errors import JobLost, LeaseLost, NodeError
@@ -49,6 +52,8 @@ _LEASES: Final = schema.leases.c
 _CHANGES: Final = schema.changes.c
 _ALLOWANCES: Final = schema.allowances.c
 _HOUR: Final = 3600 * 1_000_000
+MOST_NUMBERS: Final = 1000
+"""Number of newest match numbers among which a node looks for matches of other nodes."""
 REGISTRATIONS: Final = "registrations"
 """The kind of allowance for registrations from one address."""
 _RENEW: Final = Statement(
@@ -59,11 +64,31 @@ _RENEW: Final = Statement(
     ),
     "lease_until",
 )
+_MATCHES: Final = schema.matches.c
+_SEATS: Final = schema.match_seats.c
+_MEETINGS: Final = Statement(
+    select(_MATCHES.id, _MATCHES.node, _MATCHES.ladder, _SEATS.bot_id)
+    .join_from(schema.matches, schema.match_seats)
+    .where(
+        _MATCHES.id > bindparam("after"), _MATCHES.node != bindparam("of_node"), _MATCHES.kind == bindparam("of_kind")
+    )
+    .order_by(_MATCHES.id)
+)
 _SINCE: Final = Statement(
     select(_CHANGES.number, _CHANGES.kind, _CHANGES.subject)
     .where(_CHANGES.number > bindparam("after"))
     .order_by(_CHANGES.number)
 )
+
+
+class Meeting(NamedTuple):
+    """A rated match of another node."""
+
+    match_id: int
+    node: int
+    ladder_id: str
+    bots: tuple[int, ...]
+    """The numbers of its bots."""
 
 
 class Node(NamedTuple):
@@ -310,6 +335,20 @@ def changed_since(connection: Connection, mark: int) -> tuple[int, tuple[Change,
     """
     rows = _SINCE.run(connection, {"after": mark}).fetchall()
     return rows[-1][0] if rows else mark, tuple(Change(kind, subject) for _, kind, subject in rows)
+
+
+def meetings(connection: Connection, number: int, after: int) -> tuple[Meeting, ...]:
+    """Return the rated matches of nodes other than `number` whose match numbers are above `after`, in their order.
+
+    A node reserves numbers in blocks, so a match may start after one with a higher number.
+    """
+    first = max(after, matches.newest(connection) - MOST_NUMBERS)
+    values = {"after": first, "of_node": number, "of_kind": MatchKind.RATED.value}
+    found = groupby(_MEETINGS.run(connection, values).fetchall(), key=itemgetter(0, 1, 2))
+    return tuple(
+        Meeting(match_id, node, ladder_id, tuple([bot_id for *_, bot_id in seats]))
+        for (match_id, node, ladder_id), seats in found
+    )
 
 
 def playing_by_node(connection: Connection) -> Mapping[int, int]:

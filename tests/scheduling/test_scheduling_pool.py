@@ -505,6 +505,16 @@ def test_all_meet_once_before_any_meet_twice_as_far_as_tables_allow(seats: int) 
     assert sum(found) / len(found) < pairs / 6, "at random it would be a third"
 
 
+def test_meetings_at_other_nodes_count() -> None:
+    """Two of three bots have met elsewhere, so the third sits with one of them."""
+    for seed in range(20):
+        pool = filled(map(waiting, "abc"), owners=3, house=[], chance=Random(seed))
+        pool.met(["a", "gone", "b"])
+        table = pool.table(2, 0.0)
+        assert table is not None
+        assert "c" in table.bots
+
+
 def test_a_meeting_is_forgotten_after_so_many_others() -> None:
     """The house bot with more other meetings since then is met first, if both were met once."""
     house = [f"house-{number}" for number in range(REMEMBERED + 1)]

@@ -477,6 +477,17 @@ async def test_a_seat_that_is_free_again_goes_to_one_with_whom_no_quota_is_spent
     assert queue.longest_waiting([ann]) is bob
 
 
+async def test_a_match_of_another_node_counts_as_a_meeting_on_its_ladder(nursery: trio.Nursery) -> None:
+    rig = Rig(nursery)
+    rig.matchmaker.close()
+    ann, bob, _ = (rig.come(name) for name in ("ann", "bob", "cleo"))
+    stranger = 77
+    rig.matchmaker.met(GAME.name, [ann.bot_id, bob.bot_id, stranger])
+    rig.matchmaker.met("a ladder of others", [ann.bot_id, stranger])
+    [one, other] = (rig.matchmaker._queues[GAME.name].pool._candidates[each] for each in (ann, bob))
+    assert one.meetings(other.number) == other.meetings(one.number) == 1
+
+
 @pytest.mark.parametrize("quota", [9, 0])
 async def test_with_quotas_a_bot_at_many_tables_waits_while_others_wait(nursery: trio.Nursery, quota: int) -> None:
     rig = Rig(nursery, house_players("house-a", "house-b"), pair_quota=quota)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from sqlalchemy import Connection
+
+    from arena.store.bots.bots import BotId
     from arena.store.store import Store
 
 
@@ -61,6 +64,10 @@ async def pair(data: Path) -> AsyncIterator[tuple[Store, Store]]:
 def node(store: Store, clock: Clock) -> ThisNode:
     assert store.lease is not None
     return ThisNode(store, store.lease, clock(), clock)
+
+
+def three_bots(connection: Connection) -> list[BotId]:
+    return jobs.add_bots(connection, "Ada", "Bob", "Cleo")
 
 
 async def ignore(subject: str) -> None:
@@ -187,6 +194,23 @@ async def test_what_one_node_changes_the_other_reads_once(tmp_path: Path) -> Non
             await trio.sleep(1.2)
             nursery.cancel_scope.cancel()
     assert learned == ["ann"]
+
+
+async def test_each_match_of_another_node_is_a_meeting_once(tmp_path: Path) -> None:
+    met: list[tuple[str, tuple[int, ...]]] = []
+    async with pair(tmp_path) as (one, two), trio.open_nursery() as nursery:
+        own = node(two, Clock())
+        ada, bob, cleo = await one.write(three_bots)
+        await own.begin()
+        nursery.start_soon(own.run, IGNORED, lambda _: None, lambda ladder, bots: met.append((ladder, tuple(bots))))
+        started = (2, 1, (ada, cleo)), (70, 1, (ada, bob)), (3, 2, (ada, bob)), (71, 1, (bob, cleo))
+        for match_id, by, players in started:
+            await one.write(partial(jobs.begin, players=players, match_id=match_id, node=by))
+        while len(met) < 3:
+            await trio.sleep(0.05)
+        await trio.sleep(1.2)
+        nursery.cancel_scope.cancel()
+    assert met == [(jobs.GAME, (ada, cleo)), (jobs.GAME, (ada, bob)), (jobs.GAME, (bob, cleo))]
 
 
 async def test_a_changed_list_of_nodes_is_announced_once(tmp_path: Path) -> None:

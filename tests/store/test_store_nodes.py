@@ -21,6 +21,7 @@ from sqlalchemy import Connection, select, update
 from arena.log.head import LogHead
 from arena.log.keys import LogKeys
 from arena.log.tree import TreeEdge
+from arena.replay.header import MatchKind
 from arena.store import nodes, schema
 from arena.store.base import changes
 from arena.store.base import leaves as log
@@ -300,6 +301,23 @@ def test_a_node_learns_what_others_changed_and_each_subject_once(data: Path) -> 
         moderation.hide(connection, "Bob", "", NOW)
         assert nodes.changed_since(connection, mark)[1] == ((changes.BOT, str(ada)), (changes.BOT, str(bob)))
         assert nodes.changed_since(connection, 0)[0] == nodes.newest_change(connection)
+
+
+def test_a_node_reads_the_newest_rated_matches_of_others(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob", "Cleo")
+        for match_id, node in (1, 1), (2, 2), (5, 2), (4, 3), (6, None):
+            jobs.begin(connection, players[match_id % 2 :], "chess", match_id, node)
+        matches.begin(connection, GAME, {}, players, NOW, 7, kind=MatchKind.CASUAL, node=2)
+        assert nodes.meetings(connection, 1, 0) == (
+            (2, 2, "chess", (1, 2, 3)),
+            (4, 3, "chess", (1, 2, 3)),
+            (5, 2, "chess", (2, 3)),
+        )
+        assert [each.match_id for each in nodes.meetings(connection, 2, 0)] == [1, 4]
+        assert [each.match_id for each in nodes.meetings(connection, 1, 4)] == [5]
+        jobs.begin(connection, players, match_id=nodes.MOST_NUMBERS + 4, node=3)
+        assert [each.match_id for each in nodes.meetings(connection, 1, 0)] == [5, nodes.MOST_NUMBERS + 4]
 
 
 def test_an_hourly_allowance_is_one_for_all_nodes_and_fills_over_time(data: Path) -> None:

@@ -150,6 +150,12 @@ class Matchmaker:
         """
         self._queues[ladder].spent.spend(one, other, again)
 
+    def met(self, ladder_id: str, bots: Sequence[int]) -> None:
+        """Count a rated match of another node, whose bots are given by number."""
+        if self._is_current(ladder_id):
+            here = [self._players.get(bot_id) for bot_id in bots]
+            self._queues[name_of(ladder_id)].pool.met([player for player in here if player is not None])
+
     def rated(self, ladder: str, match_values: MatchValues[int]) -> None:
         """Apply new match values of a ladder: by bot number, the information that the ladder gains from one match of
         the bot.

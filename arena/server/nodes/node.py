@@ -24,7 +24,7 @@ from arena.store.base.changes import Change
 from arena.store.base.errors import JobLost, LeaseLost, NodeError, StoreError
 from arena.store.base.statements import database_now
 from arena.store.matches import contests
-from arena.store.nodes import LEASE, REGISTERED, RENEWED, Lease
+from arena.store.nodes import LEASE, REGISTERED, RENEWED, Lease, Meeting
 from arena.store.store import Store
 
 FIT: Final = "fit"
@@ -65,6 +65,8 @@ class NodeReading(NamedTuple):
     """The nodes with a valid lease, by number."""
     overdue: Sequence[int]
     """Other nodes whose leases have expired and whose matches are not interrupted yet."""
+    meetings: Sequence[Meeting] = ()
+    """Rated matches of other nodes, including ones that were read before."""
     ahead: int = 0
     """The time by which the database's clock is ahead of this machine's, in microseconds."""
 
@@ -98,6 +100,8 @@ class ThisNode:
         self._acquired: dict[str, trio.Event] = {job: trio.Event() for job in JOBS}
         self._numbers: deque[int] = deque()
         self._mark = 0
+        self._met: dict[int, int] = {}
+        """By other node, the number of the latest match that was read of it."""
         self._announced: Mapping[int, ListedNode] = {}
         """The list of nodes that all connected bots know."""
 
@@ -135,19 +139,23 @@ class ThisNode:
         self.living = self._announced = (await self._look()).living
 
     async def run(
-        self, learn: Mapping[str, Learn], announce: Callable[[Mapping[int, ListedNode]], None] = lambda _: None
+        self,
+        learn: Mapping[str, Learn],
+        announce: Callable[[Mapping[int, ListedNode]], None] = lambda _: None,
+        meet: Callable[[str, Sequence[int]], None] = lambda *_: None,
     ) -> NoReturn:
         """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost, JobLost.
 
         `learn`: by kind of change, a function that is called with the changed subject. The node also reads its own
-        changes, so these functions must be idempotent. `announce` is called with each changed list of nodes.
+        changes, so these functions must be idempotent. `announce` is called with each changed list of nodes, and
+        `meet` with the ladder's id and the bots of each rated match of another node.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._renew)
             while True:
                 await trio.sleep(LOOK)
                 try:
-                    await self._follow(learn)
+                    await self._follow(learn, meet)
                     self._announce(announce)
                 except StoreError as error:
                     log.error("other nodes' changes cannot be read", error=str(error))
@@ -188,12 +196,13 @@ class ThisNode:
             await trio.sleep(RENEWED)
 
     async def _look(self) -> NodeReading:
-        seen = await self._store.read(partial(_seen, mark=self._mark, number=self.number))
+        met = min([self._met.get(number, 0) for number in self.living if number != self.number], default=0)
+        seen = await self._store.read(partial(_seen, mark=self._mark, met=met, number=self.number))
         if correct(seen.ahead):
             log.warning("this machine's clock is wrong; the database's is used", seconds=round(-seen.ahead / 1e6, 1))
         return seen
 
-    async def _follow(self, learn: Mapping[str, Learn]) -> None:
+    async def _follow(self, learn: Mapping[str, Learn], meet: Callable[[str, Sequence[int]], None]) -> None:
         seen = await self._look()
         if {*seen.living} != {*self.living}:
             log.info("nodes", living=[*seen.living])
@@ -204,10 +213,14 @@ class ThisNode:
                 log.error("a node did not renew its lease: its matches are void", node=number, matches=[*matches])
         for kind, subject in seen.changes:
             await learn[kind](subject)
+        for meeting in seen.meetings:
+            if meeting.match_id > self._met.get(meeting.node, 0):
+                self._met[meeting.node] = meeting.match_id
+                meet(meeting.ladder_id, meeting.bots)
         self._mark = seen.mark
 
 
-def _seen(connection: Connection, mark: int, number: int) -> NodeReading:
+def _seen(connection: Connection, mark: int, met: int, number: int) -> NodeReading:
     now = database_now(connection)
     ahead, known = now - machine_us(), nodes.list_nodes(connection)
     registered = [node for node in known if node.state == REGISTERED]
@@ -215,7 +228,8 @@ def _seen(connection: Connection, mark: int, number: int) -> NodeReading:
     alive = [node for node in registered if node.lease_until > now]
     living = {node.number: ListedNode(node.address, node.number == event) for node in alive}
     overdue = [node.number for node in registered if node.lease_until <= now and node.number != number]
-    return NodeReading(*nodes.changed_since(connection, mark), living, overdue, ahead)
+    changes, meetings = nodes.changed_since(connection, mark), nodes.meetings(connection, number, met)
+    return NodeReading(*changes, living, overdue, meetings, ahead)
 
 
 def _renew(connection: Connection, lease: Lease, can_do: Sequence[str]) -> Any:

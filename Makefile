@@ -110,7 +110,7 @@ docs: .venv/.docs ## The pages as a site, and its wheel, in dist/ and installed:
 	@touch $@
 
 compiled: build/compiled/.ready ## The sources of engine, matches and house bots, compiled with mypyc into build/compiled
-build/compiled/.ready: .venv/.compile tools/compile.py $(shell find engine trio_grpc arena clients/python/arena_client/v1 -name '*.py*')
+build/compiled/.ready: .venv/.compile tools/compile.py $(shell find engine trio_grpc arena clients/python/arena_client/v1 -name '*.py' -o -name '*.pyi')
 	@echo "Compiling engine, matches and house bots …"
 	@$(BIN)/python tools/compile.py $(@D)
 	@touch $@

@@ -40,17 +40,19 @@ OF_THE_WHOLE = ("cli/test_cli_play.py", "conformance", "end_to_end", "test_libra
 LONG_WHEN_COMPILED = {
     "api": ("list_pages", "proto_comments", "query_services", "reasons", "rows", "watching"),
     "end_to_end": (
-        "backup", "casual", "data_directory", "floods", "fuzz", "ladder", "luck", "matches",
-        "missed_reports", "moderation", "parking", "protocol_page", "proxies", "search", "secrets_in_logs",
-        "start", "starving", "stop", "thinking", "tls", "untrusted_memory", "upgrade", "writer_process",
+        "backup", "casual", "data_directory", "event", "floods", "fuzz", "ladder", "luck", "matches",
+        "missed_reports", "moderation", "parking", "postgresql", "protocol_page", "proxies", "search",
+        "secrets_in_logs", "start", "starving", "stop", "thinking", "tls", "untrusted_memory", "upgrade",
+        "writer_process",
     ),
     "replay": ("nullern_render", "render", "review", "table", "timeline"),
     "scheduling": ("clock", "event", "information_gain", "versions"),
     "server": ("baselines", "publisher", "registrations", "webhook"),
     "store": (
-        "audit", "baselines", "bots", "database", "flags", "kept_ladders", "ladders", "log", "match_search", "matches",
-        "moderation", "opponents", "pages", "pair_quota", "parking", "publishing", "ratings", "replay_files", "schema",
-        "statements", "tokens", "version_standings", "versions", "writer", "writer_process",
+        "audit", "baselines", "bots", "database", "directory", "disk_full", "flags", "kept_ladders", "killed",
+        "ladders", "log", "match_search", "matches", "moderation", "opponents", "pages", "pair_quota", "parking",
+        "postgresql", "publishing", "ratings", "replay_files", "schema", "statements", "tokens",
+        "version_standings", "versions", "writer", "writer_process",
     ),
 }  # fmt: skip
 """By folder, files that run compiled only with --long, because little of their time is spent in a decision's code."""

@@ -53,8 +53,16 @@ SMALLEST = {
     "bench.studies.strength": "--deals 2 --seats 2 --game sixth_sense",
 }
 """By module, arguments with which it needs only a few seconds."""
-DEAR = {"bench.growth", "bench.studies.strength"}
-"""Modules that need at least half a minute each."""
+DEAR = {
+    "bench.crawl",
+    "bench.growth",
+    "bench.listings",
+    "bench.pages",
+    "bench.play",
+    "bench.steps",
+    "bench.studies.strength",
+}
+"""Modules that need five seconds or more each. `make bench` runs those of `bench`, too."""
 ELSEWHERE = {"bench.ladder"}
 """Modules that `test_bench_ladder_play` runs instead."""
 

@@ -13,7 +13,11 @@ import pytest
 from tests.conformance.tree import NAME, ROOT, add_game, run
 from tests.interop.interop_rig import tool
 
-pytestmark = [pytest.mark.process, pytest.mark.sources_only("it runs a copy of the sources")]
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.unmeasured,
+    pytest.mark.sources_only("it runs a copy of the sources"),
+]
 
 OTHERS = ("--ignore=tests/conformance/test_conformance_added_game.py",)
 """Arguments of pytest that exclude this file."""

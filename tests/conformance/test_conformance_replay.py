@@ -43,6 +43,7 @@ def played(request: pytest.FixtureRequest) -> Played:
 
 
 @pytest.mark.thorough
+@pytest.mark.unmeasured
 def test_a_match_is_recorded_read_and_verified(played: Played) -> None:
     table, file, course = played
     assert recorded(table) == file, "the same match gives the same bytes"
@@ -58,6 +59,7 @@ def test_a_match_is_recorded_read_and_verified(played: Played) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.unmeasured
 def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None:
     """Change the first answer that has alternatives. The report of its round shows every choice."""
     made, other = next(
@@ -84,6 +86,7 @@ def drawn(what: RenderableType) -> str:
 
 
 @pytest.mark.thorough
+@pytest.mark.unmeasured
 def test_a_match_is_drawn_whole_by_rounds_by_parts_and_by_steps(played: Played) -> None:
     table, _, course = played
     need(table.game, "a renderer")

@@ -61,7 +61,7 @@ def processor_time(pid: int) -> float:
 def test_a_match_in_which_one_sits_outlives_its_server(tmp_path: Path) -> None:
     with ExitStack() as stack:
         with server(tmp_path / "data", *OPTIONS, "--house-search", "1", seats="3") as arena:
-            play(stack, tmp_path, arena.address, 2, 2)
+            play(stack, tmp_path, arena.address, 2, 1)
             until(lambda: any(not each.ended.seconds for each in with_it(arena.address)), "a match with it")
             cut = {each.match_id for each in with_it(arena.address) if not each.ended.seconds}
             arena.kill()

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.cli_rig import PATIENCE, serving, shown
 
 LEARNER: Final = Path(__file__).parents[2] / "examples" / "learner"
-MATCHES: Final = 12
+MATCHES: Final = 6
 AT_ONCE: Final = 6
 DECISIONS: Final = 121
 """Number of a seat's decisions in a match: twenty bids and 101 cards."""

@@ -127,8 +127,8 @@ def test_the_chance_of_a_view_is_the_same_everywhere_and_reaches_every_number() 
     assert ViewChance(view._replace(dealer=0)).randrange(1 << 400) != ViewChance(view).randrange(1 << 400)
 
 
+@pytest.mark.long
 @pytest.mark.unmeasured
-@pytest.mark.thorough
 def test_near_the_end_of_a_round_of_nullern_it_loses_less_than_the_bot_that_plays_for_it() -> None:
     """The losses come from the exact solution of every two-seat ending with two cards in hand."""
     solver, lost = EndingSolver(RENDERERS["nullern"].worth), {bot.name: list[float]() for bot in named_bots("nullern")}

@@ -52,7 +52,7 @@ def test_a_bot_far_off_neither_moves_nor_widens_the_field() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("bots", [6, 23, 100])
+@pytest.mark.parametrize("bots", [6, 23, pytest.param(100, marks=pytest.mark.long)])
 def test_intervals_hold_and_so_does_the_leader_s(bots: int) -> None:
     chance, held, leader, plain = np.random.default_rng(bots), 0.0, 0, 0
     worlds = 300

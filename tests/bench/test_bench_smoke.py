@@ -38,7 +38,7 @@ SMALLEST = {
     "bench.local": "--repetitions 1 --games 1 --sets 1",
     "bench.local_commands": "--repetitions 1 --sets 1",
     "bench.pages": "--matches 1000 --runs 2",
-    "bench.viewers": "--viewers 5 --seconds 0.5 --warm-up 0.2 --repetitions 1",
+    "bench.viewers": "--viewers 5 --seconds 2 --warm-up 0.2 --repetitions 1",
     "bench.sdks": "--case 1x16 --language python --decisions 2000 --warm-up 0 --repetitions 1",
     "bench.steps": "--steps 5 --repetitions 1",
     "bench.turns": "--case 2x1 --decisions 200",

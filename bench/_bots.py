@@ -115,7 +115,10 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, games: S
 
 
 def _figures(measurements: Measurements, took: float, cpu: float) -> dict[str, float]:
-    count, percentiles = len(measurements.trips), quantiles(measurements.trips, n=100)
+    count = len(measurements.trips)
+    if count < 2:
+        raise click.ClickException(f"{count} answers in {took:.1f} s are too few for a figure: measure for longer")
+    percentiles = quantiles(measurements.trips, n=100)
     return {
         "count": count,
         "messages": measurements.messages,

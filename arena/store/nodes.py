@@ -53,7 +53,7 @@ _CHANGES: Final = schema.changes.c
 _ALLOWANCES: Final = schema.allowances.c
 _HOUR: Final = 3600 * 1_000_000
 MOST_NUMBERS: Final = 1000
-"""Number of newest match numbers among which a node looks for matches of other nodes."""
+"""Number of newest match numbers that a node searches for matches of other nodes."""
 REGISTRATIONS: Final = "registrations"
 """The kind of allowance for registrations from one address."""
 _RENEW: Final = Statement(
@@ -72,7 +72,7 @@ _MEETINGS: Final = Statement(
     .where(
         _MATCHES.id > bindparam("after"), _MATCHES.node != bindparam("of_node"), _MATCHES.kind == bindparam("of_kind")
     )
-    .order_by(_MATCHES.id)
+    .order_by(_MATCHES.id, _SEATS.seat)
 )
 _SINCE: Final = Statement(
     select(_CHANGES.number, _CHANGES.kind, _CHANGES.subject)
@@ -88,7 +88,7 @@ class Meeting(NamedTuple):
     node: int
     ladder_id: str
     bots: tuple[int, ...]
-    """The numbers of its bots."""
+    """The numbers of the bots, by seat."""
 
 
 class Node(NamedTuple):
@@ -338,9 +338,11 @@ def changed_since(connection: Connection, mark: int) -> tuple[int, tuple[Change,
 
 
 def meetings(connection: Connection, number: int, after: int) -> tuple[Meeting, ...]:
-    """Return the rated matches of nodes other than `number` whose match numbers are above `after`, in their order.
+    """Return the rated matches of other nodes, in the order of their numbers.
 
-    A node reserves numbers in blocks, so a match may start after one with a higher number.
+    `number`: the node that asks. `after`: only matches with higher numbers are returned, and only those among the
+    newest `MOST_NUMBERS`. Each node reserves numbers in blocks. So a new match may have a lower number than an older
+    match of another node.
     """
     first = max(after, matches.newest(connection) - MOST_NUMBERS)
     values = {"after": first, "of_node": number, "of_kind": MatchKind.RATED.value}

@@ -151,7 +151,7 @@ class Matchmaker:
         self._queues[ladder].spent.spend(one, other, again)
 
     def met(self, ladder_id: str, bots: Sequence[int]) -> None:
-        """Count a rated match of another node, whose bots are given by number."""
+        """Count the meetings of bots in a rated match at another node. `bots`: the numbers of these bots."""
         if self._is_current(ladder_id):
             here = [self._players.get(bot_id) for bot_id in bots]
             self._queues[name_of(ladder_id)].pool.met([player for player in here if player is not None])

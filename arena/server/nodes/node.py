@@ -100,8 +100,8 @@ class ThisNode:
         self._acquired: dict[str, trio.Event] = {job: trio.Event() for job in JOBS}
         self._numbers: deque[int] = deque()
         self._mark = 0
-        self._met: dict[int, int] = {}
-        """By other node, the number of the latest match that was read of it."""
+        self._last_read: dict[int, int] = {}
+        """By node, the number of its newest match that this node has read."""
         self._announced: Mapping[int, ListedNode] = {}
         """The list of nodes that all connected bots know."""
 
@@ -147,8 +147,8 @@ class ThisNode:
         """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost, JobLost.
 
         `learn`: by kind of change, a function that is called with the changed subject. The node also reads its own
-        changes, so these functions must be idempotent. `announce` is called with each changed list of nodes, and
-        `meet` with the ladder's id and the bots of each rated match of another node.
+        changes, so these functions must be idempotent. `announce` is called with each changed list of nodes.
+        `meet` is called once for each rated match that is read of another node, with the ladder's id and the bots.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._renew)
@@ -196,8 +196,8 @@ class ThisNode:
             await trio.sleep(RENEWED)
 
     async def _look(self) -> NodeReading:
-        met = min([self._met.get(number, 0) for number in self.living if number != self.number], default=0)
-        seen = await self._store.read(partial(_seen, mark=self._mark, met=met, number=self.number))
+        after = min([self._last_read.get(number, 0) for number in self.living if number != self.number], default=0)
+        seen = await self._store.read(partial(_seen, mark=self._mark, after=after, number=self.number))
         if correct(seen.ahead):
             log.warning("this machine's clock is wrong; the database's is used", seconds=round(-seen.ahead / 1e6, 1))
         return seen
@@ -214,13 +214,13 @@ class ThisNode:
         for kind, subject in seen.changes:
             await learn[kind](subject)
         for meeting in seen.meetings:
-            if meeting.match_id > self._met.get(meeting.node, 0):
-                self._met[meeting.node] = meeting.match_id
+            if meeting.match_id > self._last_read.get(meeting.node, 0):
+                self._last_read[meeting.node] = meeting.match_id
                 meet(meeting.ladder_id, meeting.bots)
         self._mark = seen.mark
 
 
-def _seen(connection: Connection, mark: int, met: int, number: int) -> NodeReading:
+def _seen(connection: Connection, mark: int, after: int, number: int) -> NodeReading:
     now = database_now(connection)
     ahead, known = now - machine_us(), nodes.list_nodes(connection)
     registered = [node for node in known if node.state == REGISTERED]
@@ -228,7 +228,7 @@ def _seen(connection: Connection, mark: int, met: int, number: int) -> NodeReadi
     alive = [node for node in registered if node.lease_until > now]
     living = {node.number: ListedNode(node.address, node.number == event) for node in alive}
     overdue = [node.number for node in registered if node.lease_until <= now and node.number != number]
-    changes, meetings = nodes.changed_since(connection, mark), nodes.meetings(connection, number, met)
+    changes, meetings = nodes.changed_since(connection, mark), nodes.meetings(connection, number, after)
     return NodeReading(*changes, living, overdue, meetings, ahead)
 
 

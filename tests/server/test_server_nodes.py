@@ -176,6 +176,23 @@ async def test_no_number_is_that_of_two_matches(tmp_path: Path) -> None:
         assert found[::2] == sorted(found[::2])
 
 
+async def test_matches_that_begin_together_get_ascending_numbers(tmp_path: Path) -> None:
+    """The other nodes count only matches with higher numbers than those that they have read."""
+    found: list[int] = []
+    async with pair(tmp_path) as (one, two):
+        first, second = node(one, Clock()), node(two, Clock())
+
+        async def begin_match() -> None:
+            found.append(await first.next_number())
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(160):
+                nursery.start_soon(begin_match)
+            await second.next_number()
+    assert len(found) == 160
+    assert found == sorted({*found})
+
+
 async def test_what_one_node_changes_the_other_reads_once(tmp_path: Path) -> None:
     learned: list[str] = []
 

@@ -99,6 +99,7 @@ class ThisNode:
         self._jobs: dict[str, bool] = dict.fromkeys(JOBS, False)
         self._acquired: dict[str, trio.Event] = {job: trio.Event() for job in JOBS}
         self._numbers: deque[int] = deque()
+        self._reserving: Final = trio.Lock()
         self._mark = 0
         self._last_read: dict[int, int] = {}
         """By node, the number of its newest match that this node has read."""
@@ -124,11 +125,13 @@ class ThisNode:
         await self._acquired[job].wait()
 
     async def next_number(self) -> int:
-        """Return the number of this node's next match. Raises: StoreError."""
+        """Return the number of this node's next match, higher than all before. Raises: StoreError."""
         self.require()
-        if not self._numbers:
-            reserved = await self._store.write(partial(nodes.reserve_numbers, number=self.number, count=BLOCK))
-            self._numbers.extend(reserved)
+        while not self._numbers:
+            async with self._reserving:
+                if not self._numbers:
+                    job = partial(nodes.reserve_numbers, number=self.number, count=BLOCK)
+                    self._numbers.extend(await self._store.write(job))
         return self._numbers.popleft()
 
     async def begin(self) -> None:

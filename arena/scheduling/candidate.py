@@ -10,7 +10,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
 
-REMEMBERED: Final = 64
+REMEMBERED: Final = 256
 """Number of latest opponents that a candidate remembers as meetings."""
 
 BotT = TypeVar("BotT", bound=Hashable)

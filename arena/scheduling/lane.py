@@ -31,12 +31,13 @@ from arena.scheduling.order import Order
 
 ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 """Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
-MIXING_SHARE: Final = 0.1
-"""Fraction of its last match's length for which a bot waits for opponents that it has met less often, up to the
-patience. If it has a choice already, it divides this time by the number of its tables: its next chance comes sooner.
+MIXING_SHARE: Final = 0.2
+"""Longest wait of a bot for opponents that it has met less often, as a fraction of its last match's length. It waits
+for as long if it has met the others once too often, and in proportion below that, but never longer than the patience.
+If it has a choice already, it divides this time by the number of its tables: its next chance comes sooner.
 """
-MET_OFTEN: Final = 0.9
-"""Number of meetings, as a multiple of the mean, above which players of a table have met each other often. With a
+MET_OFTEN: Final = 0.92
+"""Number of meetings, as a multiple of the mean, above which players of a table have met each other too often. With a
 multiple of 1, a crowd of eight would often form the table that has just ended.
 """
 CONSIDERED: Final = 32

@@ -262,21 +262,24 @@ class Pool(Generic[BotT]):
         """Return whether the chosen wait for others because they have met each other often. `choice`: whether more bots
         wait.
 
-        Only bots that fill their last place wait: a bot with much room would lose more. A busy bot of any expected time
-        will do, since nobody predicts the end of a match to a tenth of its length.
+        Only bots that fill their last place wait: a bot with much room would lose more. The more often they have met,
+        the longer they wait. Otherwise those whose matches end together, when nobody else is there, would often meet
+        again. A busy bot of any expected time will do: the end of a match cannot be predicted to a tenth of its length.
         """
-        surplus, until, last = 0.0, lane.patience_ends(), False
+        surplus, full = 0.0, [one.waiting for one in chosen if one.waiting.room == 1]
         for one in chosen:
-            waiting = one.waiting
-            if waiting.room == 1:
-                last = True
-                tables = max(1, waiting.tables) if choice else 1
-                until = min(until, waiting.since + MIXING_SHARE * waiting.last_length / tables)
-            often = MET_OFTEN * one.mean_meetings(len(self._candidates) - self._owners[waiting.owner])
+            often = MET_OFTEN * one.mean_meetings(len(self._candidates) - self._owners[one.waiting.owner])
             for other in chosen:
                 if other is not one:
                     surplus += one.meetings(other.number) - often
-        if not last or surplus <= 0 or now >= until or not self._coming(lane, -inf, inf):
+        if not full or surplus <= 0:
+            return False
+        share = MIXING_SHARE * min(1.0, surplus / (len(chosen) * (len(chosen) - 1)))
+        until = lane.patience_ends()
+        for waiting in full:
+            tables = max(1, waiting.tables) if choice else 1
+            until = min(until, waiting.since + share * waiting.last_length / tables)
+        if now >= until or not self._coming(lane, -inf, inf):
             return False
         self._mixing_until = min(self._mixing_until, until)
         return True

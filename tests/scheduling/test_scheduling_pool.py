@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from arena.ladder.live import SCALE
 from arena.scheduling.candidate import REMEMBERED, Waiting
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
-from arena.scheduling.lane import MIXING_SHARE
+from arena.scheduling.lane import MET_OFTEN, MIXING_SHARE
 from arena.scheduling.pace import MOST_CLASSES
 from arena.scheduling.pool import FREE_TABLES, LEAST_OWNERS, PATIENCE, Pool, Table
 
@@ -122,25 +122,43 @@ def test_without_house_bots_a_table_waits_for_bots() -> None:
     assert form(waiting("a"), waiting("b"), owners=2, now=100, house=[]) is None
 
 
-def again(*others: Waiting[str], owners: int, now: float, length: float = 5.0, tables: int = 1) -> set[str] | None:
-    """Form a table among a, b, c and d, which ended their first match together at 10, and others."""
+def too_often(owners: int, times: int, strangers: int = 0) -> float:
+    """Return the share of `MIXING_SHARE` for which bots of a table wait: three or four of four bots that have met each
+    other a number of times, and at most one stranger.
+    """
+    met, mean = 4 - strangers, 3 * times / (owners - 1 + strangers)
+    return min(1.0, met * ((met - 1) * times - 3 * MET_OFTEN * mean) / (4 * 3))
+
+
+def again(
+    *others: Waiting[str], owners: int, now: float, length: float = 5.0, tables: int = 1, times: int = 1
+) -> set[str] | None:
+    """Form a table among a, b, c and d, whose latest match together ended at 10, and others."""
     pool = filled(map(waiting, "abcd"), owners)
-    assert pool.table(4, 0) is not None
+    for _ in range(times):
+        pool.met("abcd")
     for bot in "abcd":
-        pool.update(Waiting(bot, bot, 10.0, pending=1, last_length=length, tables=tables))
+        pool.update(Waiting(bot, bot, 10.0, pending=times, last_length=length, tables=tables))
     for other in others:
         pool.update(other)
     table = pool.table(4, now)
-    assert table is not None or pool.due(now) == 10 + MIXING_SHARE * length / (tables if others else 1)
+    if table is None:
+        share = MIXING_SHARE * too_often(owners, times, len(others))
+        assert pool.due(now) == pytest.approx(10 + share * length / (tables if others else 1))
     return None if table is None else set(table.bots)
 
 
 def test_who_have_met_often_wait_a_moment_for_others_who_may_come() -> None:
-    moment = MIXING_SHARE * 5
+    moment = MIXING_SHARE * 5 * too_often(5, 1)
     assert again(owners=5, now=10) is None
     assert again(owners=5, now=10 + moment - 0.001) is None
     assert again(owners=5, now=10 + moment) == set("abcd"), "not for ever"
+    assert again(owners=5, now=10 + 2 * moment - 0.001, times=2) is None, "once more too often"
+    assert again(owners=5, now=10 + 2 * moment, times=2) == set("abcd")
+    assert again(owners=5, now=10 + MIXING_SHARE * 5 - 0.001, times=9) is None
+    assert again(owners=5, now=10 + MIXING_SHARE * 5, times=9) == set("abcd"), "no longer, however often they met"
     another = Waiting("e", "e", 10.0, last_length=5.0, tables=7)
+    moment = MIXING_SHARE * 5 * too_often(9, 1, strangers=1)
     assert again(another, owners=9, now=10 + moment / 7 - 0.001, tables=7) is None
     assert again(another, owners=9, now=10 + moment / 7, tables=7) is not None, "of seven matches one ends sooner"
     assert again(owners=4, now=10) == set("abcd"), "there is nobody else"
@@ -518,7 +536,7 @@ def test_meetings_at_other_nodes_count() -> None:
 def test_a_meeting_is_forgotten_after_so_many_others() -> None:
     """The house bot with more other meetings since then is met first, if both were met once."""
     house = [f"house-{number}" for number in range(REMEMBERED + 1)]
-    pool = filled([waiting("a", room=99)], owners=1, house=house)
+    pool = filled([waiting("a", room=len(house) + 40)], owners=1, house=house)
     order = [next(bot for bot in table.bots if bot != "a") for table in islice(emptied(pool, 2, 0), len(house) + 20)]
     assert set(order[: len(house)]) == set(house)
     assert order[len(house) :] == order[:20]

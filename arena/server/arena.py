@@ -383,7 +383,7 @@ class Arena:
             held(hello.features),
             named_ladders(hello, config.ladders),
             tuple(name for name, _ in hello.events),
-            {} if self.node is None else self.node.living,
+            {} if self.node is None else self.node.list_for(bot.id),
             0 if self.node is None else self.node.number,
         )
 

@@ -163,7 +163,7 @@ func (c *connection) follow(from *node, nodes []*arenav1.Node) {
 	}
 	c.latest, c.eventNode = nil, 0
 	for _, each := range nodes {
-		if each.PlaysEvent && len(c.profile.events) > 0 {
+		if each.PlaysEvent {
 			c.eventNode = each.Number
 			break
 		}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import tarfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,12 +16,16 @@ from arena_client.errors import TakenOverError
 from arena_client.receipts import Receipts
 from sqlalchemy import select
 
+from arena.replay.header import MatchKind
 from arena.store import schema
 from arena.store.base.rows import MatchState
 from arena.store.matches import matches
 from arena.store.opening import open_readonly
+from tests.cli.cli_rig import shown
+from tests.documents import ROOT
 from tests.end_to_end.e2e_rig import PATIENCE, audit, program, server, until
-from tests.end_to_end.test_e2e_nodes import AGAIN, addresses, stop
+from tests.end_to_end.test_e2e_nodes import AGAIN, addresses, event_matches, stop
+from tests.interop.interop_rig import built, tool
 
 BOT = str(Path(__file__).with_name("face_bot.py"))
 ENOUGH = "12"
@@ -80,3 +86,41 @@ def test_a_client_from_before_nodes_plays_at_the_one_that_it_dials(tmp_path: Pat
         assert process.wait(PATIENCE) == 0
         stop(running)
     assert [*played(data)["old"].values()] == [2, 2, 2, 2]
+
+
+@pytest.mark.long
+@tool("go")
+def test_entrants_with_one_place_play_all_rounds_at_one_of_three_nodes(tmp_path: Path) -> None:
+    """The operator enters the bots, so their programs do not know of the event."""
+    built("make", "client-go", where=ROOT)
+    data, names, tables = tmp_path / "data", ["ann", "bob", "cid", "go"], 12
+    light = ("--luck", "off", "--house", "--house-workers", "0", "--drain", "0")
+    with server(data, "--processes", "3", *light, seats="2") as running, ExitStack() as stack:
+        address, at = addresses(running)[0], ("--data", data)
+        for name in names:
+            in_go, in_python = (
+                [str(ROOT / "build/client-go/rules")],
+                [sys.executable, "-m", "arena_client.samples.counter_bot"],
+            )
+            sample = in_go if name == "go" else in_python
+            own = ("--name", name, "--token-file", str(tmp_path / name), "--game", "sixth_sense", "--capacity", "1")
+            words = [*sample, "--server", address, *own]
+            bot = stack.enter_context(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            stack.callback(bot.kill)
+        until(lambda: {*played(data)} >= {*names}, "matches of all bots")
+        terms = ("--seats", "2", "--start", "+8s", "--budget", str(tables), "--format", "all")
+        shown("event", "create", "friday", "--ladder", "sixth_sense", *terms, *at)
+        for name in names:
+            shown("event", "enter", "friday", name, *at)
+        until(lambda: "event over" in running.log, "the end of the event", patience=90)
+        stop(running)
+    assert event_matches(data) == {"finished": tables}
+    with open_readonly(data) as connection:
+        every = matches.list_matches(connection, limit=10_000)
+    of_event = [each for each in every if each.kind is MatchKind.EVENT]
+    began = [each.started for each in of_event]
+    meanwhile = {each.match_id for each in every if min(began) <= each.started <= max(began)}
+    nodes = {node for own in played(data).values() for match, node in own.items() if match in meanwhile}
+    assert len(nodes) == 1, "a place has moved away from the event"
+    seats = Counter(seat.bot for each in of_event for seat in each.seats)
+    assert seats == dict.fromkeys(names, 2 * tables / len(names)), "a house bot plays for an absent one"

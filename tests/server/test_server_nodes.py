@@ -25,7 +25,7 @@ from arena.store.store import open_store
 from tests.store import jobs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -235,7 +235,7 @@ async def test_a_changed_list_of_nodes_is_announced_once(tmp_path: Path) -> None
     async with pair(tmp_path) as (one, two), trio.open_nursery() as nursery:
         own, other = node(one, Clock()), node(two, Clock())
         await own.begin()
-        nursery.start_soon(own.run, IGNORED, lambda listed: announced.append(dict(listed)))
+        nursery.start_soon(own.run, IGNORED, lambda list_for: announced.append(dict(list_for(1))))
         await trio.sleep(1.2)
         assert announced == []
         await other.release()
@@ -246,16 +246,38 @@ async def test_a_changed_list_of_nodes_is_announced_once(tmp_path: Path) -> None
     assert announced == [{1: ListedNode("127.0.0.1:1")}]
 
 
-async def test_the_list_of_nodes_names_the_node_of_an_event_from_a_minute_before_its_start(tmp_path: Path) -> None:
+async def test_an_entrant_s_list_names_the_node_of_its_event_from_a_minute_before_the_start(tmp_path: Path) -> None:
     async with pair(tmp_path) as (one, two), trio.open_nursery() as nursery:
         own, other = node(one, Clock()), node(two, Clock())
+        ada, bob, _ = await one.write(three_bots)
         await one.write(partial(nodes.acquire, name=EVENTS, number=2))
         soon = EventPlan("soon", "sixth_sense", 2, "race", 3, None, "open", now_us() + EVENT_SOON + 2_000_000)
-        await one.write(partial(contests.create, plan=soon, seed=bytes(32), entrants=(), at=jobs.NOW))
+        await one.write(partial(contests.create, plan=soon, seed=bytes(32), entrants=("Ada",), at=jobs.NOW))
         await other.begin()
-        assert [each.plays_event for each in other.living.values()] == [False, False]
-        nursery.start_soon(own.run, IGNORED)
-        while not own.living.get(2, ListedNode("")).plays_event:
+        assert [each.plays_event for each in other.list_for(ada).values()] == [False, False]
+        announced: list[Mapping[int, ListedNode]] = []
+        nursery.start_soon(own.run, IGNORED, lambda list_for: announced.extend(map(list_for, (ada, bob))))
+        while not any(each.get(2, ListedNode("")).plays_event for each in announced):
             await trio.sleep(0.05)
         nursery.cancel_scope.cancel()
-    assert own.living == {1: ListedNode("127.0.0.1:1"), 2: ListedNode("127.0.0.1:2", plays_event=True)}
+    first, second = {1: ListedNode("127.0.0.1:1")}, {2: ListedNode("127.0.0.1:2")}
+    assert own.list_for(bob) == first | second
+    assert own.list_for(ada) == first | {2: ListedNode("127.0.0.1:2", plays_event=True)}
+    assert announced[-2:] == [own.list_for(ada), own.list_for(bob)]
+
+
+async def test_a_later_entrant_gets_its_own_list(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (one, _), trio.open_nursery() as nursery:
+        own = node(one, Clock())
+        ada, bob, _ = await one.write(three_bots)
+        await one.write(partial(nodes.acquire, name=EVENTS, number=2))
+        plan = EventPlan("now", "sixth_sense", 2, "race", 3, None, "open", now_us() + 1_000_000)
+        await one.write(partial(contests.create, plan=plan, seed=bytes(32), entrants=("Ada",), at=jobs.NOW))
+        await own.begin()
+        assert not own.list_for(bob)[2].plays_event
+        nursery.start_soon(own.run, IGNORED)
+        await one.write(partial(contests.enter, name="now", bot="Bob", at=jobs.NOW))
+        while not own.list_for(bob)[2].plays_event:
+            await trio.sleep(0.05)
+        assert own.list_for(ada) == own.list_for(bob)
+        nursery.cancel_scope.cancel()

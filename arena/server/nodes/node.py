@@ -67,6 +67,8 @@ class NodeReading(NamedTuple):
     """Other nodes whose leases have expired and whose matches are not interrupted yet."""
     meetings: Sequence[Meeting] = ()
     """Rated matches of other nodes, including ones that were read before."""
+    entrants: frozenset[int] = frozenset()
+    """The bots that have entered an event which is played now or starts soon."""
     ahead: int = 0
     """The time by which the database's clock is ahead of this machine's, in microseconds."""
 
@@ -91,6 +93,8 @@ class ThisNode:
         self.number: Final = lease.number
         self.living: Mapping[int, ListedNode] = {}
         """The nodes with a valid lease, by number."""
+        self._entrants: frozenset[int] = frozenset()
+        """The bots that have entered an event which is played now or starts soon."""
         self._store: Final = store
         self._lease = lease
         self._clock: Final = clock
@@ -103,8 +107,8 @@ class ThisNode:
         self._mark = 0
         self._last_read: dict[int, int] = {}
         """By node, the number of its newest match that this node has read."""
-        self._announced: Mapping[int, ListedNode] = {}
-        """The list of nodes that all connected bots know."""
+        self._announced: tuple[Mapping[int, ListedNode], frozenset[int]] = ({}, frozenset())
+        """The nodes and entrants of the lists that all connected bots know."""
 
     @property
     def holds(self) -> bool:
@@ -139,19 +143,27 @@ class ThisNode:
         StoreError.
         """
         self._mark = await self._store.read(nodes.newest_change)
-        self.living = self._announced = (await self._look()).living
+        seen = await self._look()
+        self.living, self._entrants = self._announced = seen.living, seen.entrants
+
+    def list_for(self, bot_id: int) -> Mapping[int, ListedNode]:
+        """Return the list of nodes for a bot. Only an entrant sees which node plays its event."""
+        if bot_id in self._entrants:
+            return self.living
+        return {number: node._replace(plays_event=False) for number, node in self.living.items()}
 
     async def run(
         self,
         learn: Mapping[str, Learn],
-        announce: Callable[[Mapping[int, ListedNode]], None] = lambda _: None,
+        announce: Callable[[Callable[[int], Mapping[int, ListedNode]]], None] = lambda _: None,
         meet: Callable[[str, Sequence[int]], None] = lambda *_: None,
     ) -> NoReturn:
         """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost, JobLost.
 
         `learn`: by kind of change, a function that is called with the changed subject. The node also reads its own
-        changes, so these functions must be idempotent. `announce` is called with each changed list of nodes.
-        `meet` is called once for each rated match that is read of another node, with the ladder's id and the bots.
+        changes, so these functions must be idempotent. When the list of nodes changes for any bot, `announce` is
+        called with a function that returns the list for a bot. `meet` is called once for each rated match that is read
+        of another node, with the ladder's id and the bots.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._renew)
@@ -163,10 +175,11 @@ class ThisNode:
                 except StoreError as error:
                     log.error("other nodes' changes cannot be read", error=str(error))
 
-    def _announce(self, announce: Callable[[Mapping[int, ListedNode]], None]) -> None:
-        if self.living != self._announced and self.number in self.living and self.holds:
-            self._announced = self.living
-            announce(self.living)
+    def _announce(self, announce: Callable[[Callable[[int], Mapping[int, ListedNode]]], None]) -> None:
+        now = self.living, self._entrants
+        if now != self._announced and self.number in self.living and self.holds:
+            self._announced = now
+            announce(self.list_for)
 
     async def release(self) -> None:
         """Release the lease. This node's running matches stay in its journal for the next start."""
@@ -209,7 +222,7 @@ class ThisNode:
         seen = await self._look()
         if {*seen.living} != {*self.living}:
             log.info("nodes", living=[*seen.living])
-        self.living = seen.living
+        self.living, self._entrants = seen.living, seen.entrants
         if seen.overdue and self.holds:
             found = await self._store.write(partial(nodes.interrupt_lost, at=now_us()))
             for number, matches in found.items():
@@ -227,12 +240,13 @@ def _seen(connection: Connection, mark: int, after: int, number: int) -> NodeRea
     now = database_now(connection)
     ahead, known = now - machine_us(), nodes.list_nodes(connection)
     registered = [node for node in known if node.state == REGISTERED]
-    event = nodes.holder_of(connection, EVENTS) if contests.any_played(connection, now + EVENT_SOON) else None
+    entrants = contests.entrants_by(connection, now + EVENT_SOON)
+    event = nodes.holder_of(connection, EVENTS) if entrants else None
     alive = [node for node in registered if node.lease_until > now]
     living = {node.number: ListedNode(node.address, node.number == event) for node in alive}
     overdue = [node.number for node in registered if node.lease_until <= now and node.number != number]
     changes, meetings = nodes.changed_since(connection, mark), nodes.meetings(connection, number, after)
-    return NodeReading(*changes, living, overdue, meetings, ahead)
+    return NodeReading(*changes, living, overdue, meetings, entrants, ahead)
 
 
 def _renew(connection: Connection, lease: Lease, can_do: Sequence[str]) -> Any:

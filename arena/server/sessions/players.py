@@ -47,11 +47,11 @@ class Players:
         """Call `tell` with every bot that connects, leaves, is parked or resumed, or whose free capacity changes."""
         self._on_change = tell
 
-    def list_nodes(self, nodes: Mapping[int, ListedNode]) -> None:
-        """Send a changed list of nodes to every connected bot."""
-        for player in self._players.values():
+    def list_nodes(self, list_for: Callable[[int], Mapping[int, ListedNode]]) -> None:
+        """Send a changed list of nodes to every connected bot. `list_for` returns the list for a bot."""
+        for bot_id, player in self._players.items():
             if player.session is not None:
-                player.session.list_nodes(nodes)
+                player.session.list_nodes(list_for(bot_id))
 
     def get(self, bot_id: int) -> BotPlayer | None:
         """Return the bot with a number, or None if it is not in the registry."""

@@ -226,10 +226,11 @@ def list_events(connection: Connection, before: int | None = None, limit: int | 
     return tuple(_read(connection, query if before is None else query.where(_EVENTS.id < before)))
 
 
-def any_played(connection: Connection, by: int) -> bool:
-    """Return whether an event is being played, or starts by a time in microseconds."""
+def entrants_by(connection: Connection, by: int) -> frozenset[int]:
+    """Return the bots that entered an event which is being played, or starts by a time in microseconds."""
     due = (_EVENTS.state == ANNOUNCED) & (_EVENTS.start <= by)
-    return connection.scalar(select(_EVENTS.id).where((_EVENTS.state == PLAYING) | due).limit(1)) is not None
+    entered = select(_ENTRANTS.bot_id).join_from(schema.event_entrants, schema.events)
+    return frozenset(connection.scalars(entered.where((_EVENTS.state == PLAYING) | due)))
 
 
 def entrants(connection: Connection, event_id: int) -> tuple[StoredEntrant, ...]:

@@ -1260,7 +1260,7 @@ type Node struct {
 	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// Its address as HOST:PORT; :PORT for the host at which the bot reached this node.
 	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// True while the node plays an event, or soon will: an entrant keeps capacity there.
+	// True while the node plays an event that the bot has entered, or soon will: the bot keeps capacity there.
 	PlaysEvent    bool `protobuf:"varint,3,opt,name=plays_event,json=playsEvent,proto3" json:"plays_event,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -487,7 +487,7 @@ class Connection:
         nodes = tuple(nodes)
         listed = node_addresses(nodes, node.address) if node.number else {}
         self._listed = listed.keys()
-        self._event_node = next((each.number for each in nodes if each.plays_event and self._events), 0)
+        self._event_node = next((each.number for each in nodes if each.plays_event), 0)
         known = {each.number: each for each in self._nodes}
         for number, address in () if self._goal.ending else listed.items():
             if number not in known:

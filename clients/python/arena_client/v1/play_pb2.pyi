@@ -806,7 +806,7 @@ class Node(google.protobuf.message.Message):
     address: builtins.str
     """Its address as HOST:PORT; :PORT for the host at which the bot reached this node."""
     plays_event: builtins.bool
-    """True while the node plays an event, or soon will: an entrant keeps capacity there."""
+    """True while the node plays an event that the bot has entered, or soon will: the bot keeps capacity there."""
     def __init__(
         self,
         *,

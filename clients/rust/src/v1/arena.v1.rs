@@ -890,7 +890,7 @@ pub struct Node {
     /// Its address as HOST:PORT; :PORT for the host at which the bot reached this node.
     #[prost(string, tag = "2")]
     pub address: ::prost::alloc::string::String,
-    /// True while the node plays an event, or soon will: an entrant keeps capacity there.
+    /// True while the node plays an event that the bot has entered, or soon will: the bot keeps capacity there.
     #[prost(bool, tag = "3")]
     pub plays_event: bool,
 }

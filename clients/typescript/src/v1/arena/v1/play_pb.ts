@@ -513,7 +513,7 @@ export type Node = Message<"arena.v1.Node"> & {
   address: string;
 
   /**
-   * True while the node plays an event, or soon will: an entrant keeps capacity there.
+   * True while the node plays an event that the bot has entered, or soon will: the bot keeps capacity there.
    *
    * @generated from field: bool plays_event = 3;
    */

@@ -34,7 +34,7 @@ from arena.cli.operate.server_process import (
 )
 from arena.cli.operate.settings import TABLES
 from arena.cli.operate.web_process import check_web_address, show_pages
-from arena.processes.helper import HelperFailed, helper, keep
+from arena.processes.helper import LONG_ENOUGH, HelperFailed, helper, keep
 from arena.server.config import quota_in_force
 from arena.store.base.directory import database_of, identity, use_server
 from arena.store.base.errors import StoreError
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from arena.server.config import Config
 
 MODULE: Final = "arena.cli.operate.node_process"
-LONG_ENOUGH: Final = 10.0
-"""A node that ran for at least this many seconds is restarted at once, because its start worked."""
 OF_A_MACHINE: Final = (
     "address",
     "data",

@@ -14,7 +14,7 @@ import click
 import structlog
 import trio
 
-from arena.processes.helper import HelperFailed, helper, keep
+from arena.processes.helper import LONG_ENOUGH, HelperFailed, helper, keep
 from trio_grpc.http2.sockets import bind
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from arena.server.config import Config
 
 MODULE: Final = "arena.web.beside_server"
-LONG_ENOUGH: Final = 10.0
-"""A process that ran for at least this many seconds did not fail at its start, and is restarted at once."""
 
 log = structlog.get_logger("arena")
 

@@ -50,6 +50,7 @@ from arena.server.sessions.messages import (
     Welcome,
 )
 from arena.server.sessions.past import past
+from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.baselines import Baselines
@@ -118,9 +119,9 @@ async def open_arena(
 
         def played(driver: MatchDriver, ready_check: ReadyCheck | None, changes: Sequence[RatingChange]) -> None:
             figures.ended(driver)
-            matchmaker.match_ended(driver, ready_check, changes)
             if event := driver.header.event:
-                events.ended(event)
+                events.ended(event, [player.bot_id for player in driver.players if isinstance(player, BotPlayer)])
+            matchmaker.match_ended(driver, ready_check, changes)
 
         observers = Observers(rated, accounts.park, played, matchmaker.close)
         persistence = MatchPersistence(config, store, node)

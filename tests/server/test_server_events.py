@@ -113,9 +113,8 @@ async def test_an_event_is_played_to_its_result_and_rates_nobody(hall: Hall, sto
         await arena.events.enter("friday", "ann", invited=False)
         await arena.events.start("friday")
         await bots[1].until(lambda: any(each.kind is MatchKind.EVENT for each in bots[1].invitations))
-        for bot in bots:
-            bot.only_events = True
-        event = await over(store)
+        await bots[0].until(lambda: event_of(store).over)
+        event = event_of(store)
         begun = event_matches(store)[0]
         [*_, last] = event_matches(store)
         between = [

@@ -32,7 +32,7 @@ from arena.store.matches.contests import ANNOUNCED, PLAYING, EventRoll
 from engine.deal import SEED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -128,10 +128,16 @@ class Events:
         """Seat no more tables, because the server is stopping."""
         self._stopping = True
 
-    def ended(self, event: str) -> None:
-        """Record that a match of an event has ended and is stored. `event`: as in the header."""
+    def ended(self, event: str, bots: Iterable[int]) -> None:
+        """Record that a match of an event has ended and is stored. `event`: as in the header.
+
+        Its bots reserve capacity at once for their next match of the event. Otherwise a rated match could come first,
+        for which the whole next round would wait.
+        """
         held = self._held.get(event.partition("/")[0])
         if held is not None:
+            for bot_id in bots:
+                self._reserve(held, bot_id, True)
             held.change()
 
     async def create(self, plan: EventPlan, entrants: Sequence[str]) -> None:

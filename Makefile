@@ -34,8 +34,8 @@ lock: | $(UV) ## Bring uv.lock up to pyproject.toml; with UPGRADE=1 also to the 
 demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a minute
 	@$(BIN)/arena demo
 
-# Four at a time on two cores: many tests wait for real servers and bots. A file's tests stay together and in their order.
-PARALLEL := --numprocesses=4 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
+# Three at a time on two cores: many tests wait for real servers and bots. A file's tests stay together and in their order.
+PARALLEL := --numprocesses=3 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
 
 test: .venv/.ready ## Every test
 	$(BIN)/pytest $(PARALLEL)

@@ -28,7 +28,7 @@ FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 """Seconds before a failed helper is started again: the first pause, which doubles each time, and its maximum."""
 LONG_ENOUGH: Final = 10.0
-"""Seconds after which a helper's start has worked, so that a later failure restarts it at once."""
+"""A helper that ran for at least this many seconds is restarted at once, because its start worked."""
 
 
 def failed_starts() -> dict[str, str]:

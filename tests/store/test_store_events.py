@@ -100,6 +100,21 @@ async def test_an_event_goes_from_its_announcement_to_its_result(data: Path) -> 
         assert [each.plan.name for each in contests.list_events(connection)] == ["saturday", "friday"]
 
 
+async def test_only_entrants_of_present_events_and_of_those_that_start_soon_are_listed(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ann, bob, _, dora = add_bots(connection, "ann", "bob", "cleo", "dora")
+        for name, entrants, start in (("later", ["dora"], 300), ("rain", ["cleo"], 100), ("soon", ["ann", "bob"], 100)):
+            contests.create(connection, PLAN._replace(name=name, start=NOW + start), SEED, entrants, NOW)
+        contests.cancel(connection, "rain", "rain", NOW + 1)
+        assert contests.entrants_by(connection, NOW + 99) == frozenset()
+        assert contests.entrants_by(connection, NOW + 100) == {ann, bob}
+        event = contests.start(connection, "soon", {ann: b"", bob: b""}, EarlierMatches(), NOW + 2)
+        assert contests.entrants_by(connection, NOW) == {ann, bob}
+        contests.finish(connection, event, race_document(EventCourse(contests.terms(connection, event)).race), NOW + 3)
+        assert contests.entrants_by(connection, NOW + 299) == frozenset()
+        assert contests.entrants_by(connection, NOW + 300) == {dora}
+
+
 async def test_a_table_has_one_match_and_nodes_learn_of_its_end(data: Path) -> None:
     with open_to_amend(data) as connection:
         ann, bob = add_bots(connection, "ann", "bob")

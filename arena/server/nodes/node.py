@@ -45,6 +45,8 @@ BLOCK: Final = 64
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 Learn: TypeAlias = "Callable[[str], Awaitable[None]]"
+ListFor: TypeAlias = "Callable[[int], Mapping[int, ListedNode]]"
+"""Returns the list of nodes for a bot, given by its number."""
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +70,7 @@ class NodeReading(NamedTuple):
     meetings: Sequence[Meeting] = ()
     """Rated matches of other nodes, including ones that were read before."""
     entrants: frozenset[int] = frozenset()
-    """The bots that have entered an event which is played now or starts soon."""
+    """The numbers of the bots that have entered an event which is played now or starts soon."""
     ahead: int = 0
     """The time by which the database's clock is ahead of this machine's, in microseconds."""
 
@@ -94,7 +96,7 @@ class ThisNode:
         self.living: Mapping[int, ListedNode] = {}
         """The nodes with a valid lease, by number."""
         self._entrants: frozenset[int] = frozenset()
-        """The bots that have entered an event which is played now or starts soon."""
+        """The numbers of the bots that have entered an event which is played now or starts soon."""
         self._store: Final = store
         self._lease = lease
         self._clock: Final = clock
@@ -144,7 +146,8 @@ class ThisNode:
         """
         self._mark = await self._store.read(nodes.newest_change)
         seen = await self._look()
-        self.living, self._entrants = self._announced = seen.living, seen.entrants
+        self.living, self._entrants = seen.living, seen.entrants
+        self._announced = self.living, self._entrants
 
     def list_for(self, bot_id: int) -> Mapping[int, ListedNode]:
         """Return the list of nodes for a bot. Only an entrant sees which node plays its event."""
@@ -155,15 +158,14 @@ class ThisNode:
     async def run(
         self,
         learn: Mapping[str, Learn],
-        announce: Callable[[Callable[[int], Mapping[int, ListedNode]]], None] = lambda _: None,
+        announce: Callable[[ListFor], None] = lambda _: None,
         meet: Callable[[str, Sequence[int]], None] = lambda *_: None,
     ) -> NoReturn:
         """Renew the lease and apply all changes, until cancelled. Raises: LeaseLost, JobLost.
 
         `learn`: by kind of change, a function that is called with the changed subject. The node also reads its own
-        changes, so these functions must be idempotent. When the list of nodes changes for any bot, `announce` is
-        called with a function that returns the list for a bot. `meet` is called once for each rated match that is read
-        of another node, with the ladder's id and the bots.
+        changes, so these functions must be idempotent. `announce` is called when the list of nodes changes for any bot.
+        `meet` is called once for each rated match that is read of another node, with the ladder's id and the bots.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._renew)
@@ -175,7 +177,7 @@ class ThisNode:
                 except StoreError as error:
                     log.error("other nodes' changes cannot be read", error=str(error))
 
-    def _announce(self, announce: Callable[[Callable[[int], Mapping[int, ListedNode]]], None]) -> None:
+    def _announce(self, announce: Callable[[ListFor], None]) -> None:
         now = self.living, self._entrants
         if now != self._announced and self.number in self.living and self.holds:
             self._announced = now

@@ -227,10 +227,13 @@ def list_events(connection: Connection, before: int | None = None, limit: int | 
 
 
 def entrants_by(connection: Connection, by: int) -> frozenset[int]:
-    """Return the bots that entered an event which is being played, or starts by a time in microseconds."""
+    """Return the numbers of the bots that entered an event which is being played, or starts by a time in microseconds.
+
+    This is read every second, so it must not read the entrants of past events, as a join does.
+    """
     due = (_EVENTS.state == ANNOUNCED) & (_EVENTS.start <= by)
-    entered = select(_ENTRANTS.bot_id).join_from(schema.event_entrants, schema.events)
-    return frozenset(connection.scalars(entered.where((_EVENTS.state == PLAYING) | due)))
+    events = select(_EVENTS.id).where((_EVENTS.state == PLAYING) | due)
+    return frozenset(connection.scalars(select(_ENTRANTS.bot_id).where(_ENTRANTS.event_id.in_(events))))
 
 
 def entrants(connection: Connection, event_id: int) -> tuple[StoredEntrant, ...]:

@@ -9,6 +9,7 @@ import ast
 import os
 import re
 from collections import defaultdict
+from functools import cache
 from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,6 +57,7 @@ NOT_FOR_SOMEBODY: Final = {
 ids = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 
 
+@cache
 def members() -> dict[str, set[str]]:
     """Return the members of each class in the sources, and of each message, service and enum in the protocol."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -89,9 +91,6 @@ def names(node: ast.ClassDef) -> list[str]:
             own += [target.attr for target in targets if isinstance(target, ast.Attribute)]
             own += [target.id for target in targets if isinstance(target, ast.Name)]
     return own
-
-
-MEMBERS: Final = members()
 
 
 def there(document: Path, name: str) -> bool:
@@ -132,8 +131,9 @@ def test_every_module_that_is_run_exists(document: Path) -> None:
 @ids
 def test_every_member_named_exists(document: Path) -> None:
     named = [MEMBER.fullmatch(code.removesuffix("()")) for code in CODE.findall(document.read_text())]
-    missing = [each[0] for each in named if each and each[1] in MEMBERS and each[2] not in MEMBERS[each[1]]]
-    unknown = [each[0] for each in named if each and each[1] not in MEMBERS]
+    known = members()
+    missing = [each[0] for each in named if each and each[1] in known and each[2] not in known[each[1]]]
+    unknown = [each[0] for each in named if each and each[1] not in known]
     assert missing + unknown == []
 
 

@@ -23,7 +23,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns(
     ".*_cache",
     "build",
     "demo-data",
-    "__pycache__",
+    "*-pytest-*.pyc",  # these name the files of the repository
     "node_modules",
     "*.egg-info",
     PIECES.name,

@@ -69,9 +69,7 @@ class PipeBot(Bot):
         self._closed: deque[tuple[int, int]] = deque(maxlen=MOST_CLOSED)
         """Decisions that were closed before the command answered. The command may still answer."""
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        """Lines from the command, followed by an empty line at its end. None wakes the reader when a decision is
-        closed.
-        """
+        """Lines from the command, and an empty one at its end. None wakes the reader when a decision is closed."""
         self._writing = Lock()
         try:
             self._command = subprocess.Popen(  # noqa: S603 - the user asked for this program

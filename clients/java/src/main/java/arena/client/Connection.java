@@ -65,9 +65,7 @@ final class Connection {
     private static final long LEASE = SECONDS.toNanos(15);
     /** The server's time limit to end the stream of a bot that leaves in the middle of matches. */
     private static final long LEAVE_TIME = SECONDS.toNanos(2);
-    /**
-     * Time after which a connection counts as good, so that the next wait is the shortest again.
-     */
+    /** Time after which a connection counts as good, so that the next wait is the shortest again. */
     private static final long STEADY = SECONDS.toNanos(1);
     /** Maximum number of failures to diagnose before the first connection. */
     private static final int PROBES = 3;
@@ -140,10 +138,7 @@ final class Connection {
         });
     }
 
-    /**
-     * Starts no more matches and finishes the current ones. After `limit`, leaves the unfinished
-     * matches.
-     */
+    /** Starts no more matches and finishes the current ones. After `limit`, leaves the rest. */
     void drain(long limit) {
         locked(() -> {
             progress.ending = true;
@@ -268,7 +263,7 @@ final class Connection {
                 .setName(profile.name)
                 .setOwner(profile.owner)
                 .setInvitation(profile.invitation)
-                .setToken(made.token)
+                .setToken(made.token())
                 .build();
         channel.register(request, ANSWER_TIME, (answer, ended) -> during(since, () -> registered(made, answer, ended)));
     }

@@ -213,8 +213,9 @@ def main(arguments: Sequence[str]) -> None:
         help="add the field text to decisions and rounds: what the seat sees, in words; it needs arena-engine",
     )
     add_options(parser)
-    own, words = _parted(arguments)
-    parsed = parser.parse_args(own)
+    at = [*arguments, "--"].index("--")
+    words = arguments[at + 1 :]
+    parsed = parser.parse_args(arguments[:at])
     if not words:
         parser.error("there is no command: arena-bot pipe -- node bot.js")
     if parsed.text and find_spec("engine") is None:
@@ -227,14 +228,6 @@ def main(arguments: Sequence[str]) -> None:
         run_with(bot, parsed.server, parsed)
     finally:
         bot.end()
-
-
-def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words before and after the first "--"."""
-    if "--" not in arguments:
-        return arguments, ()
-    at = [*arguments].index("--")
-    return arguments[:at], arguments[at + 1 :]
 
 
 def _mapped(value: Any, described: DescriptorPool) -> object:

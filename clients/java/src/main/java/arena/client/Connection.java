@@ -58,10 +58,7 @@ final class Connection {
     private static final long LONG_OUTAGE = SECONDS.toNanos(120);
     /** Maximum wait between two tries during a long outage. */
     private static final long LONGEST_OUTAGE_WAIT = SECONDS.toNanos(30);
-    /**
-     * Time without a connection to a node after which other nodes may have interrupted its matches. The bot then connects to
-     * another node.
-     */
+    /** Time without a connection to a node after which its matches may be interrupted. The bot then connects to another. */
     private static final long LEASE = SECONDS.toNanos(15);
     /** The server's time limit to end the stream of a bot that leaves in the middle of matches. */
     private static final long LEAVE_TIME = SECONDS.toNanos(2);

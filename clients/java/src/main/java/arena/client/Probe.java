@@ -36,10 +36,7 @@ final class Probe {
 
     private Probe() {}
 
-    /**
-     * Permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
-     * its remedy; empty if another try may succeed.
-     */
+    /** A permanent error (no such host, TLS on one side only, a distrusted certificate) and its remedy; empty for none. */
     static String obstacle(Profile profile) {
         String address = profile.address;
         if (address.startsWith("dns:")) {

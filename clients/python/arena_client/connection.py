@@ -133,7 +133,9 @@ class _Node:
     next_try: float = 0.0
     """The time of the latest try, or of the next one, in seconds of `time.monotonic`."""
     place_until: float | None = None
-    """With fewer places than nodes: the time at which this node's place moves on without a match; None without one."""
+    """With fewer places than nodes: the time at which this node's place moves on unless a match begins, in seconds of
+    `time.monotonic`; None without a place.
+    """
     place_used: bool = False
     """True if a match has begun at that place."""
 

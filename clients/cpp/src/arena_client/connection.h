@@ -1,6 +1,6 @@
 // A bot's connection to a server: register once, connect, and reconnect when the connection is lost. It answers
-// heartbeats and invitations, and passes all other messages to the bot's inbox. It never waits: the owner of clock and
-// channel calls it, always from one thread.
+// heartbeats and invitations, and passes all other messages to the bot's inbox. Clock, random numbers and gRPC are
+// passed in. It never waits: the owner of clock and channel calls it, always from one thread.
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,10 @@ public final class Decision {
         return bankMs;
     }
 
-    /** True if further thinking is useless: the server has decided, or the match has ended. Any thread may check it. */
+    /**
+     * True if further thinking is useless, because the server has decided for the bot or the match
+     * has ended. A long search can check it in any thread and then return any legal action.
+     */
     public boolean isClosed() {
         return session != null && !session.isOpen(message.getMatchId(), message.getDecisionId());
     }

@@ -18,11 +18,9 @@ type Bot struct {
 	Name string
 	// Owner is the bot's owner; its own name if empty. Bots of one owner never meet in a match.
 	Owner string
-	// Games are the names of the games that the bot plays; 6th Sense if empty. Games other than those of Games()
-	// are allowed.
+	// Games are the names of the bot's games; 6th Sense if empty. They may include games that are not in Games().
 	Games []string
-	// Features lists the features of later versions of the protocol that the bot's code understands; none is
-	// defined yet.
+	// Features are those of later versions of the protocol that the bot's code understands; none is defined yet.
 	Features []string
 	// Capacity is the number of matches that the bot plays at once; 0 means 8.
 	Capacity int

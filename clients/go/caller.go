@@ -25,8 +25,7 @@ var errInterrupted = errors.New("the bot was told to stop")
 // caller makes all calls of a bot's code, one at a time. It does no input or output.
 type caller struct {
 	bot *Bot
-	// playOn: if true, an error in the bot is logged and the first legal action is played. Otherwise it ends the
-	// run.
+	// playOn: log an error in the bot and play the first legal action, instead of ending the run.
 	playOn bool
 	now    func() time.Duration
 	// ctx is done when the bot must not be called any more.

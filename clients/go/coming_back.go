@@ -23,8 +23,7 @@ const (
 	probes = 3
 )
 
-// longest returns the longest wait before the next try, given the time since the last good
-// connection.
+// longest returns the longest wait before the next try, given the time since the last good connection.
 func longest(outage time.Duration) time.Duration {
 	limit := longestWait
 	if outage > longOutage {

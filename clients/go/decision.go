@@ -31,8 +31,7 @@ type (
 // Games returns the names, as in requests, of the games whose messages this client has. A bot may play other games, too.
 func Games() []string { return []string{"sixth_sense", "nullern"} }
 
-// ConductOf returns the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
-// ladders.
+// ConductOf returns the limits of a match: its ladder's if its start names one, otherwise those of the default ladders.
 func ConductOf(welcome *Welcome, start *MatchStart) *Conduct {
 	for _, ladder := range welcome.GetLadders() {
 		if ladder.Name == start.GetLadder() {
@@ -61,8 +60,7 @@ type Action struct {
 	Name string
 	// Kind is the kind of choice, in the game's own terms, such as "play", "bid" or "raise".
 	Kind string
-	// Card is the played or chosen card, an index into the catalogue's Cards; None if there is no card or if it
-	// is hidden.
+	// Card is the played or chosen card, an index into the catalogue's Cards; None without a card or if it is hidden.
 	Card int
 	// Value is the value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
 	Value int
@@ -70,8 +68,7 @@ type Action struct {
 	Place int
 }
 
-// Catalog is one game: its colours, cards and actions. It is created once for each connection and shared by its
-// decisions.
+// Catalog is one game: its colours, cards and actions. The decisions of a connection share it.
 type Catalog struct {
 	// Name is the name for programs, such as "sixth_sense".
 	Name string
@@ -85,8 +82,7 @@ type Catalog struct {
 	Message *arenav1.GameCatalog
 }
 
-// Decision is a choice that the bot must make, with everything that its seat may know, so that a bot
-// needs no memory.
+// Decision is a choice that the bot must make, with all that its seat may know, so that a bot needs no memory.
 type Decision struct {
 	MatchID uint64
 	// DecisionID is the number of the decision, unique within the match.

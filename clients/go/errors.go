@@ -1,7 +1,6 @@
 package client
 
-// Kind is the kind of a permanent error. After any other error (a lost network, a restarting server) the
-// client retries.
+// Kind is the kind of a permanent error. After any other error, such as a lost network, the client retries.
 type Kind string
 
 const (

@@ -14,8 +14,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// consistency requests the server's proof that a log is the beginning of a longer log; the server may
-// refuse.
+// consistency requests the server's proof that a log is the beginning of a longer one; the server may refuse.
 type consistency func(first, second uint64) (proof [][]byte, refused bool, err error)
 
 // logChecker checks at each welcome that the server's log of results has only grown since the bot's last

@@ -30,23 +30,8 @@ func included(entry *arenav1.LogEntry) bool {
 	if entry.GetHead() == nil || entry.Number < 1 || entry.Number > entry.Head.Size {
 		return false
 	}
-	place, last := entry.Number-1, entry.Head.Size-1
-	made := hashed([]byte{0}, entry.Leaf)
-	for _, each := range entry.Proof {
-		if last == 0 {
-			return false
-		}
-		if place&1 == 1 || place == last {
-			made = nodeHash(each, made)
-			for place&1 == 0 && place > 0 {
-				place, last = place>>1, last>>1
-			}
-		} else {
-			made = nodeHash(made, each)
-		}
-		place, last = place>>1, last>>1
-	}
-	return last == 0 && bytes.Equal(made, entry.Head.Root)
+	_, root, whole := climbed(entry.Number-1, entry.Head.Size-1, hashed([]byte{0}, entry.Leaf), entry.Proof)
+	return whole && bytes.Equal(root, entry.Head.Root)
 }
 
 // consistent reports whether a proof shows that the first log, which is not empty, is the beginning of the second.
@@ -67,10 +52,17 @@ func consistent(first, second *arenav1.LogHead, proof [][]byte) bool {
 	for place&1 == 1 {
 		place, last = place>>1, last>>1
 	}
-	old, made := proof[0], proof[0]
-	for _, each := range proof[1:] {
+	old, made, whole := climbed(place, last, proof[0], proof[1:])
+	return whole && bytes.Equal(old, first.Root) && bytes.Equal(made, second.Root)
+}
+
+// climbed returns the roots to which a proof leads from a node's hash: of the log up to this node, and of the whole log. place and
+// last: the numbers of this node and of the last one beside it. whole: whether the proof has the right length.
+func climbed(place, last uint64, start []byte, proof [][]byte) (old, made []byte, whole bool) {
+	old, made = start, start
+	for _, each := range proof {
 		if last == 0 {
-			return false
+			return nil, nil, false
 		}
 		if place&1 == 1 || place == last {
 			old, made = nodeHash(each, old), nodeHash(each, made)
@@ -82,7 +74,7 @@ func consistent(first, second *arenav1.LogHead, proof [][]byte) bool {
 		}
 		place, last = place>>1, last>>1
 	}
-	return last == 0 && bytes.Equal(old, first.Root) && bytes.Equal(made, second.Root)
+	return old, made, last == 0
 }
 
 // fieldsOf returns the fields of a leaf, by name.
@@ -99,8 +91,7 @@ type logKeys struct {
 	newest []byte
 }
 
-// readKeys reads the leaves that name the keys. It returns an error if a leaf is malformed or not signed by
-// the key before it.
+// readKeys reads the leaves that name the keys. Each must be well formed, and signed by the key before it.
 func readKeys(leaves [][]byte) (*logKeys, error) {
 	if len(leaves) == 0 {
 		return nil, errors.New("a log without a key")

@@ -35,8 +35,7 @@ func (m machineClock) after(wait time.Duration, call func()) func() {
 // network is the access to a server by grpc-go, with one connection per try.
 type network struct{ line *grpc.ClientConn }
 
-// openNetwork opens a channel, which connects at the first call. BadArgument if a certificate cannot be
-// read.
+// openNetwork opens a channel, which connects at the first call. BadArgument if a certificate cannot be read.
 func openNetwork(profile *profile, address string) (channel, error) {
 	trust := insecure.NewCredentials()
 	if profile.tls {

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// placeLook is the time between two checks whether a place moves to another node, if a bot has fewer places than
-	// nodes.
+	// placeLook: with fewer places than nodes, the time between two checks whether a place moves to another node.
 	placeLook = 250 * time.Millisecond
 	// placeWait is the shortest time after which a place without a match moves to another node, longer than a server's
 	// patience. The actual time is random, up to twice as long: bots that all moved at the same pace would never meet bots of
@@ -162,11 +161,8 @@ func (c *connection) follow(from *node, nodes []*arenav1.Node) {
 		list = usable(nodes, from.address)
 	}
 	c.latest, c.eventNode = nil, 0
-	for _, each := range nodes {
-		if each.PlaysEvent {
-			c.eventNode = each.Number
-			break
-		}
+	if at := slices.IndexFunc(nodes, (*arenav1.Node).GetPlaysEvent); at >= 0 {
+		c.eventNode = nodes[at].Number
 	}
 	for _, each := range list {
 		c.latest = append(c.latest, each.Number)
@@ -214,16 +210,9 @@ func (c *connection) shareOut() {
 		c.resize()
 		return
 	}
-	slices.SortStableFunc(connected, func(one, other *node) int { // those that have a place first
-		switch {
-		case one.holds && !other.holds:
-			return -1
-		case other.holds && !one.holds:
-			return 1
-		}
-		return 0
-	})
-	for at, node := range connected {
+	with := slices.DeleteFunc(slices.Clone(connected), func(each *node) bool { return !each.holds })
+	without := slices.DeleteFunc(connected, func(each *node) bool { return each.holds })
+	for at, node := range append(with, without...) {
 		c.place(node, at < capacity)
 	}
 	c.moveDue()

@@ -18,8 +18,7 @@ import (
 type Options struct {
 	// Token is the token itself.
 	Token string
-	// TokenFile is the token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in
-	// ~/.arena/tokens.
+	// TokenFile is the token file; by default ARENA_TOKEN_FILE, or one for each bot in ~/.arena/tokens.
 	TokenFile string
 	// Invitation is for a server that registers bots by invitation.
 	Invitation string
@@ -71,8 +70,7 @@ type profile struct {
 	tls, casual, challenges                                               bool
 	// challengers: lower-case names of the bots whose challenges the bot accepts; nil for all.
 	challengers map[string]bool
-	// keepsReceipts: true to store receipts of the log of results. receipts: their file; empty to store none on
-	// disk.
+	// keepsReceipts: true to store receipts. receipts: their file; empty to store none on disk.
 	keepsReceipts bool
 	receipts      string
 }

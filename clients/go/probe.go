@@ -15,8 +15,7 @@ import (
 // glance is the time limit for the other side to show its protocol.
 const glance = 3 * time.Second
 
-// preface is the beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own
-// settings.
+// preface begins HTTP/2, with an empty settings frame; a server without TLS answers with its own settings.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 // obstacle returns permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with

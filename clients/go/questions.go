@@ -8,8 +8,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// mostEnded is the number of ended matches that a session remembers, because their messages may still wait
-// for the bot.
+// mostEnded: how many ended matches a session remembers, because their messages may still wait for the bot.
 const mostEnded = 1000
 
 // questions are the open decisions of one stream. The connection's goroutine adds and closes them. The bot's

@@ -17,8 +17,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// kept is the number of receipts in a shortened file, the newest. It may grow to twice as many before it is
-// shortened.
+// kept is the number of receipts in a shortened file, the newest. A file is shortened at twice as many.
 const kept = 1000
 
 const pinBegin = `{"arena_receipts"`
@@ -31,12 +30,10 @@ type receipts struct {
 	file string
 	// pin is the known state of the server's log: the leaves of its keys and restorations, and its newest head.
 	pin *pinLine
-	// heads contains the receipts' heads, the oldest first; entries contains the leaf number and the match of
-	// each receipt.
+	// heads has the receipts' heads, the oldest first; entries has the leaf number and the match of each receipt.
 	heads   []*arenav1.LogHead
 	entries [][2]uint64
-	// reportsAfter: the number of the last report's leaf, or the log's size before the first report; nil if
-	// both are unknown.
+	// reportsAfter: the last report's leaf number, or the log's size before the first report; nil if both are unknown.
 	reportsAfter   *uint64
 	lines          int
 	read, troubled bool
@@ -265,12 +262,7 @@ func (r *receipts) shorten() error {
 		}
 	}
 	lines = lines[max(0, len(lines)-kept):]
-	whole := fmt.Sprintf("%s.%d", r.file, os.Getpid())
-	if err = os.WriteFile(whole, []byte(pin+strings.Join(lines, "")), 0o600); err == nil {
-		err = os.Rename(whole, r.file)
-	}
-	if err != nil {
-		os.Remove(whole)
+	if err := replaceFile(r.file, pin+strings.Join(lines, "")); err != nil {
 		return err
 	}
 	r.lines = len(lines) + min(1, len(pin))

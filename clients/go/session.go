@@ -12,8 +12,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// goal is the state that the bot's streams to all nodes share, mainly the number of matches to
-// play.
+// goal is the state that the bot's streams to all nodes share, mainly the number of matches to play.
 type goal struct {
 	// wanted: the number of matches to play; 0 for no limit.
 	wanted, finished int
@@ -21,8 +20,7 @@ type goal struct {
 	seats map[uint64]*seat
 	// ending: true if no more matches may begin, regardless of wanted.
 	ending bool
-	// past: the size of the server's log when this run began; nil if unknown. Earlier reports do not count as
-	// finished matches.
+	// past: the log's size when this run began; nil if unknown. Earlier reports do not count as finished matches.
 	past *uint64
 	// parked: the server's reason for parking the bot; empty if the bot is not parked.
 	parked string
@@ -41,8 +39,7 @@ type progress struct {
 	playing map[uint64]bool
 	// accepted: invitations whose matches have not begun yet.
 	accepted map[uint64]acceptance
-	// reportsAfter: the log number of the node's last report, or the log's size before the first report; nil if
-	// both are unknown.
+	// reportsAfter: the last report's leaf number, or the log's size before the first report; nil if both are unknown.
 	reportsAfter *uint64
 }
 
@@ -88,8 +85,7 @@ func (p *progress) more() bool {
 	return p.wanted == 0 || p.finished+p.underWay() < p.wanted
 }
 
-// room returns the number of simultaneous matches that are possible at this node with the bot's
-// capacity.
+// room returns how many simultaneous matches are possible at this node with the bot's capacity.
 func (p *progress) room(capacity int) int {
 	if p.ending {
 		return 0
@@ -104,8 +100,7 @@ func (p *progress) room(capacity int) int {
 	return max(0, min(capacity, p.wanted-p.finished-elsewhere))
 }
 
-// forget removes all matches at a node that has vanished. If the node returns, it sends its running
-// matches again.
+// forget removes all matches at a node that has vanished. If it returns, it sends its running matches again.
 func (p *progress) forget() {
 	clear(p.playing)
 	clear(p.accepted)

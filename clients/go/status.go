@@ -21,12 +21,10 @@ func (d *dropped) Error() string { return d.text }
 // longestPause is the maximum pause that a server may request. A longer pause must be a mistake.
 const longestPause = time.Hour
 
-// comeBack contains the statuses after which another try may succeed, with any reason. All other statuses
-// with a reason are final.
+// comeBack has the statuses after which another try may succeed. All other statuses with a reason are final.
 var comeBack = map[codes.Code]bool{codes.Unavailable: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}
 
-// final contains the statuses that are final even without a reason, in addition to those with their own
-// errors.
+// final has the statuses that are final even without a reason, besides those with their own errors.
 var final = map[codes.Code]bool{codes.InvalidArgument: true, codes.PermissionDenied: true, codes.FailedPrecondition: true}
 
 // details returns the reason in a status's ErrorInfo and the pause in its RetryInfo, if there are any.

@@ -35,16 +35,14 @@ type callEvents struct {
 type channel interface {
 	play(token string, events callEvents) call
 	register(request *arenav1.RegisterBotRequest, patience time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status))
-	// consistency requests the server's proof that one log is the beginning of another, and waits for the
-	// answer.
+	// consistency requests the server's proof that one log is the beginning of another, and waits for the answer.
 	consistency(first, second uint64) (proof [][]byte, refused bool, err error)
 	close()
 }
 
 // inbox receives everything for the bot. There is one numbered session per stream.
 type inbox interface {
-	// deliver passes on a message from the server; the first message of a session is the welcome. received: its time of
-	// arrival.
+	// deliver passes on a message from the server. received: its time of arrival. The first of a session is the welcome.
 	deliver(session int, message *arenav1.PlayResponse, questions *questions, received time.Duration)
 	// over reports the end of a session. The next session repeats the open decisions.
 	over(session int)
@@ -66,7 +64,6 @@ type surroundings struct {
 	// keep: see session; welcomed receives the log of each welcome. Either may be nil.
 	keep     func(report *arenav1.MatchReport, seat *seat)
 	welcomed func(state *arenav1.LogState, oneOfSeveral bool, channel channel)
-	// reportsAfter returns the number of the last report of an earlier run, nil for none; the function itself
-	// may be nil.
+	// reportsAfter returns the number of the last report of an earlier run, nil for none. It may itself be nil.
 	reportsAfter func() *uint64
 }

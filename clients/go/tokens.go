@@ -14,8 +14,7 @@ import (
 
 var unsafeInFiles = regexp.MustCompile(`[^a-z0-9._-]`)
 
-// defaultTokenFile returns the token file for one bot on one server, in the user's home. As on the server,
-// the name's case does not matter.
+// defaultTokenFile returns a bot's token file in the user's home. As on the server, the name's case does not matter.
 func defaultTokenFile(address, name string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -58,36 +57,40 @@ func (n *newToken) keep(token string) error {
 			return err
 		}
 	}
-	if err := os.Rename(n.draft, n.file); err != nil {
-		return unusable(n.file, err)
-	}
-	return nil
+	return unusable(n.file, os.Rename(n.draft, n.file))
 }
 
 // drop deletes the token that the server refused.
 func (n *newToken) drop() { os.Remove(n.draft) }
 
 func (n *newToken) write(token string) error {
-	folder := filepath.Dir(n.file)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return unusable(n.file, err)
+	err := os.MkdirAll(filepath.Dir(n.file), 0o700)
+	if err == nil {
+		err = replaceFile(n.draft, token+"\n")
 	}
-	whole, err := os.CreateTemp(folder, ".token-*") // for its owner only
-	if err != nil {
-		return unusable(n.file, err)
-	}
-	_, wrong := whole.WriteString(token + "\n")
-	wrong = errors.Join(wrong, whole.Sync(), whole.Close())
-	if wrong == nil {
-		wrong = os.Rename(whole.Name(), n.draft)
-	}
-	if wrong != nil {
-		os.Remove(whole.Name())
-		return unusable(n.file, wrong)
-	}
-	return nil
+	return unusable(n.file, err)
 }
 
+// replaceFile replaces a file, completely or not at all; only its owner can read it.
+func replaceFile(file, content string) error {
+	whole, err := os.CreateTemp(filepath.Dir(file), ".new-*") // for its owner only
+	if err != nil {
+		return err
+	}
+	_, err = whole.WriteString(content)
+	if err = errors.Join(err, whole.Sync(), whole.Close()); err == nil {
+		err = os.Rename(whole.Name(), file)
+	}
+	if err != nil {
+		os.Remove(whole.Name())
+	}
+	return err
+}
+
+// unusable returns a BadArgument that names a file; nil without an error.
 func unusable(file string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &Error{Kind: BadArgument, Text: fmt.Sprintf("the file %s cannot be used: %v", file, err)}
 }

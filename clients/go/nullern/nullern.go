@@ -16,16 +16,13 @@ const Hupfer = 5
 
 // Table is everything that a seat knows when it chooses, except its own hand.
 type Table struct {
-	// Strengths contains the strength of each card: its value, plus 20 for a trump. The strongest card takes the
-	// trick.
+	// Strengths has each card's strength: its value, plus 20 for a trump. The strongest card takes the trick.
 	Strengths []int
-	// Trick contains the strengths of the cards on the table; the first of equally strong cards takes the
-	// trick.
+	// Trick has the strengths of the cards on the table; of equally strong cards, the first takes the trick.
 	Trick []int
 	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
-	// Unseen contains the strengths of the unseen cards, which the others hold or which are in the
-	// stock.
+	// Unseen has the strengths of the unseen cards, which the others hold or which are in the stock.
 	Unseen []int
 }
 
@@ -76,8 +73,7 @@ func Wanted(view *client.NullernView, seat int) int {
 // Eager reports whether a seat wants a trick: for its bid or, if the bid is lost, for the point.
 func Eager(view *client.NullernView, seat int) bool { return Wanted(view, seat) != 0 }
 
-// Points returns the points of a round with the given bid and tricks taken, including the later cost of a
-// missed bid.
+// Points returns the points of a round with this bid and these tricks, with the later cost of a missed bid.
 func Points(bid, tricks int) int {
 	switch {
 	case bid != tricks:

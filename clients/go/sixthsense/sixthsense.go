@@ -15,8 +15,7 @@ type Laid struct{ Seat, Place, Colour, Value int }
 type Table struct {
 	// Trump is the trump colour; client.None if there is no trump, or not yet.
 	Trump int
-	// Trick contains the cards of the current trick that count, in the order in which they were
-	// played.
+	// Trick has the cards of the current trick that count, in the order of play.
 	Trick []Laid
 	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
@@ -77,8 +76,7 @@ func Read(game *client.Catalog, view *client.SixthSenseView) *Table {
 	return table
 }
 
-// After returns the counting cards of a trick after one more action. A block removes its victim and does not
-// count itself.
+// After returns the counting cards of a trick after one more action. A block removes its victim and does not count.
 func After(trick []Laid, game *client.Catalog, action client.Action, seat, place int) []Laid {
 	if action.Kind == "block" {
 		return slices.DeleteFunc(slices.Clone(trick), func(laid Laid) bool { return laid.Place == action.Place })

@@ -8,6 +8,7 @@ import itertools
 import logging
 import time
 from collections import deque
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,7 @@ _log = logging.getLogger("arena_client")
 def is_async(bot: Bot) -> bool:
     """Return true if the bot has an `async def decide`, called for one decision at a time.
 
-    Raises:
-        ArgumentError: Another method is an async function.
+    Raises `ArgumentError` if another method is an async function.
     """
     for name in ("decide_many", "on_match_start", "on_round", "on_match_end", "on_notice"):
         method = getattr(bot, name)
@@ -39,19 +39,16 @@ def is_async(bot: Bot) -> bool:
     return inspect.iscoroutinefunction(bot.decide) and type(bot).decide_many is Bot.decide_many
 
 
+@dataclass(slots=True, eq=False)
 class _Question:
     """A decision that the bot has not answered yet."""
 
-    __slots__ = ("bank", "cancelled", "decision", "received", "session", "since", "soft")
-
-    def __init__(self, decision: Decision, session: Session, received: float) -> None:
-        self.decision = decision
-        self.session = session
-        self.received = received
-        self.soft, self.bank = decision.soft_ms, decision.bank_ms
-        self.since = 0.0
-        """Time at which the bot was asked."""
-        self.cancelled = False
+    decision: Decision
+    session: Session
+    received: float
+    since: float = 0.0
+    """Time at which the bot was asked."""
+    cancelled: bool = False
 
     @property
     def closed(self) -> bool:
@@ -153,7 +150,7 @@ class AsyncCaller:
 
     async def _decide(self, question: _Question) -> None:
         decision = question.decision
-        tell_time(decision, question.soft, question.bank, time.monotonic() - question.received)
+        tell_time(decision, decision.soft_ms, decision.bank_ms, time.monotonic() - question.received)
         try:
             try:
                 choice: Any = await self._bot.decide(decision)  # type: ignore[misc]  # it is async

@@ -1,6 +1,4 @@
-"""The class that a bot author extends. A bot has no connection: `run` passes decisions to the bot and sends its
-answers.
-"""
+"""The class that a bot author extends. A bot has no connection: `run` passes it decisions and sends its answers."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from arena_client.descriptors import pool_of, unpacked
 from arena_client.errors import ArgumentError, BadAnswerError, ProtocolMismatchError
 from arena_client.options import OnError
 from arena_client.v1 import play_pb2
-from arena_client.v1.play_pb2 import Notice, NoticeKind, PlayRequest, PlayResponse
+from arena_client.v1.play_pb2 import NoticeKind, PlayRequest, PlayResponse
 
 if TYPE_CHECKING:
     from arena_client.inbox import Gathered
@@ -144,14 +144,11 @@ class Caller:
             self._tell(self._bot.on_match_end, report)
             self._bot._games_by_match.pop(report.match_id, None)
         for notice in message.notices:
-            self._note(notice, session)
+            self._tell(self._bot.on_notice, notice)
+            if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED and (session is None or session.plays(notice.match_id)):
+                self._reply().resumed.append(notice.match_id)  # This notice arrives only if the bot has returned.
             if self._held():
                 yield self._take()
-
-    def _note(self, notice: Notice, session: Session | Gathered | None) -> None:
-        self._tell(self._bot.on_notice, notice)
-        if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED and (session is None or session.plays(notice.match_id)):
-            self._reply().resumed.append(notice.match_id)  # This notice arrives only if the bot has returned.
 
     def _answers(
         self, decisions: list[Decision], session: Session | Gathered, received: float

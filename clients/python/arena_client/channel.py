@@ -70,11 +70,7 @@ class DroppedError(Exception):
 
 
 def checked_address(address: str) -> str:
-    """Return an address unchanged if it has a port. Without a port, gRPC would try port 443 for ever.
-
-    Raises:
-        ArgumentError: It has no port.
-    """
+    """Return an address unchanged. Raises `ArgumentError` if it has no port: gRPC would try port 443 for ever."""
     if address.startswith(_SCHEMES) or ((parts := _ADDRESS.fullmatch(address)) and 0 < int(parts[2]) <= 65535):
         return address
     host = address if address and ":" not in address and "/" not in address else "HOST"
@@ -114,11 +110,7 @@ def node_addresses(listed: Iterable[Node], reached: str) -> dict[int, str]:
 
 
 def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
-    """Open a channel to "host:port", which connects at the first call.
-
-    Raises:
-        OSError: The certificate cannot be read.
-    """
+    """Open a channel to "host:port", which connects at the first call. Raises OSError for an unreadable certificate."""
     if not tls:
         return grpc.aio.insecure_channel(address, options=_OPTIONS)
     roots = None if tls is True else Path(tls).read_bytes()
@@ -154,17 +146,7 @@ def play_failure(
     code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
 ) -> ArenaError | DroppedError:
     """Return the error for the end of a stream, with the server's `reason` and `pause` if known."""
-    return _with_reason(_play_failure(code, details, reason), reason, pause)
-
-
-def registration_failure(
-    code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
-) -> ArenaError | DroppedError:
-    """Return the error for a failed registration, with the server's `reason` and `pause` if known."""
-    return _with_reason(_registration_failure(code, details, reason), reason, pause)
-
-
-def _with_reason(failure: ArenaError | DroppedError, reason: str, pause: float) -> ArenaError | DroppedError:
+    failure = _play_failure(code, _one_line(details), reason)
     if isinstance(failure, ArenaError):
         failure.reason = reason
     else:
@@ -172,8 +154,31 @@ def _with_reason(failure: ArenaError | DroppedError, reason: str, pause: float) 
     return failure
 
 
-def _play_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
+def registration_failure(
+    code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
+) -> ArenaError | DroppedError:
+    """Return the error for a failed registration, with the server's `reason` and `pause` if known."""
     text = _one_line(details)
+    failure: ArenaError
+    match code:
+        case grpc.StatusCode.ALREADY_EXISTS:
+            failure = NameTakenError(
+                f"{text}. If the bot is yours, give its token or token file; if it was deleted, or is not yours, "
+                "register under another name"
+            )
+        case grpc.StatusCode.INVALID_ARGUMENT if reason == "TOKEN_NOT_ALLOWED":
+            failure = TokenRefusedError(text)
+        case grpc.StatusCode.INVALID_ARGUMENT:
+            failure = NameNotAllowedError(text)
+        case grpc.StatusCode.PERMISSION_DENIED if reason != "OWNER_BANNED":
+            failure = InvitationNeededError(text)
+        case _:
+            return play_failure(code, details, reason, pause)
+    failure.reason = reason
+    return failure
+
+
+def _play_failure(code: grpc.StatusCode, text: str, reason: str) -> ArenaError | DroppedError:
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED and not reason:  # gRPC in this process raised it
         return ProtocolMismatchError(f"a message from the server is larger than this client accepts: {text}")
     if code in _COME_BACK:
@@ -195,21 +200,3 @@ def _play_failure(code: grpc.StatusCode, details: str | None, reason: str) -> Ar
     if reason or code in _FINAL:
         return RefusedError(f"the server refuses the bot: {text}")
     return DroppedError(f"{text} ({code.name})")
-
-
-def _registration_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
-    text = _one_line(details)
-    match code:
-        case grpc.StatusCode.ALREADY_EXISTS:
-            return NameTakenError(
-                f"{text}. If the bot is yours, give its token or token file; if it was deleted, or is not yours, "
-                "register under another name"
-            )
-        case grpc.StatusCode.INVALID_ARGUMENT if reason == "TOKEN_NOT_ALLOWED":
-            return TokenRefusedError(text)
-        case grpc.StatusCode.INVALID_ARGUMENT:
-            return NameNotAllowedError(text)
-        case grpc.StatusCode.PERMISSION_DENIED if reason != "OWNER_BANNED":
-            return InvitationNeededError(text)
-        case _:
-            return _play_failure(code, details, reason)

@@ -16,6 +16,7 @@ import shlex
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
@@ -116,27 +117,27 @@ def waiting_time(outage: float) -> float:
     return _chance.uniform(0.0, min(longest, max(FIRST_WAIT, outage)))
 
 
+@dataclass(eq=False)
 class _Node:
     """One server, with the bot's stream to it. A server alone is the only node."""
 
-    def __init__(self, address: str, goal: Goal) -> None:
-        self.address = address
-        self.listed = ""
-        """The node's address in the latest list; empty if no list has had the node."""
-        self.number = 0
-        """The number of the node; 0 on a server alone, or before its first welcome."""
-        self.progress = Progress(goal=goal)
-        self.task: asyncio.Task[None] | None = None
-        self.session: Session | None = None
-        self.stream: _Stream | None = None
-        self.next_try = 0.0
-        """The time of the latest try, or of the next one, in seconds of `time.monotonic`."""
-        self.place_until: float | None = None
-        """With fewer places than nodes: the time at which this node's place moves on unless a match begins, in seconds
-        of `time.monotonic`; None without a place.
-        """
-        self.place_used = False
-        """True if a match has begun at that place."""
+    address: str
+    progress: Progress
+    listed: str = ""
+    """The node's address in the latest list; empty if no list has had the node."""
+    number: int = 0
+    """The number of the node; 0 on a server alone, or before its first welcome."""
+    task: asyncio.Task[None] | None = None
+    session: Session | None = None
+    stream: _Stream | None = None
+    next_try: float = 0.0
+    """The time of the latest try, or of the next one, in seconds of `time.monotonic`."""
+    place_until: float | None = None
+    """With fewer places than nodes: the time at which this node's place moves on unless a match begins, in seconds of
+    `time.monotonic`; None without a place.
+    """
+    place_used: bool = False
+    """True if a match has begun at that place."""
 
 
 class Connection:
@@ -192,7 +193,7 @@ class Connection:
         kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
         self._receipts = Receipts(kept) if receipts else None
         self._log_checker = None if self._receipts is None else LogChecker(self._receipts)
-        self._nodes = [_Node(self._address, self._goal)]
+        self._nodes = [_Node(self._address, Progress(self._goal))]
         """The nodes, of which the first is the one at the given address."""
         self._tasks: asyncio.TaskGroup
         self._listed: Collection[int] = ()
@@ -220,9 +221,7 @@ class Connection:
         return True
 
     def drain(self, seconds: float, hurry: Callable[[], object]) -> None:
-        """Start no more matches and finish the current ones; after `seconds`, leave the remaining matches and call
-        `hurry`.
-        """
+        """Start no more matches and finish the current ones; after `seconds`, leave the rest and call `hurry`."""
         goal = self._goal
         goal.ending = True
         if not goal.under_way:
@@ -491,9 +490,8 @@ class Connection:
         known = {each.number: each for each in self._nodes}
         for number, address in () if self._goal.ending else listed.items():
             if number not in known:
-                known[number] = other = _Node(address, self._goal)
-                other.number, other.progress.share = number, 0
-                other.progress.reports_after = node.progress.reports_after
+                progress = Progress(self._goal, share=0, reports_after=node.progress.reports_after)
+                known[number] = other = _Node(address, progress, number=number)
                 self._nodes.append(other)
                 self._dial(other)
             elif known[number].listed not in ("", address):

@@ -25,9 +25,7 @@ A bot may also name other games: their catalogues describe their messages.
 
 
 def conduct_of(welcome: play_pb2.Welcome, start: play_pb2.MatchStart) -> play_pb2.Conduct:
-    """Return the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
-    ladders.
-    """
+    """Return the limits of a match: its ladder's if its start names one, otherwise those of the default ladders."""
     return next((each.conduct for each in welcome.ladders if each.name == start.ladder), welcome.conduct)
 
 
@@ -137,9 +135,7 @@ class Decision:
 
     @property
     def hand(self) -> list[Card]:
-        """The seat's own cards, in the order of `view.hand`; empty if the seat may not see them, or if the view has no
-        hand.
-        """
+        """The seat's own cards, in the order of `view.hand`; empty if it may not see them or the view has no hand."""
         cards = self.game.cards
         return [cards[number] for number in getattr(self.view, "hand", ())]
 

@@ -6,6 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -16,16 +17,14 @@ if TYPE_CHECKING:
     from arena_client.session import Session
 
 
+@dataclass(slots=True, eq=False)
 class Delivery:
     """A message for the bot, with its session."""
 
-    __slots__ = ("message", "received", "session")
-
-    def __init__(self, session: Session, message: PlayResponse, received: float) -> None:
-        self.session = session
-        self.message = message
-        self.received = received
-        """Time of arrival, in seconds of `time.monotonic`."""
+    session: Session
+    message: PlayResponse
+    received: float
+    """Time of arrival, in seconds of `time.monotonic`."""
 
 
 class Gathered:

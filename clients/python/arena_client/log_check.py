@@ -14,9 +14,7 @@ from arena_client.v1.log_pb2 import LogHead, LogState
 _log = logging.getLogger("arena_client")
 
 Consistency: TypeAlias = Callable[[int, int], Awaitable[Sequence[bytes] | None]]
-"""Function that fetches the proof that a log of one size is the beginning of a larger log; it returns None if
-refused.
-"""
+"""Function that fetches the proof that a log of one size is the beginning of a larger log; None if refused."""
 
 
 class LogChecker:
@@ -50,7 +48,7 @@ class LogChecker:
 
     async def _compare(self, state: LogState, consistency: Consistency, one_of_several: bool) -> None:
         """Compare a log with the bot's record. If they agree, update the record."""
-        pin, known = self._receipts.pin, self._receipts.latest
+        pin, known = self._receipts.pin, self._receipts.latest()
         assert pin is not None, "the caller has checked"
         assert known is not None, "the pin has a head"
         if [*state.keys][: len(pin.keys)] != pin.keys:
@@ -63,7 +61,7 @@ class LogChecker:
         if cut is None:
             return self._alarm(f"it does not begin with the {known.size} entries that this bot has seen")
         size, at = cut
-        earlier = self._receipts.latest_within(size)
+        earlier = self._receipts.latest(size)
         if earlier is not None and not await _begins(earlier, state.head, consistency):
             return self._alarm(
                 f"it was restored from a backup, and does not begin with the {earlier.size} entries before that"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arena_client.inbox import Inbox
 
@@ -70,17 +70,14 @@ class _AsyncioTasks:
     def __init__(self) -> None:
         self._running: dict[Hashable, asyncio.Task[None]] = {}
 
-    def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
+    def start(self, key: Hashable, call: Callable[[], Coroutine[Any, Any, None]], done: Callable[[], object]) -> None:
         """Start a task, which may raise only its cancellation. `done` is called when it ends, for any reason."""
-
-        async def called() -> None:
-            await call()
 
         def ended(_: asyncio.Task[None]) -> None:
             del self._running[key]
             done()
 
-        self._running[key] = task = asyncio.get_running_loop().create_task(called())
+        self._running[key] = task = asyncio.get_running_loop().create_task(call())
         task.add_done_callback(ended)
 
     def cancel(self, key: Hashable) -> None:
@@ -148,7 +145,7 @@ class _TrioTasks:
         self._scope = scope
         self._running: dict[Hashable, trio.CancelScope] = {}
 
-    def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
+    def start(self, key: Hashable, call: Callable[[], Coroutine[Any, Any, None]], done: Callable[[], object]) -> None:
         scope = self._running[key] = self._scope()
 
         async def called() -> None:

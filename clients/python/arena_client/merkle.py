@@ -17,18 +17,8 @@ def included(entry: LogEntry) -> bool:
     place, last = entry.number - 1, entry.head.size - 1
     if not 0 <= place <= last:
         return False
-    made = hashlib.sha256(b"\0" + entry.leaf).digest()
-    for each in entry.proof:
-        if not last:
-            return False
-        if place & 1 or place == last:
-            made = _node(each, made)
-            while not place & 1 and place:
-                place, last = place >> 1, last >> 1
-        else:
-            made = _node(made, each)
-        place, last = place >> 1, last >> 1
-    return not last and made == entry.head.root
+    roots = _climbed(place, last, hashlib.sha256(b"\0" + entry.leaf).digest(), entry.proof)
+    return roots is not None and roots[1] == entry.head.root
 
 
 def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
@@ -43,10 +33,18 @@ def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
     place, last = first.size - 1, second.size - 1
     while place & 1:
         place, last = place >> 1, last >> 1
-    old = new = rest[0]
-    for each in rest[1:]:
+    return _climbed(place, last, rest[0], rest[1:]) == (first.root, second.root)
+
+
+def _climbed(place: int, last: int, start: bytes, proof: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+    """Return the roots to which a proof leads from a node's hash: of the log up to this node, and of the whole log.
+
+    `place` and `last`: numbers of this node and of the last one beside it. None if the proof has a wrong length.
+    """
+    old = new = start
+    for each in proof:
         if not last:
-            return False
+            return None
         if place & 1 or place == last:
             old, new = _node(each, old), _node(each, new)
             while not place & 1 and place:
@@ -54,18 +52,14 @@ def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
         else:
             new = _node(new, each)
         place, last = place >> 1, last >> 1
-    return not last and (old, new) == (first.root, second.root)
+    return None if last else (old, new)
 
 
 class Keys:
     """The successive public keys of a log. Each key signs the next."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
-        """Read the leaves that name the keys.
-
-        Raises:
-            ValueError: A leaf is malformed, or not signed by the key before it.
-        """
+        """Read the leaves that name the keys. Raises ValueError if one is malformed or not signed by the key before."""
         self.leaves = [*leaves]
         self.log = ""
         self._newest = b""

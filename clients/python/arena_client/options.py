@@ -69,10 +69,7 @@ def set_in_environment(name: str) -> str | None:
 def chosen(given: Iterable[str] | None, variable: str) -> tuple[str, ...]:
     """Return the given names of ladders or events, or for None the names in a variable, separated by commas.
 
-    With ARENA_TOKEN only the environment counts, because a program started the bot.
-
-    Raises:
-        ArgumentError: `given` is a string.
+    With ARENA_TOKEN only the environment counts, because a program started the bot. Raises ArgumentError for a string.
     """
     if isinstance(given, str):
         argument = variable.removeprefix("ARENA_").lower()
@@ -84,11 +81,7 @@ def chosen(given: Iterable[str] | None, variable: str) -> tuple[str, ...]:
 
 
 def drain_seconds() -> float:
-    """Return the maximum number of seconds for finishing matches after Ctrl-C.
-
-    Raises:
-        ArgumentError: ARENA_DRAIN is invalid.
-    """
+    """Return the maximum seconds to finish matches after Ctrl-C. Raises `ArgumentError` if ARENA_DRAIN is invalid."""
     text = set_in_environment("ARENA_DRAIN")
     if text is None:
         return DRAIN

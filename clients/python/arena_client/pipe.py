@@ -69,9 +69,7 @@ class PipeBot(Bot):
         self._closed: deque[tuple[int, int]] = deque(maxlen=MOST_CLOSED)
         """Decisions that were closed before the command answered. The command may still answer."""
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        """Lines from the command, followed by an empty line at its end. None wakes the reader when a decision is
-        closed.
-        """
+        """Lines from the command, and an empty one at its end. None wakes the reader when a decision is closed."""
         self._writing = Lock()
         try:
             self._command = subprocess.Popen(  # noqa: S603 - the user asked for this program
@@ -215,8 +213,9 @@ def main(arguments: Sequence[str]) -> None:
         help="add the field text to decisions and rounds: what the seat sees, in words; it needs arena-engine",
     )
     add_options(parser)
-    own, words = _parted(arguments)
-    parsed = parser.parse_args(own)
+    at = [*arguments, "--"].index("--")
+    words = arguments[at + 1 :]
+    parsed = parser.parse_args(arguments[:at])
     if not words:
         parser.error("there is no command: arena-bot pipe -- node bot.js")
     if parsed.text and find_spec("engine") is None:
@@ -229,14 +228,6 @@ def main(arguments: Sequence[str]) -> None:
         run_with(bot, parsed.server, parsed)
     finally:
         bot.end()
-
-
-def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words before and after the first "--"."""
-    if "--" not in arguments:
-        return arguments, ()
-    at = [*arguments].index("--")
-    return arguments[:at], arguments[at + 1 :]
 
 
 def _mapped(value: Any, described: DescriptorPool) -> object:

@@ -6,7 +6,6 @@ import asyncio
 import re
 import socket
 import ssl
-from pathlib import Path
 
 from arena_client.options import Tls
 
@@ -39,19 +38,15 @@ async def obstacle(address: str, tls: Tls) -> str:
                 return wants if speaks_tls else ""
             if await _speaks_plainly(host, int(port)):
                 return f"the server at {address} has no TLS: leave --tls, --tls-roots and tls= out"
-            await _handshake(host, int(port), tls)
+            context = ssl.create_default_context(cafile=None if tls is True else str(tls))
+            _, writer = await asyncio.open_connection(host, int(port), ssl=context)
+            writer.close()
     except ssl.SSLCertVerificationError as error:
         why = error.verify_message.rstrip(".")
         return f"the certificate of {address} is not trusted ({why}): --tls-roots or tls= names the authority to trust"
     except (OSError, TimeoutError, asyncio.IncompleteReadError):
         pass
     return ""
-
-
-async def _handshake(host: str, port: int, tls: Tls) -> None:
-    context = ssl.create_default_context(cafile=None if tls is True else str(Path(str(tls))))
-    _, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname=host)
-    writer.close()
 
 
 async def _speaks_tls(host: str, port: int) -> bool:

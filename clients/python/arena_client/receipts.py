@@ -9,8 +9,8 @@ import contextlib
 import errno
 import json
 import logging
+import math
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import FileIO
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from arena_client.merkle import fields, included
+from arena_client.tokens import replace_private
 from arena_client.v1.log_pb2 import LogHead, LogState
 from arena_client.v1.play_pb2 import MatchReport
 
@@ -90,16 +91,10 @@ class Receipts:
             _log.warning("the last line of %s was not finished, and is left out", self.file)
         return whole
 
-    @property
-    def latest(self) -> LogHead | None:
-        """The head of the largest known log."""
+    def latest(self, most: float = math.inf) -> LogHead | None:
+        """Return the head of the largest known log with at most `most` leaves."""
         known = [*self.heads, *([] if self.pin is None else [self.pin.head])]
-        return max(known, key=lambda head: head.size, default=None)
-
-    def latest_within(self, size: int) -> LogHead | None:
-        """Return the head of the largest known log with at most this many leaves."""
-        known = [head for head in [*self.heads, *([] if self.pin is None else [self.pin.head])] if head.size <= size]
-        return max(known, key=lambda head: head.size, default=None)
+        return max((head for head in known if head.size <= most), key=lambda head: head.size, default=None)
 
     def pin_to(self, state: LogState, cut: int | None = None) -> None:
         """Store a server's keys, restorations and head.
@@ -186,15 +181,7 @@ class Receipts:
         lines = self.file.read_bytes().splitlines(keepends=True)
         pins = [line for line in lines if line.startswith(b'{"arena_receipts"')]
         kept = [*pins[-1:], *[line for line in lines if not line.startswith(b'{"arena_receipts"')][-KEPT:]]
-        descriptor, whole = tempfile.mkstemp(dir=self.file.parent, prefix=".receipts-")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.writelines(kept)
-            Path(whole).replace(self.file)
-        except OSError:
-            with contextlib.suppress(OSError):
-                Path(whole).unlink()
-            raise
+        replace_private(self.file, b"".join(kept))
         self._lines = len(kept)
 
     def _warn(self, error: Exception) -> None:
@@ -213,9 +200,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _write_whole(file: FileIO, line: bytes) -> None:
-    """Append a line to the file. On failure leave the file unchanged, because half a line would corrupt the next
-    line.
-    """
+    """Append a line to the file, or leave the file unchanged: half a line would corrupt the next line."""
     before = file.seek(0, os.SEEK_END)
     try:
         if file.write(line) < len(line):

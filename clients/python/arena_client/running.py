@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("arena_client")
 
 GLANCE = 0.5
-"""Number of seconds between two checks for Ctrl-C, because on Windows Ctrl-C does not interrupt a waiting event
-loop.
-"""
+"""Seconds between two checks for Ctrl-C, because on Windows Ctrl-C does not interrupt a waiting event loop."""
 
 
 async def play(bot: Bot, address: str | None = None, **options: Unpack[Options]) -> None:
@@ -255,9 +253,7 @@ async def _glance() -> None:
 
 
 class _Stopping:
-    """Handler of Ctrl-C and SIGTERM. After the first signal the bot finishes its matches; the second ends it at
-    once.
-    """
+    """Handler of Ctrl-C and SIGTERM. After the first signal the bot finishes its matches; the second ends it."""
 
     def __init__(self, caller: Caller | AsyncCaller, connection: Connection, drain: float) -> None:
         """`drain`: the number of seconds for finishing current matches."""

@@ -11,7 +11,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass, field
 
 from arena_client.bot import Bot
 from arena_client.decision import Catalog
@@ -68,8 +68,6 @@ class Goal:
 class Progress:
     """State at one node that outlasts a stream: mainly the matches in progress there."""
 
-    wanted: InitVar[int | None] = None
-    """Number of matches to play, if there is no `goal` yet; None for no limit."""
     goal: Goal = field(default_factory=Goal)
     share: int | None = None
     """The part of the bot's capacity for this node; None for all of it."""
@@ -82,9 +80,7 @@ class Progress:
     reports_after: int | None = None
     """The number of the leaf of the node's last report; None without a log, or before the first welcome."""
 
-    def __post_init__(self, wanted: int | None) -> None:
-        if wanted is not None:
-            self.goal.wanted = wanted
+    def __post_init__(self) -> None:
         self.goal.nodes.append(self)
 
     @property
@@ -111,11 +107,6 @@ class Progress:
         """True if the bot has no more matches to play at any node."""
         goal = self.goal
         return not goal.under_way and (goal.ending or (goal.wanted is not None and goal.finished >= goal.wanted))
-
-    @property
-    def idle(self) -> bool:
-        """True if no match is in progress here."""
-        return not (self.playing or self.accepted)
 
     def reconnect(self) -> None:
         """Forget the state that the server sends again on a new connection: invitations and running matches.
@@ -158,7 +149,7 @@ class Session:
             NoGameInCommonError: The welcome has none of the bot's games.
         """
         self.send = send
-        self.follow: Callable[[Iterable[Node]], None] = ignore
+        self.follow: Callable[[Iterable[Node]], None] = lambda nodes: None
         """Function that is called with each later list of nodes."""
         self.over = False
         """True if the stream has ended. The next stream repeats its open decisions."""
@@ -179,12 +170,10 @@ class Session:
         self._room = progress.room(bot.capacity)
         """The capacity last sent to the server; negative if it must be sent again."""
         confirmed = {ladder.name for ladder in welcome.ladders}
-        if unknown := [name for name in ladders if name not in confirmed]:
-            text = f"the server does not confirm the ladder {unknown[0]}: it is older than ladders; name none"
-            raise ProtocolMismatchError(text)
-        if unknown := [name for name in events if name not in welcome.events]:
-            text = f"the server does not confirm the event {unknown[0]}: it is older than events; name none"
-            raise ProtocolMismatchError(text)
+        for kind, names, known in (("ladder", ladders, confirmed), ("event", events, {*welcome.events})):
+            if unknown := [name for name in names if name not in known]:
+                text = f"the server does not confirm the {kind} {unknown[0]}: it is older than {kind}s; name none"
+                raise ProtocolMismatchError(text)
         if not self.games.keys() & set(bot.games):
             raise NoGameInCommonError(
                 f"the server plays none of the bot's games ({', '.join(bot.games) or 'it names none'})"
@@ -305,10 +294,6 @@ class Session:
             earlier = goal.past is not None and report.entry.number <= goal.past
         if not (report.interrupted or earlier):
             goal.finished += 1
-
-
-def ignore(nodes: Iterable[Node]) -> None:
-    """Ignore a list of nodes."""
 
 
 def _opens(start: MatchStart, promised: bytes) -> bool:

@@ -75,7 +75,7 @@ def source_digest(bot: object, arguments: tuple[Sequence[object], Mapping[str, o
     return digest.hexdigest()[:DIGITS]
 
 
-def canonical(source: str) -> str:
+def canonical(source: str | bytes) -> str:
     """Convert Python source to a form without comments and formatting that is the same in every version of Python.
 
     Empty fields of the syntax tree are left out, since newer versions have more of them. Raises: SyntaxError.
@@ -144,25 +144,20 @@ def _content(suffix: str, content: bytes) -> str:
     """Return the digest of a module's source in `canonical` form, or of its bytes if it is not Python source."""
     if suffix == ".py":
         with suppress(SyntaxError, ValueError, RecursionError):
-            content = _tree(_parsed(content)).encode()
+            content = canonical(content).encode()
     return sha256(content).hexdigest()
 
 
 def _tree(node: object) -> str:
     if isinstance(node, ast.AST):
-        if isinstance(node, ast.JoinedStr):
-            node = ast.JoinedStr([each for each in node.values if not _is_no_text(each)])
+        if isinstance(node, ast.JoinedStr):  # only Python 3.12 creates empty parts
+            node = ast.JoinedStr([each for each in node.values if getattr(each, "value", None) != ""])
         fields = [(name, getattr(node, name, None)) for name in node._fields if name not in ("kind", "type_comment")]
         told = ", ".join(f"{name}={_tree(value)}" for name, value in fields if not _is_empty(node, value))
         return f"{type(node).__name__}({told})"
     if isinstance(node, list):
         return f"[{', '.join(map(_tree, node))}]"
     return repr(node)
-
-
-def _is_no_text(node: object) -> bool:
-    """Return true for an empty part of an f-string, which only Python 3.12 creates."""
-    return isinstance(node, ast.Constant) and node.value == ""
 
 
 def _is_empty(node: ast.AST, value: object) -> bool:

@@ -1,6 +1,4 @@
-"""Storage of a bot's token between runs: a small separate file, which only its owner can read (where the system has
-file modes).
-"""
+"""Storage of a bot's token between runs: a small file that only its owner can read, where the system has modes."""
 
 from __future__ import annotations
 
@@ -31,10 +29,15 @@ def read_token(file: Path) -> str | None:
 def write_token(file: Path, token: str) -> None:
     """Store a token in a file, atomically. Raises OSError if the file cannot be written."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, whole = tempfile.mkstemp(dir=file.parent, prefix=".token-")  # mode 0600 where modes exist
+    replace_private(file, f"{token}\n".encode("ascii"))
+
+
+def replace_private(file: Path, content: bytes) -> None:
+    """Replace a file atomically. Only its owner can read it. Raises OSError if it cannot be written."""
+    descriptor, whole = tempfile.mkstemp(dir=file.parent, prefix=".new-")  # mode 0600 where modes exist
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as draft:
-            draft.write(token + "\n")
+        with os.fdopen(descriptor, "wb") as draft:
+            draft.write(content)
             draft.flush()
             os.fsync(draft.fileno())
         Path(whole).replace(file)
@@ -50,11 +53,7 @@ class NewToken:
     """
 
     def __init__(self, file: Path) -> None:
-        """Use the token that an earlier try left beside `file`, or create a new token.
-
-        Raises:
-            OSError: The token cannot be written.
-        """
+        """Use the token that an earlier try left beside `file`, or create one. Raises OSError if this fails."""
         self._file = file
         self._draft = file.with_name(f"{file.name}.new")
         if (offered := read_token(self._draft)) is not None:

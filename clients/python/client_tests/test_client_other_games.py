@@ -47,7 +47,7 @@ class Seer(Bot):
 
 
 def conversation(bot: Bot, greeting: play_pb2.PlayResponse = WELCOME) -> Conversation:
-    return Conversation(bot, Progress(None), greeting.welcome)
+    return Conversation(bot, Progress(), greeting.welcome)
 
 
 def test_its_bot_gets_catalogue_legal_actions_and_the_view_packed_and_read() -> None:

@@ -24,7 +24,7 @@ from arena_client import (
 )
 from arena_client.caller import Caller
 from arena_client.options import OnError, chosen
-from arena_client.session import Progress, Session, concerns_bot
+from arena_client.session import Goal, Progress, Session, concerns_bot
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
 from client_tests.peer import CATALOG, PROMISED, First, asks, invites, notice, reports, starts, welcome
 
@@ -54,7 +54,7 @@ class Conversation:
 def session(
     bot: Bot, *, wanted: int | None = None, on_error: OnError = "raise", clock: Iterator[float] | None = None
 ) -> Conversation:
-    return Conversation(bot, Progress(wanted), welcome().welcome, on_error, clock)
+    return Conversation(bot, Progress(Goal(wanted)), welcome().welcome, on_error, clock)
 
 
 def test_events_are_those_given_or_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,17 +70,17 @@ def test_events_are_those_given_or_those_of_the_environment(monkeypatch: pytest.
 def test_a_server_that_confirms_no_ladders_is_too_old_for_a_bot_that_names_one() -> None:
     greeting = welcome().welcome
     with pytest.raises(ProtocolMismatchError, match="does not confirm the ladder slow: it is older than ladders"):
-        Session(First(), greeting, Progress(None), lambda _: None, ladders=["slow"])
+        Session(First(), greeting, Progress(), lambda _: None, ladders=["slow"])
     greeting.ladders.add(name="slow")
-    Session(First(), greeting, Progress(None), lambda _: None, ladders=["slow"])
+    Session(First(), greeting, Progress(), lambda _: None, ladders=["slow"])
 
 
 def test_a_server_that_confirms_no_events_is_too_old_for_a_bot_that_names_one() -> None:
     greeting = welcome().welcome
     with pytest.raises(ProtocolMismatchError, match="does not confirm the event friday: it is older than events"):
-        Session(First(), greeting, Progress(None), lambda _: None, events=["friday"])
+        Session(First(), greeting, Progress(), lambda _: None, events=["friday"])
     greeting.events.append("friday")
-    Session(First(), greeting, Progress(None), lambda _: None, events=["friday"])
+    Session(First(), greeting, Progress(), lambda _: None, events=["friday"])
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_decision_is_of_the_game_whose_view_it_carries() -> None:
     view = nullern_pb2.NullernView(seat=1, seats=2, hand=[7])
     decision = play_pb2.Decision(match_id=1, decision_id=1, legal=[81, 82], nullern=view)
     both = welcome(CATALOG, game_pb2.GameCatalog(name="nullern", title="Nullern")).welcome
-    bot = Conversation(Keeps(games=["sixth_sense", "nullern"]), Progress(None), both)
+    bot = Conversation(Keeps(games=["sixth_sense", "nullern"]), Progress(), both)
     mixed = [*asks((2, 1)).decisions, decision]
     assert answers(bot.react(play_pb2.PlayResponse(decisions=mixed))) == [[(2, 1, 0), (1, 1, 81)]]
     assert [each.game.title for each in asked] == ["6th Sense", "Nullern"]

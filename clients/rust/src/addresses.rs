@@ -24,8 +24,7 @@ impl Addresses {
         self.turn = 0;
     }
 
-    /// Chooses another node: the first on the list, and with each further call the next. Without another node, changes
-    /// nothing.
+    /// Chooses another node: the first on the list, then with each call the next. Without another node, changes nothing.
     pub fn next(&mut self) {
         for _ in 0..self.nodes.len() {
             let address = &self.nodes[self.turn % self.nodes.len()];

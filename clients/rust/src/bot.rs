@@ -60,8 +60,7 @@ pub trait Bot {
         one_by_one(self, decisions)
     }
 
-    /// Called at the beginning of each connection, with the server's rules, its limits and the
-    /// features in use.
+    /// Called at the beginning of each connection, with the server's rules, its limits and the features in use.
     fn on_welcome(&mut self, _welcome: &Welcome) {}
 
     /// Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
@@ -75,8 +74,7 @@ pub trait Bot {
         log_match_end(report);
     }
 
-    /// Called for any other notice from the server. By default logs it, as a warning if the bot is
-    /// at fault.
+    /// Called for any other notice from the server. By default logs it, as a warning if the bot is at fault.
     fn on_notice(&mut self, notice: &Notice) {
         log_notice(notice);
     }

@@ -96,7 +96,7 @@ impl<B: Bot> Caller<B> {
             if notice.kind() == NoticeKind::Suspended && open.plays(notice.match_id()) {
                 self.out.resumed.extend(notice.match_id); // a bot that receives this notice is back
             }
-            self.part(say);
+            part(&mut self.out, &mut self.since, (self.clock)(), say);
         }
         Ok(())
     }
@@ -138,7 +138,7 @@ impl<B: Bot> Caller<B> {
                     if let Some(decision) = decisions.get(done) {
                         answer(&mut self.out, decision, decision.legal[0], open);
                         done += 1;
-                        self.part(say);
+                        part(&mut self.out, &mut self.since, (self.clock)(), say);
                     }
                 }
                 other => other?,
@@ -189,10 +189,6 @@ impl<B: Bot> Caller<B> {
         self.since = (self.clock)();
         std::mem::take(&mut self.out)
     }
-
-    fn part(&mut self, say: Say<'_>) {
-        part(&mut self.out, &mut self.since, (self.clock)(), say);
-    }
 }
 
 /// Sends the reply if it has waited long enough.
@@ -203,8 +199,7 @@ fn part(out: &mut PlayRequest, since: &mut Duration, now: Duration, say: Say<'_>
     }
 }
 
-/// Adds an answer, unless its match has ended. A late answer is also added, because its notice says
-/// how late it was.
+/// Adds an answer, unless its match has ended. A late answer is added, too: its notice says how late it was.
 fn answer(out: &mut PlayRequest, decision: &Decision, action: usize, open: &OpenDecisions) {
     if !open.plays(decision.match_id) {
         return;

@@ -19,8 +19,7 @@ pub use crate::v1::{
 /// views with their catalogues' descriptors.
 pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
 
-/// Returns the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
-/// ladders.
+/// Returns the limits of a match: its ladder's if its start names one, otherwise those of the default ladders.
 pub fn conduct_of<'a>(welcome: &'a Welcome, start: &MatchStart) -> Option<&'a Conduct> {
     let own = welcome.ladders.iter().find(|ladder| ladder.name == start.ladder);
     own.map_or(welcome.conduct.as_ref(), |ladder| ladder.conduct.as_ref())
@@ -57,8 +56,7 @@ impl View {
     }
 }
 
-/// A choice that the bot must make, with everything that its seat may know, so that a bot needs no
-/// memory.
+/// A choice that the bot must make, with all that its seat may know, so that a bot needs no memory.
 #[derive(Clone)]
 pub struct Decision {
     pub match_id: u64,
@@ -129,8 +127,7 @@ impl Decision {
         self.legal.iter().map(|&action| &self.game.actions[action])
     }
 
-    /// Returns true if further thinking is useless, because the server has decided for the bot or
-    /// the match has ended.
+    /// Returns true if further thinking is useless: the server has decided for the bot, or the match has ended.
     ///
     /// Check it during a long search, in any thread.
     pub fn closed(&self) -> bool {

@@ -1,5 +1,4 @@
-//! Permanent errors. After any other error (a lost network, a restarting server) the client
-//! retries.
+//! Permanent errors. After any other error, such as a lost network, the client retries.
 
 use std::{fmt, io, path::Path};
 

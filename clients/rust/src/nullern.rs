@@ -45,8 +45,7 @@ pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
     Some((view.leaders[view.takers.len()] as usize + place) % view.seats as usize)
 }
 
-/// Returns the number of tricks that a seat's bid still needs; negative if the seat has too many or has
-/// not bid.
+/// Returns the number of tricks that a seat's bid still needs; negative if it has too many or has not bid.
 pub fn wanted(view: &NullernView, seat: usize) -> i32 {
     let bid = view.bids.get(&(seat as u32)).map_or(-1, |&bid| bid as i32);
     bid - view.taken[seat] as i32
@@ -57,8 +56,7 @@ pub fn eager(view: &NullernView, seat: usize) -> bool {
     wanted(view, seat) != 0
 }
 
-/// Returns the points of a round with the given bid and tricks taken, including the later cost of a
-/// missed bid.
+/// Returns the points of a round with this bid and these tricks, with the later cost of a missed bid.
 pub fn points(bid: u32, tricks: u32) -> i32 {
     match tricks {
         _ if bid != tricks => tricks as i32 - HUPFER,

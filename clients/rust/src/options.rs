@@ -12,7 +12,6 @@ use ring::digest::{Context, SHA256, digest};
 use crate::bot::Profile;
 use crate::decision::GAMES;
 use crate::errors::Error;
-use crate::private_file::beside;
 use crate::tokens::default_token_file;
 
 /// Options of a run; each may be omitted: `Options { matches: 10, ..Options::default() }`.
@@ -20,8 +19,7 @@ use crate::tokens::default_token_file;
 pub struct Options {
     /// The token.
     pub token: Option<String>,
-    /// The token file; by default `ARENA_TOKEN_FILE`, or a separate file for each bot in
-    /// `~/.arena/tokens`.
+    /// The token file; by default `ARENA_TOKEN_FILE`, or one for each bot in `~/.arena/tokens`.
     pub token_file: Option<PathBuf>,
     /// The invitation to a server that registers bots by invitation only.
     pub invitation: Option<String>,
@@ -81,16 +79,6 @@ pub(crate) struct Settings {
 pub(crate) enum Token {
     Given(String),
     In(PathBuf),
-}
-
-impl Token {
-    /// Returns the receipts file beside the token file; `None` without receipts.
-    pub fn receipts(&self) -> Option<PathBuf> {
-        match self {
-            Token::Given(_) => None,
-            Token::In(file) => Some(beside(file, ".receipts")),
-        }
-    }
 }
 
 impl Settings {

@@ -17,8 +17,7 @@ use crate::options::Settings;
 
 /// Time limit for the other side to show its protocol.
 const GLANCE: Duration = Duration::from_secs(3);
-/// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own
-/// settings.
+/// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 const SETTINGS_FRAME: u8 = 4;
 /// Messages by which operating systems report an unknown host name.

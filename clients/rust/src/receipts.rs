@@ -70,8 +70,7 @@ impl Receipts {
         }));
     }
 
-    /// Reads the file at the first call, and removes an unfinished last line, which would corrupt
-    /// the next line.
+    /// Reads the file at the first call, and removes an unfinished last line, which would spoil the next.
     fn read_once(&mut self) {
         if std::mem::replace(&mut self.read, true) {
             return;

@@ -20,7 +20,8 @@ use crate::caller::Caller;
 use crate::connection::{Connection, Effect, PROBES};
 use crate::errors::Error;
 use crate::network::{Network, News};
-use crate::options::{Options, Settings, drain_limit};
+use crate::options::{Options, Settings, Token, drain_limit};
+use crate::private_file::beside;
 use crate::receipts::Receipts;
 use crate::signals::Signals;
 use crate::v1::PlayRequest;
@@ -94,8 +95,7 @@ struct Run {
     answers: mpsc::UnboundedReceiver<Answer>,
     /// Sender to the bot's thread; `None` once nothing more will be sent.
     deliveries: Option<threads::Sender<Delivery>>,
-    /// True if the bot must not be called any more. The run then does not wait for a bot that still
-    /// computes.
+    /// True if the bot must not be called any more. The run then does not wait for a bot that computes.
     interrupted: Arc<AtomicBool>,
     receipts: Option<Receipts>,
     began: Instant,
@@ -122,7 +122,10 @@ impl Run {
             });
             let _ = say.send(Answer::Over(answered));
         });
-        let receipts = settings.token.receipts().filter(|_| !settings.options.no_receipts).map(Receipts::new);
+        let receipts = match &settings.token {
+            Token::In(file) if !options.no_receipts => Some(Receipts::new(beside(file, ".receipts"))),
+            _ => None,
+        };
         let connection = Connection::new(settings, Box::new(fastrand::f64), PROBES);
         Ok(Self {
             connection,

@@ -66,8 +66,7 @@ pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
     table
 }
 
-/// Returns the counting cards of a trick after one more action. A block removes its victim and does
-/// not count itself.
+/// Returns the counting cards of a trick after one more action. A block removes its victim and does not count.
 pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place: usize) -> Vec<Laid> {
     let mut made = trick.to_vec();
     if action.kind == "block" {

@@ -12,16 +12,14 @@ use crate::errors::{Error, Kind, one_line};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
     ForGood(Error),
-    /// The connection is lost or was never open. Another try may succeed, after the usual wait plus
-    /// `pause`.
+    /// The connection is lost or was never open. Another try may succeed, after the usual wait plus `pause`.
     Dropped {
         text: String,
         pause: Duration,
     },
 }
 
-/// The statuses after which another try may succeed, with any reason. All other statuses with a
-/// reason are final.
+/// The statuses after which another try may succeed. All other statuses with a reason are final.
 const COME_BACK: [Code; 3] = [Code::Unavailable, Code::ResourceExhausted, Code::DeadlineExceeded];
 
 /// The statuses that are final even without a reason, in addition to those with their own errors.

@@ -11,8 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::errors::Error;
 use crate::private_file::{beside, replace};
 
-/// Returns the token file for one bot on one server, in the user's home. As on the server, the
-/// name's case does not matter.
+/// Returns a bot's token file in the user's home. As on the server, the name's case does not matter.
 pub(crate) fn default_token_file(address: &str, name: &str) -> Result<PathBuf, Error> {
     let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty()).ok_or_else(|| {
         Error::bad_argument("there is no home for the token file: name one with `token_file` or ARENA_TOKEN_FILE")
@@ -38,7 +37,7 @@ pub(crate) fn read_token(file: &Path) -> Result<Option<String>, Error> {
 /// token.
 pub(crate) struct NewToken {
     pub token: String,
-    file: PathBuf,
+    pub file: PathBuf,
     draft: PathBuf,
 }
 
@@ -54,10 +53,6 @@ impl NewToken {
         let made = Self { token: format!("arena_{}", BASE64_URL_SAFE_NO_PAD.encode(chance)), file: file.into(), draft };
         made.write(&made.token)?;
         Ok(made)
-    }
-
-    pub fn file(&self) -> &Path {
-        &self.file
     }
 
     /// Stores the token from the server's answer in the final file, atomically.

@@ -54,8 +54,7 @@ export class Answering implements Inbox {
     this.#wake();
   }
 
-  /** Call the bot for each message, until the end. Throws the bot's errors and the error of the
-   * end. */
+  /** Call the bot for each message, until the end. Throws the bot's errors and that of the end. */
   async answer(): Promise<void> {
     for (;;) {
       const delivery = this.#deliveries.shift();

@@ -47,9 +47,7 @@ export abstract class Bot {
     return eachAlone(this, decisions);
   }
 
-  /**
-   * Handle the server's first message on a connection: its rules, its limits, the games' catalogues, and the `features` in use.
-   */
+  /** Handle the server's first message on a connection: its rules, its limits, its catalogues, and the `features` in use. */
   onWelcome(_welcome: Welcome): void {}
 
   /** Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect. */

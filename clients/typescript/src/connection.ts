@@ -71,8 +71,7 @@ export interface Channel {
 
 /** Receiver of everything for the bot. Sessions are numbered, one per stream. */
 export interface Inbox {
-  /** A message from the server, as bytes; the first of a session contains the welcome. `received`: its time of
-   * arrival. */
+  /** A message from the server, as bytes, and its time of arrival; the first of a session contains the welcome. */
   deliver(session: number, bytes: Uint8Array, received: number): void;
   /** A session has ended; the next session repeats the open decisions. */
   over(session: number): void;
@@ -133,9 +132,7 @@ export class Connection {
     }
   }
 
-  /**
-   * Start no more matches and finish the current ones; leave the rest after the given number of milliseconds.
-   */
+  /** Start no more matches and finish the current ones; leave the rest after the given number of milliseconds. */
   drain(ms: number): void {
     const { accepted, playing } = this.#progress;
     this.#progress.ending = true;

@@ -32,10 +32,7 @@ export interface Catalog extends GameCatalog {
 /** Build a catalogue from a message. */
 export const catalogOf = (message: GameCatalog): Catalog => ({ ...message, message });
 
-/**
- * A choice that the bot must make, with everything that its seat may know, so that a bot needs no
- * memory.
- */
+/** A choice that the bot must make, with all that its seat may know, so that a bot needs no memory. */
 export class Decision {
   constructor(
     readonly matchId: number,
@@ -72,8 +69,7 @@ export class Decision {
     return this.asking.closed;
   }
 
-  /** The seat's own cards, in the order of `view.hand`; empty if the seat may not see them, or in a game not in
-   * GAMES. */
+  /** The seat's own cards, in the order of `view.hand`; empty if it may not see them, or in a game not in GAMES. */
   get hand(): Card[] {
     return this.view.$typeName === "google.protobuf.Any" ? [] : this.view.hand.map((number) => this.game.cards[number]);
   }

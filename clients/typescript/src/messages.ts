@@ -1,5 +1,4 @@
-// The server's messages in the form that bots get: their 64-bit numbers are plain numbers, because the protocol's are below
-// 2^53.
+// The server's messages in the form that bots get: their 64-bit numbers, below 2^53, are plain numbers.
 
 import type { Conduct as Limits, MatchReport as Report, MatchStart as Start, Notice as Note, RoundReport as Round, Welcome as First } from "./v1/arena/v1/play_pb.js";
 

@@ -45,9 +45,7 @@ export const wantedTricks = (view: NullernView, seat: number): number => (view.b
 /** Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point. */
 export const eager = (view: NullernView, seat: number): boolean => wantedTricks(view, seat) !== 0;
 
-/**
- * Return the points of a round with the given bid and tricks taken, including the later cost of a missed bid.
- */
+/** Return the points of a round with this bid and these tricks, including the later cost of a missed bid. */
 export function points(bid: number, tricks: number): number {
   if (bid !== tricks) return tricks - HUPFER;
   return tricks ? 10 + tricks : 20;

@@ -20,8 +20,7 @@ export interface Options {
   invitation?: string | undefined;
   /** Overrides the bot's owner; by default ARENA_OWNER. */
   owner?: string | undefined;
-  /** True for TLS with the authorities that Node trusts, or the path of a PEM file with the authorities to
-   * trust. */
+  /** True for TLS with the authorities that Node trusts, or the path of a PEM file with others. */
   tls?: boolean | string | undefined;
   /** Stop after this number of matches with a result. */
   matches?: number | undefined;
@@ -162,8 +161,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
   };
 }
 
-/** Return a digest of the program's file and the other files, of twelve digits. Imported code is not
- * included. */
+/** Return a digest, of twelve digits, of the program's file and the other files, without imported code. */
 function digest(files: readonly string[]): string {
   const made = createHash("sha256");
   for (const file of [process.argv[1], ...files]) {

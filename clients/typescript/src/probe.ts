@@ -1,5 +1,4 @@
-// Looks for permanent errors if the first connection fails: no such host, TLS on one side only, a certificate
-// that is not trusted.
+// Looks for permanent errors if the first connection fails: no such host, TLS on one side only, a distrusted certificate.
 
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
@@ -8,9 +7,7 @@ import { connect as connectTls } from "node:tls";
 
 /** Time limit in milliseconds for the other side to show its protocol. */
 const PATIENCE = 3_000;
-/**
- * The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own settings.
- */
+/** The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own settings. */
 const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]);
 const SETTINGS = 4;
 

@@ -96,13 +96,11 @@ export class Session {
     events: readonly string[] = [],
   ) {
     this.#room = progress.room(capacity);
-    const unknown = ladders.find((name) => !welcome.ladders.some((ladder) => ladder.name === name));
-    if (unknown !== undefined) {
-      throw new ProtocolMismatchError(`the server does not confirm the ladder ${unknown}: it is older than ladders; name none`);
-    }
-    const unconfirmed = events.find((name) => !welcome.events.includes(name));
-    if (unconfirmed !== undefined) {
-      throw new ProtocolMismatchError(`the server does not confirm the event ${unconfirmed}: it is older than events; name none`);
+    const confirmed = welcome.ladders.map(({ name }) => name);
+    for (const [kind, names, known] of [["ladder", ladders, confirmed], ["event", events, welcome.events]] as const) {
+      const unknown = names.find((name) => !known.includes(name));
+      if (unknown === undefined) continue;
+      throw new ProtocolMismatchError(`the server does not confirm the ${kind} ${unknown}: it is older than ${kind}s; name none`);
     }
     if (!welcome.games.some(({ name }) => games.includes(name))) {
       throw new NoGameInCommonError(`the server plays none of the bot's games (${games.join(", ") || "it names none"})`);

@@ -52,10 +52,7 @@ export function read(game: Catalog, view: SixthSenseView): Table {
   return { trump: turned === undefined ? undefined : game.cards[turned].colour, trick, toCome, unseen: [...unseen].sort((a, b) => a - b), lacks };
 }
 
-/**
- * Return the counting cards of a trick after one more action. A block removes its victim and does not count
- * itself.
- */
+/** Return the counting cards of a trick after one more action. A block removes its victim and does not count itself. */
 export function after(trick: readonly Laid[], game: Catalog, action: Action, seat: number, place: number): readonly Laid[] {
   if (action.kind === "block") return trick.filter((laid) => laid.place !== action.place);
   return [...trick, { seat, place, colour: game.cards[action.card!].colour, value: action.value! }];

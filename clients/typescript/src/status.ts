@@ -21,9 +21,7 @@ export interface CallStatus {
   pause: number;
 }
 
-/**
- * Statuses after which another try may succeed, with any reason. All other statuses with a reason are final.
- */
+/** Statuses after which another try may succeed. All other statuses with a reason are final. */
 const COME_BACK = new Set(["UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"]);
 /** Statuses that are final even without a reason, in addition to those with their own errors. */
 const FINAL = new Set(["INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"]);

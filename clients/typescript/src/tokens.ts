@@ -8,10 +8,7 @@ import { dirname, join } from "node:path";
 
 import { ArgumentError } from "./errors.js";
 
-/**
- * Return the token file for one bot on one server, in the user's home. As on the server, the name's case does
- * not matter.
- */
+/** Return a bot's token file in the user's home. As on the server, the name's case does not matter. */
 export function defaultTokenFile(address: string, name: string): string {
   const safe = (text: string) => text.toLowerCase().replace(/[^a-z0-9._-]/g, "_");
   return join(homedir(), ".arena", "tokens", `${safe(address)}-${safe(name)}.token`);

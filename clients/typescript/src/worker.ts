@@ -1,5 +1,4 @@
-// The thread that communicates with the server, so that a bot may compute for any length of time. No code of the bot
-// runs in it.
+// The thread that talks to the server, so that a bot may compute for any length of time. It runs no code of the bot.
 
 import { parentPort, workerData } from "node:worker_threads";
 

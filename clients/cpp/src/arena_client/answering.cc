@@ -10,8 +10,6 @@ void Answering::deliver(Delivery delivery) {
   changed_.notify_one();
 }
 
-void Answering::hurry() { caller_.interrupt(); }
-
 void Answering::end(std::exception_ptr error) {
   std::lock_guard lock(mutex_);
   ended_ = true;

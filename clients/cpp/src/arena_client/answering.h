@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <mutex>
 
 #include "arena_client/caller.h"
@@ -19,11 +18,9 @@ class Answering : public Inbox {
   using SayOn = std::function<void(std::uint64_t, const v1::PlayRequest&)>;
 
   Answering(Caller& caller, SayOn say);
-  Answering(const Answering&) = delete;
-  Answering& operator=(const Answering&) = delete;
 
   void deliver(Delivery delivery) override;
-  void hurry() override;
+  void hurry() override { caller_.interrupt(); }
   /// Close the queue. `error`: the reason if the connection ended because of an error.
   void end(std::exception_ptr error) override;
 

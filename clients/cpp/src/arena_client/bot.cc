@@ -1,7 +1,7 @@
 #include "arena_client/bot.h"
 
-#include <algorithm>
 #include <cstdio>
+#include <set>
 #include <stdexcept>
 
 #include "arena_client/log.h"
@@ -13,12 +13,6 @@ int Bot::decide(const Decision&) { throw std::logic_error(name + " has neither d
 void Bot::decide_many(const std::vector<Decision>& decisions, const Give& give) {
   for (const Decision& decision : decisions) give(decision.closed() ? std::nullopt : std::optional(decide(decision)));
 }
-
-void Bot::on_welcome(const v1::Welcome&) {}
-
-void Bot::on_match_start(const v1::MatchStart&) {}
-
-void Bot::on_round(const v1::RoundReport&) {}
 
 void Bot::on_match_end(const v1::MatchReport& report) {
   std::string text = "match " + std::to_string(report.match_id());
@@ -39,16 +33,9 @@ void Bot::on_match_end(const v1::MatchReport& report) {
 
 void Bot::on_notice(const v1::Notice& notice) {
   if (notice.kind() == v1::NOTICE_KIND_PARKED) return;  // the run ends with this error, which reports it
-  bool fault = false;
-  switch (notice.kind()) {
-    case v1::NOTICE_KIND_ILLEGAL:
-    case v1::NOTICE_KIND_STALE:
-    case v1::NOTICE_KIND_UNKNOWN:
-    case v1::NOTICE_KIND_FORCED_BY_TIME:
-    case v1::NOTICE_KIND_FORCED_BY_ILLEGALITY:
-    case v1::NOTICE_KIND_SUSPENDED: fault = true; break;
-    default: break;
-  }
+  static const std::set<v1::NoticeKind> faults = {
+      v1::NOTICE_KIND_ILLEGAL, v1::NOTICE_KIND_STALE, v1::NOTICE_KIND_UNKNOWN, v1::NOTICE_KIND_FORCED_BY_TIME,
+      v1::NOTICE_KIND_FORCED_BY_ILLEGALITY, v1::NOTICE_KIND_SUSPENDED};
   const std::string prefix = "NOTICE_KIND_";
   std::string kind = v1::NoticeKind_Name(notice.kind());
   if (kind.empty()) kind = "notice " + std::to_string(notice.kind());
@@ -56,7 +43,7 @@ void Bot::on_notice(const v1::Notice& notice) {
   for (char& each : kind) each = each == '_' ? ' ' : static_cast<char>(std::tolower(each));
   std::string where = notice.has_match_id() ? "match " + std::to_string(notice.match_id()) : "server";
   if (notice.has_decision_id()) where += ", decision " + std::to_string(notice.decision_id());
-  log(fault ? Level::warn : Level::info, where + ": " + kind + ": " + one_line(notice.text()));
+  log(faults.count(notice.kind()) ? Level::warn : Level::info, where + ": " + kind + ": " + one_line(notice.text()));
 }
 
 }  // namespace arena

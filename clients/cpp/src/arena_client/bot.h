@@ -10,8 +10,7 @@
 
 namespace arena {
 
-/// Function that receives the action for the next decision; nullopt for a closed decision without a
-/// choice.
+/// Function that receives the action for the next decision; nullopt for a closed decision without a choice.
 using Give = std::function<void(std::optional<int>)>;
 
 /// A player. Override `decide` (or `decide_many`); the rest is optional. Its methods are called one at a time.
@@ -43,11 +42,11 @@ class Bot {
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
   /// Handle the beginning of a connection: the server's rules, its limits and the features in use.
-  virtual void on_welcome(const v1::Welcome& welcome);
+  virtual void on_welcome(const v1::Welcome&) {}
   /// Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
-  virtual void on_match_start(const v1::MatchStart& start);
+  virtual void on_match_start(const v1::MatchStart&) {}
   /// Handle the end of a round; the report shows all cards.
-  virtual void on_round(const v1::RoundReport& report);
+  virtual void on_round(const v1::RoundReport&) {}
   /// Handle the end of a match. The default logs place, points and rating.
   virtual void on_match_end(const v1::MatchReport& report);
   /// Handle a notice from the server. The default logs one line: a warning if the bot is at fault.

@@ -51,8 +51,6 @@ std::string current_text() {
 Caller::Caller(Bot& bot, OnError on_error, std::function<double()> clock)
     : bot_(bot), on_error_(on_error), clock_(std::move(clock)) {}
 
-void Caller::interrupt() { interrupted_ = true; }
-
 void Caller::react(const v1::PlayResponse& message, const Catalogs& catalogs, double received,
                    const std::shared_ptr<const OpenDecisions>& open, const Say& say) {
   since_ = clock_();
@@ -125,8 +123,7 @@ void Caller::decide_all(std::vector<Decision> decisions, double received, const 
   }
 }
 
-/// Add an answer, unless its match has ended. A late answer is added, too: the server then says how late it
-/// was.
+/// Add an answer, unless its match has ended. A late answer is added, too: the server then says how late it was.
 void Caller::answer(const Decision& decision, int action, const OpenDecisions& open, const Say& say) {
   if (!open.plays(decision.match_id)) return;
   auto* answer = reply().add_answers();

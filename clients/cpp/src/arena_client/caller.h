@@ -24,11 +24,9 @@ class Caller {
 
   /// `clock`: returns the milliseconds of the clock that measures arrivals.
   Caller(Bot& bot, OnError on_error, std::function<double()> clock);
-  Caller(const Caller&) = delete;
-  Caller& operator=(const Caller&) = delete;
 
   /// Stop calling the bot; further calls throw Interrupted. From any thread.
-  void interrupt();
+  void interrupt() { interrupted_ = true; }
 
   /// Send the bot's replies to a message: no reply, one, or several if the bot takes long. `open`: the open decisions
   /// of its stream. The bot is not asked about closed decisions, nor about any decision of a stream that has ended.

@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <limits>
 #include <map>
 
 #include "arena_client/log.h"

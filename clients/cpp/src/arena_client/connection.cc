@@ -78,8 +78,6 @@ void Connection::leave() {
   after(LEAVE_TIME, [this] { end(); });
 }
 
-void Connection::end() { finish(nullptr); }
-
 void Connection::say(std::uint64_t session, const v1::PlayRequest& request) {
   if (session == number_ && welcomed_ && call_) call_->write(request);
 }

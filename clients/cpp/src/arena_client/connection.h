@@ -1,7 +1,6 @@
-// A bot's connection to a server: register once, connect, and reconnect when the connection is
-// lost. It answers heartbeats and invitations, and passes all other messages to the bot's inbox.
-// Clock, random numbers and gRPC are passed in. It never waits: the owner of clock and channel
-// calls it, always from one thread.
+// A bot's connection to a server: register once, connect, and reconnect when the connection is lost. It answers
+// heartbeats and invitations, and passes all other messages to the bot's inbox. Clock, random numbers and gRPC are
+// passed in. It never waits: the owner of clock and channel calls it, always from one thread.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +62,7 @@ class Channel {
   virtual void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) = 0;
 };
 
-/// A message for the bot. The first message of a session contains the welcome. There is one
-/// numbered session per stream.
+/// A message for the bot; the first of a session contains the welcome. There is one numbered session per stream.
 struct Delivery {
   std::uint64_t session;
   /// The open decisions of that session.
@@ -85,8 +83,7 @@ class Inbox {
   virtual void end(std::exception_ptr error) = 0;
 };
 
-/// Looks for a permanent obstacle if the first connection fails, and describes the obstacle later; empty if
-/// there is none.
+/// Looks for a permanent obstacle if the first connection fails, and describes it later; empty if there is none.
 using Probe = std::function<void(std::function<void(std::string)> found)>;
 
 /// A bot's connection, with one stream at a time.
@@ -100,13 +97,12 @@ class Connection {
 
   /// Connect and stay connected until the requested matches are played, the server ends the stream, or `end`.
   void start();
-  /// Start no more matches and finish the current ones; leave the rest after the given number of
-  /// milliseconds.
+  /// Start no more matches and finish the current ones; leave the rest after the given number of milliseconds.
   void drain(double ms);
   /// Send `leave` if the bot plays or is about to play; the server then ends the stream.
   void leave();
   /// Close the connection without notice.
-  void end();
+  void end() { finish(nullptr); }
   /// Send a message on a session's stream, if it still exists.
   void say(std::uint64_t session, const v1::PlayRequest& request);
 

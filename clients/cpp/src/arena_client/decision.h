@@ -1,5 +1,4 @@
-// The questions to a bot: a Decision, and the Catalog that maps its small numbers to cards and
-// actions.
+// The questions to a bot: a Decision, and the Catalog that maps its small numbers to cards and actions.
 #pragma once
 
 #include <google/protobuf/any.pb.h>
@@ -22,8 +21,7 @@ using Catalog = v1::GameCatalog;
 using Card = v1::Card;
 /// One action of a game: name, kind, and card, value and place if they apply.
 using Action = v1::Action;
-/// The game as one seat sees it. For later games it is a message that the game's catalogue
-/// describes.
+/// The game as one seat sees it. For later games it is a message that the game's catalogue describes.
 using View = std::variant<const v1::SixthSenseView*, const v1::NullernView*, const google::protobuf::Any*>;
 /// The games of a server, by the names that requests use.
 using Catalogs = std::map<std::string, Catalog>;
@@ -31,8 +29,7 @@ using Catalogs = std::map<std::string, Catalog>;
 /// Return the games whose views this client can read, by the names that requests use. A bot may also name other games.
 const std::vector<std::string>& games();
 
-/// Return the limits of a match: its ladder's if its start names a ladder, otherwise those of the default
-/// ladders.
+/// Return the limits of a match: its ladder's if its start names a ladder, else those of the default ladders.
 const v1::Conduct& conduct_of(const v1::Welcome& welcome, const v1::MatchStart& start);
 
 /// A choice that the bot must make, with everything that its seat may know, so that a bot needs no
@@ -71,8 +68,7 @@ class Decision {
   std::vector<const Action*> actions() const;
   /// Count time that has passed since the message arrived, in milliseconds.
   void pass(int milliseconds);
-  /// Describe the decision and the bot's view in one line. `of`: the number of decisions asked at
-  /// once.
+  /// Describe the decision and the bot's view in one line. `of`: the number of decisions asked at once.
   std::string described(std::size_t of) const;
 
  private:

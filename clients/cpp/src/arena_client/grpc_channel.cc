@@ -39,8 +39,6 @@ class Stream : public Call {
       : channel_(std::move(channel)), stub_(channel_), events_(std::move(events)), loop_(std::move(loop)) {
     context_.AddMetadata("authorization", "Bearer " + token);
   }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
 
   static std::shared_ptr<Stream> start(std::shared_ptr<Stream> self) {
     start_thread(self->loop_, [self] { self->read_all(self); });

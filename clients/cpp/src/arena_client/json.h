@@ -1,5 +1,4 @@
-// JSON for receipts. protobuf parses it, but this module writes it, because protobuf does not
-// preserve the order of fields.
+// JSON for receipts. protobuf parses it; this module writes it, because protobuf does not preserve the order of fields.
 #pragma once
 
 #include <google/protobuf/struct.pb.h>
@@ -17,8 +16,7 @@ using Object = google::protobuf::Struct;
 Object object(const std::string& text);
 /// Return a field; null if it is missing.
 const Value& field(const Object& object, const std::string& name);
-/// Return a value as a text, a whole number from 0, an object or a list of texts. Throw std::runtime_error for any other
-/// kind.
+/// Return a value as a text, a whole number from 0, an object or a list of texts, or throw std::runtime_error.
 const std::string& text_of(const Value& value);
 std::uint64_t count_of(const Value& value);
 const Object& object_of(const Value& value);

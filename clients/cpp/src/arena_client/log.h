@@ -8,8 +8,7 @@ namespace arena {
 
 /// The level of a line.
 enum class Level { info, warn, error };
-/// Function that receives a line. The threads of the bot and of the network call it, one call at a
-/// time.
+/// Function that receives a line. The threads of the bot and of the network call it, one call at a time.
 using Logger = std::function<void(Level, const std::string&)>;
 
 /// Send the lines to another function; an empty function restores standard error.
@@ -19,8 +18,7 @@ void log_from(Level level);
 /// Log a line.
 void log(Level level, const std::string& text);
 
-/// Return a text in one line, with single spaces between words; "no reason given" for an empty
-/// text.
+/// Return a text in one line, with single spaces between words; "no reason given" for an empty text.
 std::string one_line(const std::string& text);
 
 }  // namespace arena

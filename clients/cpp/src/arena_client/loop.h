@@ -12,14 +12,9 @@
 
 namespace arena {
 
-/// Queue of calls. `post`, `hold` and `release` may be called from any thread, and alarms only
-/// within the loop.
+/// Queue of calls. `post`, `hold` and `release` may be called from any thread, and alarms only within the loop.
 class Loop : public Clock {
  public:
-  Loop() = default;
-  Loop(const Loop&) = delete;
-  Loop& operator=(const Loop&) = delete;
-
   double now() override;
   std::uint64_t after(double ms, std::function<void()> call) override;
   void call_off(std::uint64_t alarm) override;

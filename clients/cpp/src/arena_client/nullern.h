@@ -34,8 +34,7 @@ std::optional<int> taker(const Catalog& game, const v1::NullernView& view);
 int wanted_tricks(const v1::NullernView& view, int seat);
 /// Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point.
 bool eager(const v1::NullernView& view, int seat);
-/// Return the points of a round with the given bid and tricks taken, including the later cost of a
-/// missed bid.
+/// Return the points of a round with this bid and these tricks, including the later cost of a missed bid.
 int points(int bid, int tricks);
 
 }  // namespace arena::nullern

@@ -1,5 +1,4 @@
-// The open decisions of one stream, which the connection's thread writes and the bot's threads
-// read.
+// The open decisions of one stream, which the connection's thread writes and the bot's threads read.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "arena_client/options.h"
 
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 #include <regex>
 #include <sstream>

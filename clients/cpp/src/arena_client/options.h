@@ -23,8 +23,7 @@ struct Options {
   std::optional<std::string> address;
   /// The token.
   std::optional<std::string> token;
-  /// The token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in
-  /// ~/.arena/tokens.
+  /// The token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in ~/.arena/tokens.
   std::optional<std::string> token_file;
   /// The invitation to a server that registers bots by invitation only.
   std::string invitation;
@@ -72,8 +71,7 @@ struct Profile {
 
 /// Collect the data that a connection needs from a bot, the options and the environment; throws ArenaError (argument).
 Profile profile_of(const Bot& bot, const Options& options);
-/// Return the number of seconds for finishing matches after Ctrl-C. Throws ArenaError for an
-/// invalid ARENA_DRAIN.
+/// Return the seconds for finishing matches after Ctrl-C. Throws ArenaError for an invalid ARENA_DRAIN.
 double drain_seconds();
 /// Return a text with the letters A to Z in lower case.
 std::string lower(std::string text);

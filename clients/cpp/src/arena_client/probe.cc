@@ -1,6 +1,5 @@
 #include "arena_client/probe.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
@@ -11,11 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <iterator>
 
 namespace arena {
 namespace {
@@ -24,8 +20,7 @@ using Time = std::chrono::steady_clock;
 
 constexpr auto GLANCE = std::chrono::seconds(3);  // in which the other side must show its protocol
 
-// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own
-// settings.
+// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own settings.
 constexpr char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 constexpr std::size_t FRAME_HEAD = 9;
 constexpr char SETTINGS = 4;
@@ -72,8 +67,7 @@ class Line {
   bool open_ = false;
 };
 
-/// Result of a handshake: whether it succeeded, and the certificate's fault if the certificate was
-/// checked.
+/// Result of a handshake: whether it succeeded, and the fault of a checked certificate.
 struct Handshake {
   bool made = false;
   std::string distrusted;

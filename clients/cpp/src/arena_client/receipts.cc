@@ -53,8 +53,7 @@ void Receipts::record_match(const v1::MatchReport& report, const Seat* seat) {
   add(line + R"(,"head":)" + line_of(entry.head()) + R"(,"proof":)" + json::quoted(proof) + "}");
 }
 
-/// Read the file at the first call, and remove an unfinished last line, which would corrupt the
-/// next line.
+/// Read the file at the first call, and remove an unfinished last line, which would corrupt the next line.
 void Receipts::read_once() {
   if (read_) return;
   read_ = true;

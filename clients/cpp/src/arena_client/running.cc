@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <thread>

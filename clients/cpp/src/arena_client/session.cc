@@ -98,12 +98,8 @@ bool Session::takes(const v1::Invitation& challenge) const {
 }
 
 void Session::started(const v1::MatchStart& start) {
-  std::string nonce;
-  const auto accepted = progress_.accepted.find(start.invitation_id());
-  if (accepted != progress_.accepted.end()) {
-    nonce = accepted->second;
-    progress_.accepted.erase(accepted);
-  }
+  const auto accepted = progress_.accepted.extract(start.invitation_id());
+  const std::string nonce = accepted ? accepted.mapped() : "";
   progress_.playing.insert(start.match_id());
   const auto before = progress_.seats.find(start.match_id());
   if (before == progress_.seats.end() || before->second.commitment != start.commitment()) {  // otherwise a repeated start

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "arena/v1/play.pb.h"
 #include "arena_client/open_decisions.h"

@@ -32,8 +32,7 @@ struct Table {
 
 /// Read the table from a view.
 Table read(const Catalog& game, const v1::SixthSenseView& view);
-/// Return the counting cards of a trick after one more action. A block removes its victim and does
-/// not count itself.
+/// Return the counting cards of a trick after one more action. A block removes its victim and does not count.
 std::vector<Laid> after(std::vector<Laid> trick, const Catalog& game, const Action& action, int seat, int place);
 /// Return the seat that takes a trick so far; nullopt if no card counts.
 std::optional<int> taker(const std::vector<Laid>& trick, std::optional<int> trump);

@@ -12,8 +12,7 @@
 namespace arena {
 namespace {
 
-/// Statuses after which another try may succeed, whatever the reason. With a reason, all other
-/// statuses are final.
+/// Statuses after which another try may succeed. All other statuses with a reason are final.
 const std::set<std::string> COME_BACK = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"};
 
 /// Statuses that are final even without a reason, in addition to those with their own errors.

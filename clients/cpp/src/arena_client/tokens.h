@@ -6,8 +6,7 @@
 
 namespace arena {
 
-/// Return the token file for one bot on one server, in the user's home. As on the server, the
-/// name's case does not matter.
+/// Return a bot's token file in the user's home. As on the server, the name's case does not matter.
 std::string default_token_file(const std::string& address, const std::string& name);
 
 /// Return the token in the file; nullopt if the file is missing or empty. Throws ArenaError (argument).

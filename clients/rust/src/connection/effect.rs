@@ -19,8 +19,7 @@ pub(crate) enum Effect {
     CloseSend,
     /// Drop stream and connection, if any.
     HangUp,
-    /// Pass a message from the server to the bot. The first message of a session contains the
-    /// welcome.
+    /// Pass a message from the server to the bot. The first of a session contains the welcome.
     Deliver(Box<Delivery>),
     /// Stop calling the bot, because no time is left.
     Hurry,

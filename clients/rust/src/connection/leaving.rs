@@ -11,8 +11,7 @@ use crate::v1::PlayRequest;
 const LEAVE_TIME: Duration = Duration::from_secs(2);
 
 impl Connection {
-    /// Starts no more matches and finishes the current ones. After `limit`, leaves the unfinished
-    /// matches.
+    /// Starts no more matches and finishes the current ones; after `limit`, leaves the rest.
     pub fn drain(&mut self, now: Duration, limit: Duration) {
         if !self.at(now) {
             return;

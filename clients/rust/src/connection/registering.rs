@@ -1,5 +1,4 @@
-//! Registration of a bot: with a token that the bot creates, and stores when the server has
-//! answered.
+//! Registration of a bot, with a token that the bot creates, and stores when the server has answered.
 
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ impl Connection {
         match answer {
             Ok(answer) => match made.keep(&answer.token) {
                 Ok(()) => {
-                    let kept = made.file().display();
+                    let kept = made.file.display();
                     info!("registered {} at {}; its token is in {kept}", answer.name, self.settings.address);
                     self.converse(answer.token);
                 }

@@ -26,9 +26,7 @@ final class Addresses {
         turn = 0;
     }
 
-    /**
-     * Chooses another node: the first on the list, and with each further call the next. Without another node, changes nothing.
-     */
+    /** Chooses another node: the first on the list, then with each call the next. Without another node, changes nothing. */
     void next() {
         for (int left = nodes.size(); left > 0; left--) {
             String address = nodes.get(turn++ % nodes.size());

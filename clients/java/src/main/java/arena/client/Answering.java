@@ -15,8 +15,7 @@ final class Answering implements Connection.Inbox {
     /** Sends a message on the stream of a session. */
     private final BiConsumer<Session, PlayRequest> say;
     private final Queue<Delivery> deliveries = new ArrayDeque<>();
-    /** The end, with its error or null. The end does not wait for a bot that still computes after a
-     * stop. */
+    /** The end, with its error or null. It does not wait for a bot that still computes after a stop. */
     final CompletableFuture<RuntimeException> over = new CompletableFuture<>();
     private boolean ended;
     private RuntimeException why;

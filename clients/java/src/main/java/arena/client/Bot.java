@@ -6,7 +6,6 @@ import arena.v1.Notice;
 import arena.v1.RoundReport;
 import arena.v1.Welcome;
 import java.nio.file.Path;
-import java.util.Iterator;
 import java.util.List;
 
 /**
@@ -73,27 +72,10 @@ public abstract class Bot {
      * while it continues. For a closed decision ({@link Decision#isClosed}) it may be null.
      */
     public Iterable<Integer> decideMany(List<Decision> decisions) {
-        return () -> {
-            Iterator<Decision> due = decisions.iterator();
-            return new Iterator<>() {
-                @Override
-                public boolean hasNext() {
-                    return due.hasNext();
-                }
-
-                @Override
-                public Integer next() {
-                    Decision decision = due.next();
-                    return decision.isClosed() ? null : decide(decision);
-                }
-            };
-        };
+        return () -> decisions.stream().<Integer>map(each -> each.isClosed() ? null : decide(each)).iterator();
     }
 
-    /**
-     * Called first on each connection; the welcome contains the server's rules, its limits and the
-     * features in use.
-     */
+    /** Called first on each connection; the welcome contains the server's rules, its limits and the features in use. */
     public void onWelcome(Welcome welcome) {}
 
     /** Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect. */

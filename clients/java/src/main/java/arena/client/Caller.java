@@ -27,9 +27,7 @@ final class Caller {
     private static final long HOLD = MILLISECONDS.toNanos(10);
 
     private final Bot bot;
-    /**
-     * True to log an error in the bot and play the first legal action; false to end the run.
-     */
+    /** True to log an error in the bot and play the first legal action; false to end the run. */
     private final boolean playOn;
     private final Clock clock;
     /** True if the bot must not be called any more. */

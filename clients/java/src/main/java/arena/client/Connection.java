@@ -58,16 +58,11 @@ final class Connection {
     private static final long LONG_OUTAGE = SECONDS.toNanos(120);
     /** Maximum wait between two tries during a long outage. */
     private static final long LONGEST_OUTAGE_WAIT = SECONDS.toNanos(30);
-    /**
-     * Time without a connection to a node after which other nodes may have interrupted its matches. The bot then connects to
-     * another node.
-     */
+    /** Time without a connection to a node after which its matches may be interrupted. The bot then connects to another. */
     private static final long LEASE = SECONDS.toNanos(15);
     /** The server's time limit to end the stream of a bot that leaves in the middle of matches. */
     private static final long LEAVE_TIME = SECONDS.toNanos(2);
-    /**
-     * Time after which a connection counts as good, so that the next wait is the shortest again.
-     */
+    /** Time after which a connection counts as good, so that the next wait is the shortest again. */
     private static final long STEADY = SECONDS.toNanos(1);
     /** Maximum number of failures to diagnose before the first connection. */
     private static final int PROBES = 3;
@@ -140,10 +135,7 @@ final class Connection {
         });
     }
 
-    /**
-     * Starts no more matches and finishes the current ones. After `limit`, leaves the unfinished
-     * matches.
-     */
+    /** Starts no more matches and finishes the current ones. After `limit`, leaves the rest. */
     void drain(long limit) {
         locked(() -> {
             progress.ending = true;
@@ -268,7 +260,7 @@ final class Connection {
                 .setName(profile.name)
                 .setOwner(profile.owner)
                 .setInvitation(profile.invitation)
-                .setToken(made.token)
+                .setToken(made.token())
                 .build();
         channel.register(request, ANSWER_TIME, (answer, ended) -> during(since, () -> registered(made, answer, ended)));
     }

@@ -7,10 +7,7 @@ import com.google.protobuf.Message;
 import java.util.List;
 import java.util.Map;
 
-/**
- * A choice that the bot must make, with everything that its seat may know, so that a bot needs no
- * memory.
- */
+/** A choice that the bot must make, with everything that its seat may know, so that a bot needs no memory. */
 public final class Decision {
     private final arena.v1.Decision message;
     private final Catalog game;
@@ -33,8 +30,7 @@ public final class Decision {
         return of(message, games, null);
     }
 
-    /** Converts a message to a decision of a session, which knows whether the decision is open; null without
-     * a session. */
+    /** Converts a message to a decision of a session, which knows whether it is open; null without a session. */
     static Decision of(arena.v1.Decision message, Map<String, Catalog> games, Session session) {
         Catalog game = switch (message.getViewCase()) {
             case SIXTH_SENSE -> games.get("sixth_sense");

@@ -14,10 +14,7 @@ import java.util.concurrent.TimeUnit;
 
 /** The meaning of a call's end: a permanent {@link ArenaException}, or {@link Dropped}. */
 final class Failures {
-    /**
-     * The statuses after which another try may succeed, whatever the reason. All other statuses
-     * with a reason are final.
-     */
+    /** The statuses after which another try may succeed. All other statuses with a reason are final. */
     private static final Set<Code> COME_BACK =
             EnumSet.of(Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED);
 

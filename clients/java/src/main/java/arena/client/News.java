@@ -22,10 +22,6 @@ final class News {
         LOG.log(Level.WARNING, () -> String.format(Locale.ROOT, format, values));
     }
 
-    static void error(String format, Object... values) {
-        LOG.log(Level.ERROR, () -> String.format(Locale.ROOT, format, values));
-    }
-
     static void failed(String what, Throwable cause) {
         LOG.log(Level.ERROR, what, cause);
     }

@@ -66,10 +66,7 @@ public final class Options {
         return this;
     }
 
-    /**
-     * The token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in
-     * ~/.arena/tokens.
-     */
+    /** The token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in ~/.arena/tokens. */
     public Options tokenFile(Path value) {
         tokenFile = value;
         return this;

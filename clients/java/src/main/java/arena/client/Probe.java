@@ -1,6 +1,5 @@
 package arena.client;
 
-import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -31,19 +30,13 @@ import javax.net.ssl.X509TrustManager;
 final class Probe {
     /** Time limit in milliseconds for the other side to show its protocol. */
     private static final int GLANCE = 3000;
-    /**
-     * The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its
-     * own settings.
-     */
+    /** The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own settings. */
     private static final byte[] PREFACE =
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0".getBytes(StandardCharsets.ISO_8859_1);
 
     private Probe() {}
 
-    /**
-     * Permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
-     * its remedy; empty if another try may succeed.
-     */
+    /** A permanent error (no such host, TLS on one side only, a distrusted certificate) and its remedy; empty for none. */
     static String obstacle(Profile profile) {
         String address = profile.address;
         if (address.startsWith("dns:")) {
@@ -121,9 +114,8 @@ final class Probe {
     private static boolean speaksPlainly(InetSocketAddress server) {
         try (Socket line = connected(server)) {
             line.getOutputStream().write(PREFACE);
-            byte[] heard = new byte[9];
-            new DataInputStream(line.getInputStream()).readFully(heard);
-            return heard[3] == 4; // settings
+            byte[] heard = line.getInputStream().readNBytes(9);
+            return heard.length == 9 && heard[3] == 4; // settings
         } catch (IOException silence) {
             return false;
         }

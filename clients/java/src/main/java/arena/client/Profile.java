@@ -108,8 +108,7 @@ final class Profile {
         receipts = !options.noReceipts && beside != null ? beside.resolveSibling(beside.getFileName() + ".receipts") : null;
     }
 
-    /** The given names, or for null the names in an environment variable. With ARENA_TOKEN only the environment
-     * counts, because a program started the bot. */
+    /** The given names, or for null those in a variable. With ARENA_TOKEN only the variable counts: a program started the bot. */
     private static List<String> chosen(List<String> given, String variable, Map<String, String> environment) {
         if (given != null && environment.getOrDefault("ARENA_TOKEN", "").isEmpty()) {
             return given;
@@ -143,8 +142,7 @@ final class Profile {
                 address, host);
     }
 
-    /** A digest, of twelve digits, of the bot's files and of its program: the jar, file or folder that contains the bot's
-     * class. */
+    /** A digest, of twelve digits, of the bot's files and of its program: the jar, file or folder with the bot's class. */
     private static String digest(Bot bot) {
         List<Path> files = new ArrayList<>();
         Path program = programOf(bot);

@@ -108,10 +108,7 @@ final class Receipts {
         return HexFormat.of().formatHex(content.toByteArray());
     }
 
-    /**
-     * Reads the file at the first call, and removes an unfinished last line, which would corrupt
-     * the next line.
-     */
+    /** Reads the file at the first call, and removes an unfinished last line, which would corrupt the next line. */
     private void readOnce() {
         if (read) {
             return;

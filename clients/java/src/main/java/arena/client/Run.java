@@ -67,8 +67,7 @@ public final class Run implements AutoCloseable {
         connection.leave();
     }
 
-    /** Leaves its matches as {@link #leave} does, and waits for the server's confirmation, for 2 s at most. Errors of the run are those of {@link
-     * #await}. */
+    /** Leaves as {@link #leave} does, and waits for the server, for 2 s at most. {@link #await} throws the run's errors. */
     @Override
     public void close() {
         leave();

@@ -2,6 +2,5 @@ package arena.client;
 
 import com.google.protobuf.ByteString;
 
-/** Facts about a match that a bot knows from its start; its nonce is empty if an earlier run of the program sent
- * it. */
+/** Facts about a match that a bot knows from its start; the nonce is empty if an earlier run of the program sent it. */
 record Seat(ByteString nonce, ByteString salt, ByteString commitment) {}

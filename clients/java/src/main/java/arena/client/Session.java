@@ -2,6 +2,7 @@ package arena.client;
 
 import arena.v1.Decision;
 import arena.v1.Invitation;
+import arena.v1.LadderTerms;
 import arena.v1.MatchKind;
 import arena.v1.MatchReport;
 import arena.v1.MatchStart;
@@ -12,6 +13,7 @@ import arena.v1.Ready;
 import arena.v1.Welcome;
 import com.google.protobuf.ByteString;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Queue;
@@ -28,10 +30,7 @@ import java.util.stream.Collectors;
 final class Session {
     private record Key(long match, int decision) {}
 
-    /**
-     * Maximum number of ended matches to remember, because their messages may still wait for the
-     * bot.
-     */
+    /** Maximum number of ended matches to remember, because their messages may still wait for the bot. */
     private static final int MOST_ENDED = 1000;
 
     /** The games that the server plays, by name. */
@@ -56,20 +55,8 @@ final class Session {
      * @param receipts records the reports that have an entry of the log; null to record nothing
      */
     Session(Welcome welcome, Profile profile, Progress progress, Receipts receipts) {
-        for (String name : profile.ladders) {
-            if (welcome.getLaddersList().stream().noneMatch(ladder -> ladder.getName().equals(name))) {
-                throw new ArenaException(
-                        ArenaException.Kind.PROTOCOL_MISMATCH,
-                        "the server does not confirm the ladder " + name + ": it is older than ladders; name none");
-            }
-        }
-        for (String name : profile.events) {
-            if (!welcome.getEventsList().contains(name)) {
-                throw new ArenaException(
-                        ArenaException.Kind.PROTOCOL_MISMATCH,
-                        "the server does not confirm the event " + name + ": it is older than events; name none");
-            }
-        }
+        confirm("ladder", profile.ladders, welcome.getLaddersList().stream().map(LadderTerms::getName).toList());
+        confirm("event", profile.events, welcome.getEventsList());
         if (welcome.getGamesList().stream().noneMatch(game -> profile.games.contains(game.getName()))) {
             throw new ArenaException(
                     ArenaException.Kind.NO_GAME_IN_COMMON,
@@ -82,6 +69,16 @@ final class Session {
         this.progress = progress;
         this.receipts = receipts;
         room = progress.room(profile.capacity);
+    }
+
+    private static void confirm(String kind, List<String> names, List<String> confirmed) {
+        for (String name : names) {
+            if (!confirmed.contains(name)) {
+                throw new ArenaException(
+                        ArenaException.Kind.PROTOCOL_MISMATCH,
+                        String.format("the server does not confirm the %1$s %2$s: it is older than %1$ss; name none", kind, name));
+            }
+        }
     }
 
     /** True if any part of a message is for the bot itself. */
@@ -180,10 +177,10 @@ final class Session {
         }
         progress.playing.remove(match);
         Seat seat = progress.seats.remove(match);
-        if (report.hasEntry() && receipts != null) {
-            receipts.recordMatch(report, seat);
-        }
         if (report.hasEntry()) {
+            if (receipts != null) {
+                receipts.recordMatch(report, seat);
+            }
             progress.reportsAfter = report.getEntry().getNumber();
         }
         if (report.getInterrupted().isEmpty()) {

@@ -70,10 +70,7 @@ public record SixthSense(
         return new SixthSense(trump, trick, toCome, unseen, lacks);
     }
 
-    /**
-     * The counting cards of a trick after one more action. A block removes its victim and does not
-     * count itself.
-     */
+    /** The counting cards of a trick after one more action. A block removes its victim and does not count itself. */
     public static List<Laid> after(List<Laid> trick, Catalog game, Catalog.Action action, int seat, int place) {
         if (action.kind().equals("block")) {
             return trick.stream().filter(laid -> laid.place() != action.place()).toList();

@@ -14,19 +14,8 @@ import java.util.Locale;
  * A token for a bot that is about to register. Until the server answers, it is in a file beside its
  * final file, so that a full disk or a lost answer does no harm. The next try sends the same token.
  */
-final class Tokens {
-    final String token;
-    private final Path file;
-    private final Path draft;
-
-    private Tokens(Path file, Path draft, String token) {
-        this.file = file;
-        this.draft = draft;
-        this.token = token;
-    }
-
-    /** The file for one bot on one server, in the user's home. As on the server, the name's case does not
-     * matter. */
+record Tokens(Path file, Path draft, String token) {
+    /** The file for one bot on one server, in the user's home. As on the server, a name's case does not matter. */
     static Path defaultFile(String address, String name) {
         return Path.of(System.getProperty("user.home"), ".arena", "tokens", safe(address) + "-" + safe(name) + ".token");
     }

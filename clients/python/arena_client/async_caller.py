@@ -30,7 +30,7 @@ _log = logging.getLogger("arena_client")
 def is_async(bot: Bot) -> bool:
     """Return true if the bot has an `async def decide`, called for one decision at a time.
 
-    Raises `ArgumentError` if another method is an async function.
+    Raises: ArgumentError: Another method is an async function.
     """
     for name in ("decide_many", "on_match_start", "on_round", "on_match_end", "on_notice"):
         method = getattr(bot, name)

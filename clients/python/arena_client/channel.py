@@ -70,7 +70,7 @@ class DroppedError(Exception):
 
 
 def checked_address(address: str) -> str:
-    """Return an address unchanged. Raises `ArgumentError` if it has no port: gRPC would try port 443 for ever."""
+    """Return an address with a port; gRPC would try port 443 for ever. Raises: ArgumentError: It has none."""
     if address.startswith(_SCHEMES) or ((parts := _ADDRESS.fullmatch(address)) and 0 < int(parts[2]) <= 65535):
         return address
     host = address if address and ":" not in address and "/" not in address else "HOST"
@@ -110,7 +110,7 @@ def node_addresses(listed: Iterable[Node], reached: str) -> dict[int, str]:
 
 
 def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
-    """Open a channel to "host:port", which connects at the first call. Raises OSError for an unreadable certificate."""
+    """Open a channel to "host:port", which connects at the first call. Raises: OSError: Unreadable certificate."""
     if not tls:
         return grpc.aio.insecure_channel(address, options=_OPTIONS)
     roots = None if tls is True else Path(tls).read_bytes()

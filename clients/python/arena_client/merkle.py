@@ -59,7 +59,7 @@ class Keys:
     """The successive public keys of a log. Each key signs the next."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
-        """Read the leaves that name the keys. Raises ValueError if one is malformed or not signed by the key before."""
+        """Read the leaves that name the keys. Raises: ValueError: One is malformed, or not signed by the key before."""
         self.leaves = [*leaves]
         self.log = ""
         self._newest = b""

@@ -69,7 +69,7 @@ def set_in_environment(name: str) -> str | None:
 def chosen(given: Iterable[str] | None, variable: str) -> tuple[str, ...]:
     """Return the given names of ladders or events, or for None the names in a variable, separated by commas.
 
-    With ARENA_TOKEN only the environment counts, because a program started the bot. Raises ArgumentError for a string.
+    With ARENA_TOKEN only the environment counts, because a program started the bot. Raises: ArgumentError: A string.
     """
     if isinstance(given, str):
         argument = variable.removeprefix("ARENA_").lower()
@@ -81,7 +81,7 @@ def chosen(given: Iterable[str] | None, variable: str) -> tuple[str, ...]:
 
 
 def drain_seconds() -> float:
-    """Return the maximum seconds to finish matches after Ctrl-C. Raises `ArgumentError` if ARENA_DRAIN is invalid."""
+    """Return the maximum seconds to finish matches after Ctrl-C. Raises: ArgumentError: Invalid ARENA_DRAIN."""
     text = set_in_environment("ARENA_DRAIN")
     if text is None:
         return DRAIN

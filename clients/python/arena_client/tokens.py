@@ -33,7 +33,7 @@ def write_token(file: Path, token: str) -> None:
 
 
 def replace_private(file: Path, content: bytes) -> None:
-    """Replace a file atomically. Only its owner can read it. Raises OSError if it cannot be written."""
+    """Replace a file atomically. Only its owner can read it. Raises: OSError: It cannot be written."""
     descriptor, whole = tempfile.mkstemp(dir=file.parent, prefix=".new-")  # mode 0600 where modes exist
     try:
         with os.fdopen(descriptor, "wb") as draft:
@@ -53,7 +53,7 @@ class NewToken:
     """
 
     def __init__(self, file: Path) -> None:
-        """Use the token that an earlier try left beside `file`, or create one. Raises OSError if this fails."""
+        """Use the token that an earlier try left beside `file`, or create one. Raises: OSError."""
         self._file = file
         self._draft = file.with_name(f"{file.name}.new")
         if (offered := read_token(self._draft)) is not None:

@@ -22,7 +22,6 @@ from arena.local.check.wire import LOOPBACK, Relay, Wire
 from arena.local.commands.command import CommandEnd, RunningCommand
 from arena.local.sandbox.sandbox import Sandbox, run_command
 from arena.local.server.host import new_token
-from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
 from arena.store.journal.journal import open_journal
@@ -218,9 +217,11 @@ class Stage:
                 raise FaultError(f"{otherwise} within {seconds:g} s")
             await trio.sleep(TICK)
 
-    async def idle(self) -> None:
-        """Wait until the bot plays no matches."""
+    async def idle(self) -> Wire:
+        """Wait until the bot is connected and plays no matches."""
+        await self.connected()
         await self.until(lambda: not self.bot.playing.running, "its matches did not end", A_MATCH)
+        return self.wire
 
     def invite(
         self,
@@ -228,15 +229,12 @@ class Stage:
         seats: int | None = None,
         seat: int = 0,
         others: Sequence[BotPlayer] = (),
-        kind: MatchKind = MatchKind.RATED,
     ) -> CheckedMatch:
         """Offer the bot a seat, by default at the smallest table of its first game."""
-        wire = self.wire
-        known = [name for name in wire.hello.games if name in GAMES]
-        game = game or known[0]
+        game = game or self.games[0]
         size = seats or GAMES[game].seats[0]
         with self.server.turns:
-            return self.server.matches.invite(self.bot, game, size, seat, others, kind)
+            return self.server.matches.invite(self.bot, game, size, seat, others)
 
     def invite_many(self, number: int) -> list[CheckedMatch]:
         """Offer the bot several seats in one message, at tables that wait for another player. That player never

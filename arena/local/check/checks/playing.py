@@ -59,8 +59,7 @@ async def seats(stage: Stage) -> None:
 )
 async def several(stage: Stage) -> None:
     """Does it play several matches at once?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     if (capacity := stage.capacity) < 2:
         raise NotAskedError("it plays one match at a time")
     stage.session.capacity = 1  # so that the server asks for one decision at a time
@@ -76,8 +75,7 @@ async def several(stage: Stage) -> None:
 )
 async def batch(stage: Stage) -> None:
     """Does it answer many decisions that come in one message?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     if stage.capacity < 2:
         raise NotAskedError("it plays one match at a time")
     capacity = stage.capacity
@@ -132,8 +130,7 @@ def _answers(wire: Wire) -> list[tuple[float, int]]:
 )
 async def heartbeat(stage: Stage) -> None:
     """Does it send heartbeats' numbers back?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     known = {said.message.heartbeat for said in wire.said if said.message.HasField("heartbeat")}
     if unasked := [number for _, number in _answers(wire) if number not in known]:
         raise FaultError(f"it sent the heartbeat {unasked[0]}, which nobody had sent to it")
@@ -155,8 +152,7 @@ async def heartbeat(stage: Stage) -> None:
 )
 async def heartbeat_thinking(stage: Stage) -> None:
     """Does it answer heartbeats while it thinks?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     match = stage.invite()
     await stage.begin(match)
     waits = []

@@ -149,19 +149,19 @@ def _long(time: timedelta) -> str:
 
 
 class OfLadder(Protocol):
-    """A row about a season of a ladder. In the first season of the default ladder, `ladder` is empty and `season` 0."""
+    """A row about a season of a ladder, with the names of game and ladder.
+
+    In the first season of the default ladder, `ladder` is empty and `season` 0.
+    """
 
     @property
-    def game(self) -> str:
-        """The name of its game."""
+    def game(self) -> str: ...  # noqa: D102 - the class says it
 
     @property
-    def ladder(self) -> str:
-        """The name of its ladder."""
+    def ladder(self) -> str: ...  # noqa: D102
 
     @property
-    def season(self) -> int:
-        """The number of the season."""
+    def season(self) -> int: ...  # noqa: D102
 
 
 def ladder_title(row: OfLadder) -> str:

@@ -179,11 +179,10 @@ class Scale(NamedTuple):
     @property
     def marks(self) -> list[tuple[float, int]]:
         """A few round ratings with their positions in units."""
-        return [(round((mark - self.low) / (self.high - self.low) * SCALE, 1), mark) for mark in self._round()]
-
-    def _round(self) -> list[int]:
-        step = next(size for size in (100, 200, 500, 1000, 2000, 5000, 10_000) if (self.high - self.low) / size <= 4)
-        return [*range(-(-self.low // step) * step, self.high + 1, step)]
+        width = self.high - self.low
+        step = next(size for size in (100, 200, 500, 1000, 2000, 5000, 10_000) if width / size <= 4)
+        marks = range(-(-self.low // step) * step, self.high + 1, step)
+        return [(round((mark - self.low) / width * SCALE, 1), mark) for mark in marks]
 
 
 def _provisional(row: LadderRow | PastLadderRow) -> bool:

@@ -5,11 +5,11 @@ newest matches, and all opponents.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from math import inf
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -87,25 +87,11 @@ class Loss(NamedTuple):
     pruned: bool
 
 
-class CostlyChoice(NamedTuple):
-    """A choice that an analysis found to be costly."""
-
-    cost: float
-    """The cost in points."""
-    error: float
-    """Standard error of `cost`."""
-    match_id: int
-    seat: int
-    step: int
-    round: int
-    name: str
-    better_name: str
-
-
 class Analyses(NamedTuple):
     """The requested analyses of a bot's matches."""
 
-    costliest: tuple[CostlyChoice, ...]
+    costliest: Sequence[Mapping[str, Any]]
+    """The costliest choices as in the analyses, each with its `match_id` and `seat`."""
     over: int
     """Number of finished analyses."""
     waiting: int
@@ -285,7 +271,7 @@ def _above(row: MatchRow, number: int) -> float:
 
 def _analyses(reviews: Reviews, rows: Iterable[MatchRow], bot: str) -> Analyses:
     """Collect the analyses of a bot's matches."""
-    found, over, waiting = list[CostlyChoice](), 0, 0
+    found, over, waiting = list[Mapping[str, Any]](), 0, 0
     for row in rows:
         review = reviews.of(row.match_id)
         if review is None or review.failed:
@@ -294,21 +280,12 @@ def _analyses(reviews: Reviews, rows: Iterable[MatchRow], bot: str) -> Analyses:
         waiting += not review.over
         seats = () if review.found is None else review.found["seats"]
         found += [
-            CostlyChoice(
-                each["cost"],
-                each["error"],
-                row.match_id,
-                seat["seat"],
-                each["step"],
-                each["round"] + 1,
-                each["name"],
-                each["better_name"],
-            )
+            {**each, "match_id": row.match_id, "seat": seat["seat"]}
             for seat in seats
             if row.seats[seat["seat"]].bot == bot
             for each in seat["costly"] or ()
         ]
-    return Analyses(tuple(sorted(found, key=lambda each: -each.cost)[:LOSSES]), over, waiting)
+    return Analyses(sorted(found, key=lambda each: -each["cost"])[:LOSSES], over, waiting)
 
 
 async def analyse(request: Request) -> Response:

@@ -136,13 +136,10 @@ class PlaySocket:
             await socket.send_text(_json(response))
 
 
-class NoServer:
-    """An ASGI application that refuses all WebSockets, for pages without a server."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a WebSocket."""
-        text = "bots play over a WebSocket at the pages of `arena serve --web`; these pages only read"
-        await WebSocket(scope, receive, send).send_denial_response(problem(501, text))
+async def no_server(socket: WebSocket) -> None:
+    """Refuse a WebSocket, because these pages have no server."""
+    text = "bots play over a WebSocket at the pages of `arena serve --web`; these pages only read"
+    await socket.send_denial_response(problem(501, text))
 
 
 async def _converse(socket: WebSocket, call: OutgoingCall) -> None:

@@ -293,7 +293,7 @@ def _number(number: int | None) -> str:
 
 
 def _question(game: str) -> tuple[list[int], bytes]:
-    """# the bot may have reports of an earlier conversation"""
+    """Return the legal actions of a game's first decision, and its view."""
     state = GAMES[game].new(GAMES[game].seats[0], SeededDecks(bytes(KEY_BYTES)))
     seat = next(iter(state.waiting()))
     view = state.view(seat)

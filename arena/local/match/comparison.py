@@ -188,24 +188,20 @@ def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
 
 def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
     games = [game for played in sets for game in played.games if bot in game.bots]
-    seats = [game.bots.index(bot) for game in games]
-    points = [float(game.played.scores[seat]) for game, seat in zip(games, seats, strict=True)]
-    places = [float(game.played.places[seat]) for game, seat in zip(games, seats, strict=True)]
+    own = [(game.played, game.bots.index(bot)) for game in games]
+    points = [float(played.scores[seat]) for played, seat in own]
+    places = [float(played.places[seat]) for played, seat in own]
     of_set = len(games) // len(sets)
-    by_seat = []
-    for seat in range(len(games[0].bots)):
-        own = [each for each, at in zip(points, seats, strict=True) if at == seat]
-        by_seat.append(fmean(own) if own else None)
-    decisions = sum(game.played.decisions[seat] for game, seat in zip(games, seats, strict=True))
-    think = sum(game.played.think_us[seat] for game, seat in zip(games, seats, strict=True))
-    against = [[at for at in range(len(game.bots)) if at != seat] for game, seat in zip(games, seats, strict=True)]
+    seats = range(len(games[0].bots))
+    by_seat = [[played.scores[seat] for played, seat in own if seat == each] for each in seats]
+    against = [[other for other in seats if other != seat] for _, seat in own]
     return BotFigures(
         _measure(_means(points, of_set)),
         _measure(_means(places, of_set)),
         fmean(beaten(game, bot, others) for game, others in zip(games, against, strict=True)),
-        tuple(by_seat),
-        think / decisions,
-        max(game.played.slowest_us[seat] for game, seat in zip(games, seats, strict=True)),
+        tuple(fmean(scores) if scores else None for scores in by_seat),
+        sum(played.think_us[seat] for played, seat in own) / sum(played.decisions[seat] for played, seat in own),
+        max(played.slowest_us[seat] for played, seat in own),
     )
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import keyword
-import os
 import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -107,12 +106,12 @@ def make_project(name: str, folder: Path, games: Sequence[Game], language: str =
         raise LocalMatchError(f"{folder} exists already: choose another name, or another place with --directory")
     made = _in_python(name, games) if language == "python" else sdk_project(name, language)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
+    draft = folder.parent / f".new-{secrets.token_hex(8)}"
+    draft.mkdir()
     try:
         for place, content in made.files.items():
             (draft / place).parent.mkdir(parents=True, exist_ok=True)
             (draft / place).write_bytes(content)
-        draft.chmod(0o777 & ~_umask())
         draft.rename(folder)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -138,9 +137,3 @@ def _in_python(name: str, games: Sequence[Game]) -> Project:
     files |= {"decisions.jsonl": kept_decisions(games).encode()}
     files |= {f"wheels/{name}": packed for name, packed in wheels.items()}
     return Project("bot.py", NEXT, files)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -108,9 +108,8 @@ class Box(NamedTuple):
         """
         identity = self.identity if Ability.USER in self.able else None
         limits = dict(LIMITS)
-        if (
-            Ability.BUBBLEWRAP in self.able or identity is not None
-        ):  # without a user namespace, the limit would count all processes of the user
+        # without a user namespace, the limit would count all processes of the user
+        if Ability.BUBBLEWRAP in self.able or identity is not None:
             limits["RLIMIT_NPROC"] = PROCESSES
         given = {
             "user": None if identity is None else identity.user,
@@ -136,12 +135,8 @@ class Box(NamedTuple):
         options += ["--dev", "/dev", *_temporary("/dev/shm", SHARED), "--remount-ro", "/dev"]  # noqa: S108 - a box's
         options += _temporary("/tmp", TEMPORARY)  # noqa: S108 - the box's own
         if Ability.PROCESSES in self.able:
-            options += [
-                "--proc",
-                "/proc",
-                "--remount-ro",
-                "/proc",
-            ]  # a command that can write there could choose which process is killed when memory runs out
+            # a command that can write there could choose which process is killed when memory runs out
+            options += ["--proc", "/proc", "--remount-ro", "/proc"]
         else:
             options += ["--dir", "/proc"]
         folders = readable_folders(words, Ability.USER in self.able)

@@ -86,13 +86,9 @@ class CheckServer:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.turns.run)
             nursery.start_soon(self.timers.run)
-            nursery.start_soon(beat, self._bots, CONFIG.heartbeat)
+            nursery.start_soon(beat, lambda: [self.bot] if self.bot else [], CONFIG.heartbeat)
             serving = partial(serve, settings=CONFIG.transport, turn=self.turns, grace=0.1, error_domain=ERROR_DOMAIN)
             task_status.started(await nursery.start(serving, services, f"{LOOPBACK}:0"))
-
-    def _bots(self) -> Sequence[BotPlayer]:
-        """The bot, if it is connected."""
-        return [] if self.bot is None else [self.bot]
 
     def restored(self) -> None:
         """Restore the initial state."""

@@ -37,7 +37,7 @@ from arena.local.server.command_bot import (
     told,
 )
 from arena.local.server.director import DecisionsLeft, Director, GivenDeal, OwedDecision
-from arena.local.server.host import LocalHost
+from arena.local.server.host import LocalHost, beat
 from arena.match.policy import Policy
 from arena.server.config import Config, LadderTable
 from arena.server.runtime.timers import Timers
@@ -139,7 +139,7 @@ class _Tables:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(turns.run)
                 nursery.start_soon(timers.run)
-                nursery.start_soon(host.beat)
+                nursery.start_soon(beat, lambda: host.players, self._config.heartbeat)
                 serving = partial(serve, [service], folder.address, turn=turns, error_domain=ERROR_DOMAIN)
                 await nursery.start(serving)
                 if self._place.sandbox is not None:

@@ -19,7 +19,7 @@ from trio.to_thread import run_sync
 from arena.local.check.match import CheckedMatch, Puppet
 from arena.local.check.server import CheckServer
 from arena.local.check.wire import LOOPBACK, Relay, Wire
-from arena.local.commands.command import CommandEnd, RunningCommand
+from arena.local.commands.command import RunningCommand
 from arena.local.sandbox.sandbox import Sandbox, run_command
 from arena.local.server.host import new_token
 from arena.server.sessions.player import BotPlayer
@@ -43,11 +43,6 @@ SHARED: Final = "shared"
 """Name of the folder with the server's socket, for a sandboxed bot."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
 """Placeholders in a command, which values replace."""
-
-
-def shown(end: CommandEnd) -> tuple[str, ...]:
-    """Return the last lines of a program's output, in a printable form."""
-    return tuple(_printable(line) for line in end.last[-LINES:])
 
 
 def _printable(line: str) -> str:
@@ -192,7 +187,7 @@ class Stage:
                 end = await run_sync(self.program.end, True)
             assert end is not None, "who is killed has ended"
             self.printed += end.printed
-            self.last_lines = shown(end)
+            self.last_lines = tuple(map(_printable, end.last[-LINES:]))
             self.program = None
         self.server.forget()
 

@@ -139,7 +139,10 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Mapping[str, Any]:
     content: Mapping[str, Any] = {REPLAY_TYPE: {}}
     if endpoint.answers is not None:
         content = {"application/json": {"schema": schemas.schema(endpoint.answers)}}
-    wrong = {"description": "What was wrong.", "content": {PROBLEM_TYPE: {"schema": _REF}}}
+    wrong = {
+        "description": "What was wrong.",
+        "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
     statuses = ["404"] if re.search("{", endpoint.path) else []
     statuses += ["410", "501"] if endpoint.of_replay else []
     return {
@@ -174,6 +177,3 @@ def _parameter(parameter: Parameter, examples: Mapping[str, str]) -> Mapping[str
         typed = examples[parameter.name]
         described["example"] = int(typed) if parameter.schema["type"] == "integer" else typed
     return described
-
-
-_REF: Final = {"$ref": "#/components/schemas/Problem"}

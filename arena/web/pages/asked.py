@@ -30,11 +30,6 @@ class AskedLadder(NamedTuple):
         return self.entry.seasons
 
     @property
-    def terms(self) -> LadderEntryRow | None:
-        """The ladder with its settings, or None if no server is known to play it."""
-        return None if self.entry.access is None else self.entry
-
-    @property
     def past(self) -> int:
         """The number of the season if it is a past season, or 0 for the current one."""
         return 0 if self.season == self.seasons[-1].number else self.season

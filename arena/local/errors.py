@@ -71,9 +71,7 @@ class EventFileDiffersError(LocalMatchError):
 
 
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A distribution of this repository that is not installed. It comes from a file or a checkout, not from a
-    registry.
-    """
+    """A distribution of this repository that is not installed. It is in no registry."""
 
     DISTRIBUTIONS: Final = {
         "arena_client": ("Python client", "arena-client", "./clients/python"),

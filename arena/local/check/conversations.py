@@ -35,9 +35,7 @@ STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", 
 LATER: Final = 5.0
 """Maximum number of seconds between the script's pause and the bot's return."""
 PATIENCE: Final = 10.0
-"""Longest pause in seconds that a script may require of a bot. Conversations with longer pauses need the tests'
-clock.
-"""
+"""Longest pause of a script, in seconds. Conversations with longer pauses need the tests' clock."""
 WATCHED: Final = 2.0
 """Number of seconds in which a bot that should not return must stay away."""
 QUIET: Final = 0.1

@@ -79,9 +79,7 @@ class Puppet:
         await trio.sleep_forever()
 
     def answer(self) -> bool:
-        """Answer open questions. Always return False, for use in conditions such as `lambda: done or
-        puppet.answer()`.
-        """
+        """Answer open questions. Always return False, for conditions such as `lambda: done or puppet.answer()`."""
         questions, self._questions = self._questions, []
         for question in questions:
             if (match := self.player.playing.running.get(question.match_id)) is not None:

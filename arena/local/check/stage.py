@@ -232,9 +232,7 @@ class Stage:
             return self.server.matches.invite(self.bot, game, size, seat, others)
 
     def invite_many(self, number: int) -> list[CheckedMatch]:
-        """Offer the bot several seats in one message, at tables that wait for another player. That player never
-        comes.
-        """
+        """Offer the bot several seats in one message, at tables that wait for a player who never comes."""
         matches, game = self.server.matches, self.games[0]
         with self.server.turns:
             return [matches.invite(self.bot, game, 3, others=[self.absentee()], accepts=False) for _ in range(number)]

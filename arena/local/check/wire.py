@@ -43,9 +43,7 @@ class Wire:
         self.said: list[Timed[play_pb2.PlayResponse]] = []
         self.heard: list[Timed[play_pb2.PlayRequest]] = []
         self.bad_nonces: list[int] = []
-        """Sizes of invalid nonces. A server would close the stream. Here such a nonce counts as missing, and the check
-        continues.
-        """
+        """Sizes of invalid nonces. A server would close the stream; here such a nonce counts as missing."""
         self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None
         """Function that may replace each message of the server."""
         self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None

@@ -57,9 +57,7 @@ class Comparison:
     sets: int
     games: int
     difference: Measure
-    """The first bot's points minus the other's in a set. The test and the intervals concern the mean of this
-    difference.
-    """
+    """The first bot's points minus the other's in a set. Test and intervals concern its mean."""
     interval: tuple[float, float] | None
     """95 % confidence interval of that difference, or None after one set."""
     likely: float | None
@@ -73,9 +71,7 @@ class Comparison:
     lost: int
     """Numbers of sets by the sign of their difference."""
     gain: Measure | None
-    """Factor by which independent deals would increase the number of games for the same certainty. None if it does not
-    apply.
-    """
+    """Factor by which independent deals would need more games for the same certainty. None if it does not apply."""
     bots: tuple[BotFigures, BotFigures]
 
 
@@ -140,9 +136,7 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
 
 
 def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
-    """Estimate the difference in Elo: at one table from the results against each other, otherwise from those against
-    the field.
-    """
+    """Estimate the difference in Elo from the results against each other at one table, or against the field."""
 
     def of(game: SeatedGame, bot: int) -> float:
         others = [seat for seat, other in enumerate(game.bots) if other != bot]
@@ -163,9 +157,7 @@ def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
 
 
 def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
-    """Estimate the ratio of two variances of the difference: with independent deals, and with the common deals of these
-    sets.
-    """
+    """Estimate the ratio of the difference's variance with independent deals to that with common deals."""
     apart = [[above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
     count = len(scores)
     if count < LEAST_SETS:
@@ -206,9 +198,7 @@ def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
 
 
 def _means(values: Sequence[float], size: int) -> list[float]:
-    """Return the mean of each set. Only sets are independent of each other, because the games of one set share their
-    deals.
-    """
+    """Return the mean of each set. Games of one set share their deals, so only sets are independent."""
     return [fmean(values[at : at + size]) for at in range(0, len(values), size)]
 
 

@@ -17,9 +17,7 @@ from engine.registry import GAMES
 
 
 def match_number(number: int, at: int, games: int) -> int:
-    """Return the match number of a game. `number` is the number of its set and `at` its place in the set, both from
-    0.
-    """
+    """Return the match number of a game, which has the place `at` in the set `number`, both from 0."""
     return games * number + at + 1
 
 

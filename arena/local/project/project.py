@@ -67,9 +67,7 @@ class _Listener(LocalHousePlayer):
 
 
 def kept_decisions(games: Sequence[Game]) -> str:
-    """Return lines of text: first the games' catalogues, then some decisions of every game and table size. Each is one
-    line.
-    """
+    """Return a line of text for the games' catalogues, then one for each of some decisions of every table size."""
     messages = [PlayResponse(welcome=Welcome(games=[encode_catalog(game) for game in games]))]
     for game in games:
         for seats in game.seats:

@@ -40,9 +40,7 @@ PROCESSES: Final = 128
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
 """Environment variables that a sandboxed command inherits."""
 SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own
-"""Further environment variables of a sandboxed command, with constant values. For example, programs expect a home
-folder.
-"""
+"""Further environment variables of a sandboxed command. For example, programs expect a home folder."""
 
 
 class Ability(enum.Enum):
@@ -103,9 +101,7 @@ class Box(NamedTuple):
         return [self.bubblewrap, *options, "--", *entry]
 
     def _entry(self, words: Sequence[str]) -> list[str]:
-        """Return the words that start the entry program. It sets limits and user and then replaces itself by the
-        command.
-        """
+        """Return the words that start the entry program, which sets limits and user and becomes the command."""
         identity = self.identity if Ability.USER in self.able else None
         limits = dict(LIMITS)
         # without a user namespace, the limit would count all processes of the user

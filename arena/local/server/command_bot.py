@@ -35,9 +35,7 @@ class CommandPlace(NamedTuple):
     hello_limit: float = 60.0
     """Maximum number of seconds until a bot connects."""
     decision_limit: float = 60.0
-    """Maximum number of seconds for a decision. It is long enough for a slow bot, and limits the wait for a bot that
-    hangs.
-    """
+    """Maximum number of seconds for a decision: enough for a slow bot, but not for ever if it hangs."""
     sandbox: Sandbox | None = None
     """The sandbox of the commands, or None."""
 

@@ -38,9 +38,7 @@ class Parameter:
     schema: Mapping[str, Any]
     """JSON Schema of the parameter's value."""
     read: Callable[[str], Any]
-    """Function that converts the parameter's text to a value. It raises ValueError with the violated rule as its
-    message.
-    """
+    """Convert the parameter's text to a value, or raise ValueError with the violated rule as its message."""
     where: Literal["path", "query"] = "query"
     required: bool = False
     default: Any = None

@@ -1,6 +1,4 @@
-"""The list of matches, and the pages of one match: its replay step by step, its check, and the analysis of its
-choices.
-"""
+"""The list of matches, and the pages of one match: its replay by steps, its check and its analysis."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Queries of the data source. They run in worker threads, so that no page waits for another page's query. Some results
-are cached.
-"""
+"""Queries of the data source, in worker threads, so that no page waits for another's. Some are cached."""
 
 from __future__ import annotations
 

@@ -134,9 +134,7 @@ def _told(headers: Headers) -> list[str]:
 
 
 def _numeric(told: str) -> str | None:
-    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80", or None for other
-    text.
-    """
+    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80", else None."""
     if told.startswith("["):
         told = told[1:].partition("]")[0]
     elif told.count(":") == 1:

@@ -1,6 +1,4 @@
-"""Checks of trouble in matches: refused or late answers, answers after the end of a match, and other bots that
-leave.
-"""
+"""Checks of trouble in matches: refused, late or superfluous answers, and other bots that leave."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Change the bot's second answer in transit, so that the server refuses it. (The first answer has a longer time
-    limit.)
-    """
+    """Change the bot's second answer, so that the server refuses it. The first has a longer time limit."""
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None

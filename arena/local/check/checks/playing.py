@@ -20,9 +20,7 @@ PLAIN: Final = (1, 1 << 31, 1 << 40)
 LARGE: Final = ((1 << 53) + 1, (1 << 64) - 1)
 """Integers that a double cannot represent."""
 SOON: Final = 0.25
-"""Number of seconds after which the bot itself has delayed a heartbeat's answer: the longest round trip that a server
-allows for.
-"""
+"""Seconds after which the bot itself has delayed a heartbeat's answer: the longest round trip of a server."""
 
 
 @check(

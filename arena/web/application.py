@@ -149,7 +149,7 @@ def application(
         },
     )
     made.router.redirect_slashes = False  # A redirect would omit the root path.
-    made.state = State(vars(sources))
+    made.state = State(vars(sources).copy())
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
     made.state.sites = rules.sites

@@ -35,7 +35,7 @@ class ReadyReplay:
         self.ways = Ways(course)
         self._drawn: LruCache[Hashable, bytes] = LruCache(DRAWN)
         self._lock = Lock()
-        self.steps = {each.made.decision: place for place, each in enumerate(course.steps, 1) if each.made}
+        self.step_of = {each.made.decision: place for place, each in enumerate(course.steps, 1) if each.made}
         """The step to which each decision led, by the decision's number."""
 
     @cached_property

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 
 class LocalMatchError(Exception):
     """Error of a match that cannot be played as requested. The message states the reason and a remedy."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Have another process create the error without `__init__`, whose parameters are not `args`."""
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
 
 class BotNotLoaded(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """A bot that does not exist or cannot be created."""
 
     def __init__(self, spec: str, why: str) -> None:
-        # pass the arguments on, so that the error can be pickled for another process
-        super().__init__(spec, why)
-
-    def __str__(self) -> str:
-        spec, why = self.args
-        return f"no bot {spec!r}: {why}"
+        super().__init__(f"no bot {spec!r}: {why}")
 
 
 class BotFailed(LocalMatchError):  # noqa: N818 - the name says what is the matter
@@ -27,24 +26,17 @@ class BotFailed(LocalMatchError):  # noqa: N818 - the name says what is the matt
 
     def __init__(self, bot: str, seat: int, where: str, trace: str) -> None:
         """`where` is the game and round. `trace` is the bot's own traceback."""
-        super().__init__(bot, seat, where, trace)
+        super().__init__(f"{bot} failed in seat {seat} {where}:\n{trace.rstrip()}")
         self.seat = seat
         self.where = where
         self.trace = trace
-
-    def __str__(self) -> str:
-        return f"{self.args[0]} failed in seat {self.seat} {self.where}:\n{self.trace.rstrip()}"
 
 
 class CommandNotStarted(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """A command that cannot be started."""
 
     def __init__(self, command: str, why: str) -> None:
-        super().__init__(command, why)
-
-    def __str__(self) -> str:
-        command, why = self.args
-        return f"the command {command} cannot be started: {why}"
+        super().__init__(f"the command {command} cannot be started: {why}")
 
 
 class SandboxRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
@@ -55,11 +47,7 @@ class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the 
     """A command whose bot ended, did not connect, or left a decision to the referee."""
 
     def __init__(self, spec: str, why: str, log: Path) -> None:
-        super().__init__(spec, why, log)
-
-    def __str__(self) -> str:
-        spec, why, log = self.args
-        return f"{spec} {why}\nAll that it printed is in {log}"
+        super().__init__(f"{spec} {why}\nAll that it printed is in {log}")
 
 
 class WorkerDied(LocalMatchError):  # noqa: N818 - the name says what is the matter
@@ -83,9 +71,7 @@ class EventFileDiffersError(LocalMatchError):
 
 
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A distribution of this repository that is not installed. It comes from a file or a checkout, not from a
-    registry.
-    """
+    """A distribution of this repository that is not installed. It is in no registry."""
 
     DISTRIBUTIONS: Final = {
         "arena_client": ("Python client", "arena-client", "./clients/python"),

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import anyio
 from starlette.applications import Starlette
 from starlette.convertors import register_url_convertor
+from starlette.datastructures import State
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -29,7 +30,7 @@ from arena.web.pages import rules as rules_pages
 from arena.web.pages.documentation import Documentation, documentation
 from arena.web.pages.downloads import download, download_list
 from arena.web.pages.health import SourceHealth, healthz, metrics
-from arena.web.playing.play_socket import NoServer, PlaySocket
+from arena.web.playing.play_socket import PlaySocket, no_server
 from arena.web.reading.bot_records import BotRecords
 from arena.web.reading.reader import (
     Busy,
@@ -127,7 +128,7 @@ def application(
     made = Starlette(
         routes=[
             *ROUTES,
-            WebSocketRoute("/play", play_socket or NoServer()),
+            WebSocketRoute("/play", play_socket or no_server),
             Mount(PATH, api_application(sources)),
         ],
         middleware=[
@@ -148,21 +149,16 @@ def application(
         },
     )
     made.router.redirect_slashes = False  # A redirect would omit the root path.
-    made.state.reader = reader
+    made.state = State(vars(sources).copy())
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
     made.state.sites = rules.sites
     made.state.frames = rules.frames
     made.state.play_socket = play_socket
-    made.state.live = sources.live
-    made.state.replays = sources.replays
     made.state.documentation = Documentation()
     made.state.pictures = MatchPictures()
     made.state.bundle_turn = anyio.Lock()
-    made.state.reviews = sources.reviews
-    made.state.fresh = sources.fresh
     made.state.bot_records = BotRecords(open_source)
-    made.state.table_ladders = sources.table_ladders
     return made
 
 

@@ -57,9 +57,7 @@ class TtlCache:
         self._turns: LruCache[Hashable, anyio.Lock] = LruCache(MOST)
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[Value]], seconds: float) -> Value:
-        """Return the cached result for a key. Compute it with `make` if it is missing or older than `seconds`. Errors
-        are not cached.
-        """
+        """Return a cached result. Make it if it is missing or older than `seconds`. Errors are not cached."""
         turn = self._turns.get(key, None)
         if turn is None:
             self._turns[key] = turn = anyio.Lock()

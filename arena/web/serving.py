@@ -39,8 +39,7 @@ def run(
 ) -> None:
     """Serve the pages at listening sockets until SIGINT or SIGTERM. Call `ready` when they respond.
 
-    `servers` opens the nodes whose running matches are shown. If it is empty, no matches are shown. `play_socket`
-    handles the WebSockets of bots that play.
+    `servers` and `play_socket` are those of `application`.
     """
     raise_file_limit()
     serve_by(Connections(rules.proxies))

@@ -76,7 +76,7 @@ def test_a_picture_is_drawn_once(data: Path, monkeypatch: pytest.MonkeyPatch) ->
     pictures = MatchPictures()
     for number in range(9):
         trio.run(pictures.picture, drawn[0]._replace(title=str(number)))
-    assert len(pictures._kept) == 2
+    assert pictures._picture.cache_info().currsize == 2
 
 
 @pytest.mark.parametrize("name", ["W" * 64, "<script>alert(1)</script>", "שלום 🃏", "", "a\nb"])

@@ -119,9 +119,7 @@ class AskingCost:
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield those of `seats` in which the bot itself made at least one decision, rather than the server or a house
-    bot.
-    """
+    """Yield those of `seats` whose bot itself made a decision, rather than the server or a house bot."""
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]

@@ -35,9 +35,7 @@ STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", 
 LATER: Final = 5.0
 """Maximum number of seconds between the script's pause and the bot's return."""
 PATIENCE: Final = 10.0
-"""Longest pause in seconds that a script may require of a bot. Conversations with longer pauses need the tests'
-clock.
-"""
+"""Longest pause of a script, in seconds. Conversations with longer pauses need the tests' clock."""
 WATCHED: Final = 2.0
 """Number of seconds in which a bot that should not return must stay away."""
 QUIET: Final = 0.1
@@ -293,7 +291,7 @@ def _number(number: int | None) -> str:
 
 
 def _question(game: str) -> tuple[list[int], bytes]:
-    """# the bot may have reports of an earlier conversation"""
+    """Return the legal actions of a game's first decision, and its view."""
     state = GAMES[game].new(GAMES[game].seats[0], SeededDecks(bytes(KEY_BYTES)))
     seat = next(iter(state.waiting()))
     view = state.view(seat)

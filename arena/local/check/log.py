@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import grpc
 from arena_client.v1 import log_pb2
 
@@ -16,7 +18,19 @@ from arena.server.runtime.wall_clock import now_us
 from trio_grpc.grpc.call import Call, CallRefused
 
 
-class CheckLog:
+class PartOfService:
+    """A gRPC service that implements only some of its methods."""
+
+    def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
+        """Return a handler for a method without implementation."""
+
+        async def refuse(*_: object) -> object:
+            raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"{method} is not available in checks")
+
+        return refuse
+
+
+class CheckLog(PartOfService):
     """A log of results with its gRPC service."""
 
     def __init__(self) -> None:
@@ -64,10 +78,6 @@ class CheckLog:
             text = f"the log has {len(self._leaves)} leaves: ask for a first size up to a second one of at most these"
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
         return log_pb2.GetConsistencyResponse(proof=consistency_proof(request.first, request.second, self._node))
-
-    async def ListEntries(self, _: log_pb2.ListEntriesRequest, __: Call) -> log_pb2.ListEntriesResponse:
-        """Refuse the call, because the log of a check has no list of entries."""
-        raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, "ListEntries is not available in checks")
 
     def _add(self, leaf: bytes) -> None:
         index = len(self._leaves)

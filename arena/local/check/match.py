@@ -10,7 +10,7 @@ import hashlib
 import math
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Final
@@ -20,7 +20,7 @@ import trio
 from arena.house import HOUSE_BOTS, title
 from arena.local.check.log import CheckLog
 from arena.match.policy import Policy
-from arena.replay.header import Header, MatchKind, SeatedBot
+from arena.replay.header import Header, SeatedBot
 from arena.server.config import Config, LadderSettings, LadderTable
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
@@ -79,9 +79,7 @@ class Puppet:
         await trio.sleep_forever()
 
     def answer(self) -> bool:
-        """Answer open questions. Always return False, for use in conditions such as `lambda: done or
-        puppet.answer()`.
-        """
+        """Answer open questions. Always return False, for conditions such as `lambda: done or puppet.answer()`."""
         questions, self._questions = self._questions, []
         for question in questions:
             if (match := self.player.playing.running.get(question.match_id)) is not None:
@@ -99,18 +97,18 @@ class Puppet:
         raise AssertionError("nobody speaks")
 
 
+@dataclass(eq=False, slots=True)
 class CheckedMatch:
     """One match of the bot, beginning with its invitation."""
 
-    def __init__(self, ready_check: ReadyCheck, match_id: int, seat: int) -> None:
-        self.ready_check = ready_check
-        self.match_id = match_id
-        self.seat = seat
-        self.driver: MatchDriver | None = None
-        """The match's driver, or None until the match has begun."""
-        self.over = False
-        self.settled = False
-        """True if the ready check has succeeded or failed."""
+    ready_check: ReadyCheck
+    match_id: int
+    seat: int
+    driver: MatchDriver | None = None
+    """The match's driver, or None until the match has begun."""
+    over: bool = False
+    settled: bool = False
+    """True if the ready check has succeeded or failed."""
 
     @property
     def begun(self) -> bool:
@@ -173,7 +171,6 @@ class Matches:
         seats: int,
         seat: int = 0,
         others: Sequence[BotPlayer] = (),
-        kind: MatchKind = MatchKind.RATED,
         accepts: bool = True,
     ) -> CheckedMatch:
         """Offer the bot a seat. The bots `others` get the next seats, and house bots the rest.
@@ -192,8 +189,7 @@ class Matches:
             hashlib.sha256(match_id.to_bytes(8)).digest(),
             trio.current_time(),
             LIMITS,
-            lambda _: self._settled(match),
-            kind=kind,
+            lambda _: self._nursery.start_soon(self._play, match),
         )
         match = CheckedMatch(ready_check, match_id, seat % seats)
         self.all.append(match)
@@ -214,9 +210,6 @@ class Matches:
             if match.driver is not None:
                 match.driver.freeze()
                 self._timers.forget(match.driver)
-
-    def _settled(self, match: CheckedMatch) -> None:
-        self._nursery.start_soon(self._play, match)
 
     async def _play(self, match: CheckedMatch) -> None:
         ready_check = match.ready_check

@@ -25,9 +25,7 @@ class CheckResult:
     verdict: Verdict
     asks: str
     text: str
-    """A description of the bot's behaviour, or the reason why the check was skipped. Empty if the bot behaves
-    correctly.
-    """
+    """The bot's behaviour, or the reason why the check was skipped. Empty if it behaves correctly."""
     wants: str
     remedy: str
     page: str

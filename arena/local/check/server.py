@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final
 
 import grpc
@@ -19,9 +20,9 @@ from arena.api.game_codecs import encode_catalog
 from arena.api.play_service import STATUS
 from arena.api.server import NAMES, SERVICES
 from arena.api.statuses import ERROR_DOMAIN, refused
-from arena.local.check.log import CheckLog
+from arena.local.check.log import CheckLog, PartOfService
 from arena.local.check.match import CONFIG, Matches
-from arena.local.check.wire import Wire
+from arena.local.check.wire import LOOPBACK, Wire
 from arena.local.server.host import beat, let_play, new_token
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
@@ -32,12 +33,11 @@ from arena.store.base.errors import NameNotAllowed
 from arena.store.bots.bots import check_free, check_name
 from arena.store.journal.journal import Journal
 from engine.registry import GAMES
-from trio_grpc.grpc.call import Call, CallRefused, PeerVanished, Stream, bearer
+from trio_grpc.grpc.call import Call, PeerVanished, Stream, bearer
 from trio_grpc.grpc.health import Health
 from trio_grpc.grpc.reflection import Reflection, register
 from trio_grpc.grpc.server import Service, serve
 
-LOOPBACK: Final = "127.0.0.1"
 TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 """The pattern for a token that a bot may choose."""
 
@@ -86,26 +86,9 @@ class CheckServer:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.turns.run)
             nursery.start_soon(self.timers.run)
-            nursery.start_soon(beat, self._bots, CONFIG.heartbeat)
-            port = await nursery.start(self._serve, services)
-            task_status.started(port)
-
-    async def _serve(
-        self, services: tuple[Service, ...], task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        await serve(
-            services,
-            f"{LOOPBACK}:0",
-            settings=CONFIG.transport,
-            turn=self.turns,
-            grace=0.1,
-            error_domain=ERROR_DOMAIN,
-            task_status=task_status,
-        )
-
-    def _bots(self) -> Sequence[BotPlayer]:
-        """The bot, if it is connected."""
-        return [] if self.bot is None else [self.bot]
+            nursery.start_soon(beat, lambda: [self.bot] if self.bot else [], CONFIG.heartbeat)
+            serving = partial(serve, settings=CONFIG.transport, turn=self.turns, grace=0.1, error_domain=ERROR_DOMAIN)
+            task_status.started(await nursery.start(serving, services, f"{LOOPBACK}:0"))
 
     def restored(self) -> None:
         """Restore the initial state."""
@@ -190,19 +173,7 @@ class CheckServer:
         )
 
 
-class _PartOfService:
-    """A gRPC service that implements only some of its methods."""
-
-    def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        """Return a handler for a method without implementation."""
-
-        async def refuse(*_: object) -> object:
-            raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"{method} is not available in checks")
-
-        return refuse
-
-
-class _BotService(_PartOfService):
+class _BotService(PartOfService):
     """The service that registers bots."""
 
     def __init__(self, server: CheckServer) -> None:
@@ -228,7 +199,7 @@ class _BotService(_PartOfService):
         return bots_pb2.RegisterBotResponse(name=request.name, token=token)
 
 
-class _GameService(_PartOfService):
+class _GameService(PartOfService):
     """The service that sends the catalogues."""
 
     async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:

@@ -19,10 +19,9 @@ from trio.to_thread import run_sync
 from arena.local.check.match import CheckedMatch, Puppet
 from arena.local.check.server import CheckServer
 from arena.local.check.wire import LOOPBACK, Relay, Wire
-from arena.local.commands.command import CommandEnd, RunningCommand
+from arena.local.commands.command import RunningCommand
 from arena.local.sandbox.sandbox import Sandbox, run_command
 from arena.local.server.host import new_token
-from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
 from arena.store.journal.journal import open_journal
@@ -44,11 +43,6 @@ SHARED: Final = "shared"
 """Name of the folder with the server's socket, for a sandboxed bot."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
 """Placeholders in a command, which values replace."""
-
-
-def shown(end: CommandEnd) -> tuple[str, ...]:
-    """Return the last lines of a program's output, in a printable form."""
-    return tuple(_printable(line) for line in end.last[-LINES:])
 
 
 def _printable(line: str) -> str:
@@ -193,7 +187,7 @@ class Stage:
                 end = await run_sync(self.program.end, True)
             assert end is not None, "who is killed has ended"
             self.printed += end.printed
-            self.last_lines = shown(end)
+            self.last_lines = tuple(map(_printable, end.last[-LINES:]))
             self.program = None
         self.server.forget()
 
@@ -218,9 +212,11 @@ class Stage:
                 raise FaultError(f"{otherwise} within {seconds:g} s")
             await trio.sleep(TICK)
 
-    async def idle(self) -> None:
-        """Wait until the bot plays no matches."""
+    async def idle(self) -> Wire:
+        """Wait until the bot is connected and plays no matches."""
+        await self.connected()
         await self.until(lambda: not self.bot.playing.running, "its matches did not end", A_MATCH)
+        return self.wire
 
     def invite(
         self,
@@ -228,20 +224,15 @@ class Stage:
         seats: int | None = None,
         seat: int = 0,
         others: Sequence[BotPlayer] = (),
-        kind: MatchKind = MatchKind.RATED,
     ) -> CheckedMatch:
         """Offer the bot a seat, by default at the smallest table of its first game."""
-        wire = self.wire
-        known = [name for name in wire.hello.games if name in GAMES]
-        game = game or known[0]
+        game = game or self.games[0]
         size = seats or GAMES[game].seats[0]
         with self.server.turns:
-            return self.server.matches.invite(self.bot, game, size, seat, others, kind)
+            return self.server.matches.invite(self.bot, game, size, seat, others)
 
     def invite_many(self, number: int) -> list[CheckedMatch]:
-        """Offer the bot several seats in one message, at tables that wait for another player. That player never
-        comes.
-        """
+        """Offer the bot several seats in one message, at tables that wait for a player who never comes."""
         matches, game = self.server.matches, self.games[0]
         with self.server.turns:
             return [matches.invite(self.bot, game, 3, others=[self.absentee()], accepts=False) for _ in range(number)]

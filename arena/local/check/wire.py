@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import trio
 from arena_client.v1 import play_pb2
@@ -25,20 +25,14 @@ NONCE_SIZES: Final = (0, 16)
 MOST: Final = 65536
 """Maximum number of bytes forwarded at once."""
 LOOPBACK: Final = "127.0.0.1"
+Sent = TypeVar("Sent", play_pb2.PlayResponse, play_pb2.PlayRequest)
 
 
-class Said(NamedTuple):
-    """A message of the server."""
-
-    at: float
-    message: play_pb2.PlayResponse
-
-
-class Heard(NamedTuple):
-    """A message of the bot."""
+class Timed(NamedTuple, Generic[Sent]):
+    """A message of the server or of the bot, and its time."""
 
     at: float
-    message: play_pb2.PlayRequest
+    message: Sent
 
 
 class Wire:
@@ -46,12 +40,10 @@ class Wire:
 
     def __init__(self, stream: Stream[bytes, bytes], hello: Hello, turns: Turns) -> None:
         self.hello = hello
-        self.said: list[Said] = []
-        self.heard: list[Heard] = []
+        self.said: list[Timed[play_pb2.PlayResponse]] = []
+        self.heard: list[Timed[play_pb2.PlayRequest]] = []
         self.bad_nonces: list[int] = []
-        """Sizes of invalid nonces. A server would close the stream. Here such a nonce counts as missing, and the check
-        continues.
-        """
+        """Sizes of invalid nonces. A server would close the stream; here such a nonce counts as missing."""
         self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None
         """Function that may replace each message of the server."""
         self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None
@@ -92,7 +84,7 @@ class Wire:
         parsed = play_pb2.PlayResponse.FromString(message)
         if self.altered is not None:
             message = self.altered(parsed)
-        self.said.append(Said(trio.current_time(), parsed))
+        self.said.append(Timed(trio.current_time(), parsed))
         self._stream.hand_over(message)
 
     async def inject(self, message: play_pb2.PlayResponse) -> None:
@@ -100,17 +92,13 @@ class Wire:
         while self._stream.busy:
             await trio.sleep(0.005)
         with suppress(trio.BrokenResourceError):
-            self.said.append(Said(trio.current_time(), message))
+            self.said.append(Timed(trio.current_time(), message))
             self._stream.hand_over(message.SerializeToString())
 
     async def deliver(self, take: Callable[[bytes], None], left: Callable[[], None]) -> None:
         """Deliver the bot's messages to the server."""
         self._take = take
         await self._stream.deliver(self._hear, left)
-
-    def hold(self, message: play_pb2.PlayRequest) -> None:
-        """Hold back a message of the bot."""
-        self.held.append(message)
 
     def release(self) -> None:
         """Deliver the held-back messages as if they arrived now."""
@@ -130,7 +118,7 @@ class Wire:
         except DecodeError:
             self._take(encoded)  # the session's error states the cause
             return
-        self.heard.append(Heard(self._stream.received_at, message))
+        self.heard.append(Timed(self._stream.received_at, message))
         for ready in message.ready:
             if len(ready.nonce) not in NONCE_SIZES:
                 self.bad_nonces.append(len(ready.nonce))

@@ -133,9 +133,7 @@ class RunningCommand:
         self._tell(keeper.TELL)
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM to the command's group through the supervisor. Some time later, send SIGKILL to all its
-        processes.
-        """
+        """Send SIGTERM to the command's group through the supervisor, and later SIGKILL to all its processes."""
         self._tell(keeper.END)
 
     def end(self, at_once: bool = False) -> CommandEnd | None:
@@ -159,9 +157,7 @@ class RunningCommand:
             self._keeper.stdin.write(what)
 
     def _next(self, seconds: float) -> dict[str, Any] | None:
-        """Return the supervisor's next message. Return None after a timeout, and {} if there will be no more
-        messages.
-        """
+        """Return the supervisor's next message, None after a timeout, or {} if there will be no more."""
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         while b"\n" not in self._said:

@@ -37,7 +37,7 @@ from arena.local.server.command_bot import (
     told,
 )
 from arena.local.server.director import DecisionsLeft, Director, GivenDeal, OwedDecision
-from arena.local.server.host import LocalHost
+from arena.local.server.host import LocalHost, beat
 from arena.match.policy import Policy
 from arena.server.config import Config, LadderTable
 from arena.server.runtime.timers import Timers
@@ -112,10 +112,7 @@ class _Tables:
         self._config = Config(
             (LadderTable(game, (subject.seats,), subject.options),), policy=policy, ready_limit=place.hello_limit
         )
-        self._stop = trio.CancelScope()
-        self._token: trio.lowlevel.TrioToken | None = None
-        self._stopped = False
-        self._lock = threading.Lock()
+        self._stopped = threading.Event()
 
     def run(self, numbers: Iterable[int]) -> None:
         """Play the sets in the calling thread, and report the results."""
@@ -128,19 +125,11 @@ class _Tables:
 
     def stop(self) -> None:
         """Stop playing. Another thread calls this method."""
-        with self._lock:
-            self._stopped = True
-            if self._token is not None:
-                try:
-                    self._token.run_sync_soon(self._stop.cancel)
-                except trio.RunFinishedError:
-                    return
+        self._stopped.set()
 
     async def _run(self, numbers: Iterable[int]) -> None:
-        with self._lock:
-            self._token = trio.lowlevel.current_trio_token()
-            if self._stopped:
-                return
+        if self._stopped.is_set():
+            return
         turns, timers = Turns(lambda: None, 1.0), Timers()
         seats = [place for place, spec in enumerate(self._subject.bots) if not spec.startswith(HOUSE)]
         host = LocalHost(self._config, [self._names[place] for place in seats], turns)
@@ -150,17 +139,16 @@ class _Tables:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(turns.run)
                 nursery.start_soon(timers.run)
-                nursery.start_soon(host.beat)
+                nursery.start_soon(beat, lambda: host.players, self._config.heartbeat)
                 serving = partial(serve, [service], folder.address, turn=turns, error_domain=ERROR_DOMAIN)
                 await nursery.start(serving)
                 if self._place.sandbox is not None:
                     self._place.sandbox.admit(folder.path, folder.socket)
                 bots = self._bots(seats, host, folder)
                 try:
-                    with self._stop:
-                        for bot in bots:
-                            bot.start()
-                        await self._play(numbers, director, host, bots)
+                    for bot in bots:
+                        bot.start()
+                    await self._play(numbers, director, host, bots)
                 finally:
                     with trio.CancelScope(shield=True):
                         # let the bots end cleanly while the server still listens
@@ -172,6 +160,7 @@ class _Tables:
     ) -> None:
         try:
             async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._cancel_when_stopped, nursery.cancel_scope)
                 for bot in bots:
                     nursery.start_soon(bot.watch)
                 with trio.move_on_after(self._place.hello_limit) as hello:
@@ -191,6 +180,10 @@ class _Tables:
             limit = f"{self._place.decision_limit:g} s"
             why = f"left a decision of match {left.match_id} to the referee: no legal answer within {limit}"
             raise bot.failed(why) from None
+
+    async def _cancel_when_stopped(self, playing: trio.CancelScope) -> None:
+        await trio.to_thread.run_sync(self._stopped.wait, abandon_on_cancel=True)
+        playing.cancel()
 
     async def _report_slow(self, director: Director, bots: Sequence[CommandBot]) -> None:
         """Report the bots that have owed decisions for a long time."""
@@ -248,12 +241,12 @@ class _Tables:
         return [
             CommandBot(
                 place,
+                player,
                 subject.bots[place],
                 started_for(subject.bots[place], subject.game, self._at_once),
                 told(folder.address, token, boxed=self._place.sandbox is not None),
-                folder,
+                folder.path,
                 folder.log(self._names[place]),
-                player,
                 self._place.sandbox,
             )
             for place, player, token in zip(seats, host.players, host.tokens, strict=True)

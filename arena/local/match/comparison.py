@@ -57,9 +57,7 @@ class Comparison:
     sets: int
     games: int
     difference: Measure
-    """The first bot's points minus the other's in a set. The test and the intervals concern the mean of this
-    difference.
-    """
+    """The first bot's points minus the other's in a set. Test and intervals concern its mean."""
     interval: tuple[float, float] | None
     """95 % confidence interval of that difference, or None after one set."""
     likely: float | None
@@ -73,9 +71,7 @@ class Comparison:
     lost: int
     """Numbers of sets by the sign of their difference."""
     gain: Measure | None
-    """Factor by which independent deals would increase the number of games for the same certainty. None if it does not
-    apply.
-    """
+    """Factor by which independent deals would need more games for the same certainty. None if it does not apply."""
     bots: tuple[BotFigures, BotFigures]
 
 
@@ -140,9 +136,7 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
 
 
 def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
-    """Estimate the difference in Elo: at one table from the results against each other, otherwise from those against
-    the field.
-    """
+    """Estimate the difference in Elo from the results against each other at one table, or against the field."""
 
     def of(game: SeatedGame, bot: int) -> float:
         others = [seat for seat, other in enumerate(game.bots) if other != bot]
@@ -163,9 +157,7 @@ def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
 
 
 def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
-    """Estimate the ratio of two variances of the difference: with independent deals, and with the common deals of these
-    sets.
-    """
+    """Estimate the ratio of the difference's variance with independent deals to that with common deals."""
     apart = [[above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
     count = len(scores)
     if count < LEAST_SETS:
@@ -188,31 +180,25 @@ def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
 
 def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
     games = [game for played in sets for game in played.games if bot in game.bots]
-    seats = [game.bots.index(bot) for game in games]
-    points = [float(game.played.scores[seat]) for game, seat in zip(games, seats, strict=True)]
-    places = [float(game.played.places[seat]) for game, seat in zip(games, seats, strict=True)]
+    own = [(game.played, game.bots.index(bot)) for game in games]
+    points = [float(played.scores[seat]) for played, seat in own]
+    places = [float(played.places[seat]) for played, seat in own]
     of_set = len(games) // len(sets)
-    by_seat = []
-    for seat in range(len(games[0].bots)):
-        own = [each for each, at in zip(points, seats, strict=True) if at == seat]
-        by_seat.append(fmean(own) if own else None)
-    decisions = sum(game.played.decisions[seat] for game, seat in zip(games, seats, strict=True))
-    think = sum(game.played.think_us[seat] for game, seat in zip(games, seats, strict=True))
-    against = [[at for at in range(len(game.bots)) if at != seat] for game, seat in zip(games, seats, strict=True)]
+    seats = range(len(games[0].bots))
+    by_seat = [[played.scores[seat] for played, seat in own if seat == each] for each in seats]
+    against = [[other for other in seats if other != seat] for _, seat in own]
     return BotFigures(
         _measure(_means(points, of_set)),
         _measure(_means(places, of_set)),
         fmean(beaten(game, bot, others) for game, others in zip(games, against, strict=True)),
-        tuple(by_seat),
-        think / decisions,
-        max(game.played.slowest_us[seat] for game, seat in zip(games, seats, strict=True)),
+        tuple(fmean(scores) if scores else None for scores in by_seat),
+        sum(played.think_us[seat] for played, seat in own) / sum(played.decisions[seat] for played, seat in own),
+        max(played.slowest_us[seat] for played, seat in own),
     )
 
 
 def _means(values: Sequence[float], size: int) -> list[float]:
-    """Return the mean of each set. Only sets are independent of each other, because the games of one set share their
-    deals.
-    """
+    """Return the mean of each set. Games of one set share their deals, so only sets are independent."""
     return [fmean(values[at : at + size]) for at in range(0, len(values), size)]
 
 

@@ -22,9 +22,7 @@ class Design(Enum):
     """The designs by which two bots are compared."""
 
     SAME_SEATS = "same-seats"
-    """Each bot plays the same seat of the same deals against the same field. Its points above the others' mean
-    count.
-    """
+    """Each bot plays the same seat of the same deals against the same field. Points above the others' mean count."""
     ONE_TABLE = "one-table"
     """Both bots play at one table, and again on the same deals with their seats swapped. Their points count."""
     INDEPENDENT = "independent"

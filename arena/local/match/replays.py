@@ -7,21 +7,17 @@ from pathlib import Path
 from arena.local.errors import LocalMatchError
 from arena.local.match.sets import PlayedSet, SeatedGame, Subject
 from arena.local.play.players import HOUSE
-from arena.local.play.table import NO_STAND_IN, POLICY, START
+from arena.local.play.table import START, runner_header
 from arena.match.effects import Ask, Over
 from arena.match.inputs import Acted, Begun
-from arena.replay.header import DEALT_BY_MATCH_RUNNER, Entry, Header, MatchKind, SeatedBot
+from arena.replay.header import Entry, Header, SeatedBot
 from arena.replay.record import encode
-from arena.version import __version__
-from engine.deal import NONCE_BYTES, commitment
 from engine.game import settle_options
 from engine.registry import GAMES
 
 
 def match_number(number: int, at: int, games: int) -> int:
-    """Return the match number of a game. `number` is the number of its set and `at` its place in the set, both from
-    0.
-    """
+    """Return the match number of a game, which has the place `at` in the set `number`, both from 0."""
     return games * number + at + 1
 
 
@@ -54,21 +50,9 @@ def replayed_scores(subject: Subject, played: PlayedSet) -> tuple[int, ...] | No
 
 
 def _header(subject: Subject, number: int, seed: bytes, game: SeatedGame) -> Header:
-    return Header(
-        match_id=number,
-        game=GAMES[subject.game],
-        options=settle_options(GAMES[subject.game], subject.seats, subject.options),
-        bots=tuple(SeatedBot(subject.bots[bot], subject.bots[bot].startswith(HOUSE)) for bot in game.bots),
-        seed=seed,
-        commitment=commitment(seed),
-        nonces=(bytes(NONCE_BYTES),) * subject.seats,
-        stand_in=NO_STAND_IN,
-        policy=POLICY,
-        started=game.played.began,
-        server=__version__,
-        kind=MatchKind.CASUAL,
-        dealt_by=DEALT_BY_MATCH_RUNNER,
-    )
+    options = settle_options(GAMES[subject.game], subject.seats, subject.options)
+    bots = [SeatedBot(subject.bots[bot], subject.bots[bot].startswith(HOUSE)) for bot in game.bots]
+    return runner_header(number, GAMES[subject.game], options, bots, seed, game.played.began)
 
 
 def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:

@@ -40,9 +40,7 @@ class ScoreUnit(Enum):
     POINTS = "points"
     """The difference in points."""
     ELO = "elo"
-    """Elo from places, that is, from the share of games at one table in which the first bot finishes ahead. Ties count
-    half.
-    """
+    """Elo from places: the share of games at one table in which the first bot is ahead. Ties count half."""
 
 
 class SequentialOutcome(Enum):

@@ -30,9 +30,7 @@ class ThinkingBot(NamedTuple):
     """Index of the game in its set."""
     seat: int
     since: float
-    """Time at which the bot began to think, in seconds of `time.perf_counter`, which all processes
-    of a machine share.
-    """
+    """Start of the thinking, in seconds of `time.perf_counter`, which all processes of a machine share."""
 
 
 class SlowBot(NamedTuple):

@@ -1,33 +1,34 @@
 """A bot in its own process. Its output goes to a file, and a crash ends only that process.
 
-The process answers the messages to a player. It ends with its parent, even if the parent is killed.
+python -m arena.local.play.player_process FILE.py:CLASS GAME LOG
+
+The process answers the messages to a player. It leads its own group, so Ctrl-C does not reach it, and ends with its
+parent, even if the parent is killed.
 """
 
 from __future__ import annotations
 
 import io
-import multiprocessing
 import os
 import pickle
 import random
 import signal
+import socket
+import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from arena.local.errors import BotNotLoaded, LocalMatchError, end_in_words
 from arena.local.play.players import load
 from arena.local.play.table import own_trace
+from arena.processes.launch import BlockingHelper
+from arena.processes.parent import Parent, when_closed
 from arena.server.sessions.messages import Outgoing
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
 
 TAIL: Final = 12
 """Number of lines from the end of a bot's output that an error message shows."""
@@ -35,7 +36,7 @@ GRACE: Final = 2.0
 """Maximum number of seconds for the process to end before it is killed."""
 
 
-class PlayerProcess:
+class PlayerProcess(BlockingHelper):
     """A bot that `players.load` creates in a separate process.
 
     The class implements `LocalPlayer`. Close the object after use.
@@ -47,11 +48,7 @@ class PlayerProcess:
         self._seat = 0
         self._log = log
         log.touch(mode=0o600)
-        context = multiprocessing.get_context("spawn")
-        self._pipe, its = context.Pipe()
-        self._process = context.Process(target=_play, args=(its, spec, game, str(log)), daemon=True)
-        _start_deaf(self._process)
-        its.close()
+        super().__init__("arena.local.play.player_process", spec, game, str(log))
         self.name, self.version = "", ""
         try:
             loaded = self._answer()
@@ -77,26 +74,23 @@ class PlayerProcess:
 
     def close(self) -> None:
         """End the process."""
-        self._pipe.close()
-        self._process.join(GRACE if self._process.exitcode is None else None)
-        if self._process.exitcode is None:
-            self._process.kill()
-            self._process.join()
+        self.complete()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(GRACE)
+        self.kill()
 
     def _say(self, message: object) -> None:
-        with suppress(OSError):  # the process has ended; the missing answer will show this
-            self._pipe.send_bytes(_pickled(message))
+        with suppress(ConnectionError):  # the process has ended; the missing answer will show this
+            self.send([_pickled(message)])
 
     def _answer(self) -> Any:
-        try:
-            return self._pipe.recv()
-        except (EOFError, OSError):
-            pass
-        self._process.join()
+        with suppress(ConnectionError):
+            if answers := self.receive():
+                return answers[0]
         lines = self._log.read_text(errors="replace").splitlines()[-TAIL:]
         last = "\n".join(f"  {line}" for line in lines)
         output = f"the end of {self._log}:\n{last}" if last else f"it wrote nothing to {self._log}"
-        end = end_in_words(self._process.exitcode or 0)
+        end = end_in_words(self.process.wait())
         raise LocalMatchError(f"{self._spec} in seat {self._seat} {end}; {output}")
 
 
@@ -117,53 +111,47 @@ def _pickled(message: object) -> bytes:
     return content.getvalue()
 
 
-def _start_deaf(process: SpawnProcess) -> None:
-    """Start a process that ignores Ctrl-C from its beginning."""
-    if threading.current_thread() is not threading.main_thread():
-        process.start()
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        process.start()
-    finally:
-        signal.signal(signal.SIGINT, before)
+@contextmanager
+def parent_of_bots() -> Iterator[Parent]:
+    """Connect to the parent of a process with bots, with which the process and its children end.
 
-
-def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
-    """Run the process: send the bot's name and version, or the reason why it cannot be created. Then answer
-    messages.
+    The socket is moved away from standard input so that no bot reads it.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    file = os.open(log, os.O_WRONLY | os.O_APPEND)
-    for standard in (1, 2):
-        os.dup2(file, standard)
-    try:
-        player = load(spec, GAMES[game])
-    except BotNotLoaded as error:
-        pipe.send(error)
-        return
-    pipe.send((player.name, player.version))
-    with suppress(EOFError):
-        while True:
-            message = pipe.recv()
-            if isinstance(message, tuple):
-                key, seat = message
-                random.seed(key)  # so that the bot draws the same random numbers every time
-                player.begin(key, seat)
-                continue
-            try:
-                answers = [*player.hear(message)]
-            except Exception as error:  # noqa: BLE001 - reported to the author
-                sys.stderr.write(own_trace(error))
-                sys.exit(1)
-            pipe.send(answers)
+    with socket.socket(fileno=os.dup(0)) as line, suppress(ConnectionError):
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        when_closed(line.fileno(), lambda: os.killpg(0, signal.SIGKILL))
+        yield Parent(line)
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "it was started by one"
-    parent.join()
-    os._exit(1)
+def main() -> None:
+    """Send the bot's name and version, or the reason why it cannot be created. Then answer messages."""
+    spec, game, log = sys.argv[1:]
+    with parent_of_bots() as parent:
+        file = os.open(log, os.O_WRONLY | os.O_APPEND)
+        for standard in (1, 2):
+            os.dup2(file, standard)
+        try:
+            player = load(spec, GAMES[game])
+        except BotNotLoaded as error:
+            parent.send([error])
+            return
+        parent.send([(player.name, player.version)])
+        while messages := parent.receive():
+            for message in map(pickle.loads, messages):
+                if isinstance(message, tuple):
+                    key, seat = message
+                    random.seed(key)  # so that the bot draws the same random numbers every time
+                    player.begin(key, seat)
+                    continue
+                try:
+                    answers = [*player.hear(message)]
+                except Exception as error:  # noqa: BLE001 - reported to the author
+                    sys.stderr.write(own_trace(error))
+                    sys.exit(1)
+                parent.send([answers])
+
+
+if __name__ == "__main__":
+    main()

@@ -98,7 +98,6 @@ class LocalClientPlayer:
         self._encode = PROTOBUF.encode
         self._parse = PlayResponse.FromString
         self._caller = Caller(bot)
-        self._bot = bot
         self._one_by_one = type(bot).decide_many is Bot.decide_many
         self._is_async = is_async(bot)
         self._read, self._checked, self._bad_answer = as_decision, checked, BadAnswerError
@@ -120,17 +119,17 @@ class LocalClientPlayer:
             return [self._awaited(self._read(each, self._games)) for each in asked]
         if self._one_by_one and len(asked) == 1:
             decision = self._read(asked[0], self._games)
-            return ((decision.decision_id, self._checked(decision, self._bot.decide(decision), 1, 1)),)
+            return ((decision.decision_id, self._checked(decision, self.bot.decide(decision), 1, 1)),)
         return self._many([self._read(each, self._games) for each in asked])
 
     def _awaited(self, decision: Decision) -> tuple[int, int]:
         """Answer with an `async def decide` in an asyncio event loop."""
         import asyncio
 
-        return decision.decision_id, self._checked(decision, asyncio.run(self._bot.decide(decision)), 1, 1)
+        return decision.decision_id, self._checked(decision, asyncio.run(self.bot.decide(decision)), 1, 1)
 
     def _many(self, decisions: Sequence[Decision]) -> Iterator[tuple[int, int]]:
-        choices = iter(self._bot.decide_many(decisions))
+        choices = iter(self.bot.decide_many(decisions))
         for count, decision in enumerate(decisions, start=1):
             yield decision.decision_id, self._checked(decision, next(choices, None), count, len(decisions))
         if next(choices, None) is not None:

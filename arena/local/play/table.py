@@ -6,14 +6,13 @@ Thinking times are measured but not limited, because a limit would judge the sha
 from __future__ import annotations
 
 import random
-import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter, time_ns
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from arena.local.errors import BotFailed, LocalMatchError
 from arena.local.play.players import LocalHousePlayer, LocalPlayer
@@ -39,6 +38,35 @@ NO_STAND_IN: Final = "none"
 """The stand-in's name at a table where every bot is always present."""
 
 
+def runner_header(
+    match_id: int,
+    game: Game,
+    options: Mapping[str, Option],
+    bots: Iterable[SeatedBot],
+    seed: bytes,
+    started: int,
+    **more: Any,
+) -> Header:
+    """Return the header of a match on this machine: no commitment was published, and unless `more` says otherwise,
+    nonces are zero and no bot is ever absent.
+    """
+    seated = tuple(bots)
+    usual: dict[str, Any] = {"nonces": (bytes(NONCE_BYTES),) * len(seated), "stand_in": NO_STAND_IN, "policy": POLICY}
+    return Header(
+        match_id=match_id,
+        game=game,
+        options=options,
+        bots=seated,
+        seed=seed,
+        commitment=commitment(seed),
+        started=started,
+        server=__version__,
+        kind=MatchKind.CASUAL,
+        dealt_by=DEALT_BY_MATCH_RUNNER,
+        **usual | more,
+    )
+
+
 class LiveGame:
     """A game between players by seat. A watcher is called with every new position."""
 
@@ -47,21 +75,8 @@ class LiveGame:
     ) -> None:
         """`seed` determines the deals."""
         secret = sha256(f"arena play {seed}".encode()).digest()
-        self.header = Header(
-            match_id=match_id,
-            game=game,
-            options=dict(options),
-            bots=tuple(SeatedBot(player.name, isinstance(player, LocalHousePlayer)) for player in players),
-            seed=secret,
-            commitment=commitment(secret),
-            nonces=(bytes(NONCE_BYTES),) * len(players),
-            stand_in="",
-            policy=POLICY,
-            started=time.time_ns() // 1000,
-            server=__version__,
-            kind=MatchKind.CASUAL,
-            dealt_by=DEALT_BY_MATCH_RUNNER,
-        )
+        bots = [SeatedBot(player.name, isinstance(player, LocalHousePlayer)) for player in players]
+        self.header = runner_header(match_id, game, dict(options), bots, secret, time_ns() // 1000, stand_in="")
         self.versions = tuple(player.version for player in players)
         """Versions of the players, by seat."""
         self._players = players

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import keyword
-import os
 import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -68,9 +67,7 @@ class _Listener(LocalHousePlayer):
 
 
 def kept_decisions(games: Sequence[Game]) -> str:
-    """Return lines of text: first the games' catalogues, then some decisions of every game and table size. Each is one
-    line.
-    """
+    """Return a line of text for the games' catalogues, then one for each of some decisions of every table size."""
     messages = [PlayResponse(welcome=Welcome(games=[encode_catalog(game) for game in games]))]
     for game in games:
         for seats in game.seats:
@@ -107,12 +104,12 @@ def make_project(name: str, folder: Path, games: Sequence[Game], language: str =
         raise LocalMatchError(f"{folder} exists already: choose another name, or another place with --directory")
     made = _in_python(name, games) if language == "python" else sdk_project(name, language)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
+    draft = folder.parent / f".new-{secrets.token_hex(8)}"
+    draft.mkdir()
     try:
         for place, content in made.files.items():
             (draft / place).parent.mkdir(parents=True, exist_ok=True)
             (draft / place).write_bytes(content)
-        draft.chmod(0o777 & ~_umask())
         draft.rename(folder)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -138,9 +135,3 @@ def _in_python(name: str, games: Sequence[Game]) -> Project:
     files |= {"decisions.jsonl": kept_decisions(games).encode()}
     files |= {f"wheels/{name}": packed for name, packed in wheels.items()}
     return Project("bot.py", NEXT, files)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -40,9 +40,7 @@ PROCESSES: Final = 128
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
 """Environment variables that a sandboxed command inherits."""
 SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own
-"""Further environment variables of a sandboxed command, with constant values. For example, programs expect a home
-folder.
-"""
+"""Further environment variables of a sandboxed command. For example, programs expect a home folder."""
 
 
 class Ability(enum.Enum):
@@ -103,14 +101,11 @@ class Box(NamedTuple):
         return [self.bubblewrap, *options, "--", *entry]
 
     def _entry(self, words: Sequence[str]) -> list[str]:
-        """Return the words that start the entry program. It sets limits and user and then replaces itself by the
-        command.
-        """
+        """Return the words that start the entry program, which sets limits and user and becomes the command."""
         identity = self.identity if Ability.USER in self.able else None
         limits = dict(LIMITS)
-        if (
-            Ability.BUBBLEWRAP in self.able or identity is not None
-        ):  # without a user namespace, the limit would count all processes of the user
+        # without a user namespace, the limit would count all processes of the user
+        if Ability.BUBBLEWRAP in self.able or identity is not None:
             limits["RLIMIT_NPROC"] = PROCESSES
         given = {
             "user": None if identity is None else identity.user,
@@ -136,12 +131,8 @@ class Box(NamedTuple):
         options += ["--dev", "/dev", *_temporary("/dev/shm", SHARED), "--remount-ro", "/dev"]  # noqa: S108 - a box's
         options += _temporary("/tmp", TEMPORARY)  # noqa: S108 - the box's own
         if Ability.PROCESSES in self.able:
-            options += [
-                "--proc",
-                "/proc",
-                "--remount-ro",
-                "/proc",
-            ]  # a command that can write there could choose which process is killed when memory runs out
+            # a command that can write there could choose which process is killed when memory runs out
+            options += ["--proc", "/proc", "--remount-ro", "/proc"]
         else:
             options += ["--dir", "/proc"]
         folders = readable_folders(words, Ability.USER in self.able)

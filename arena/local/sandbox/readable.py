@@ -1,6 +1,4 @@
-"""The folders that a command needs: those of the files in its command line, of its program, and of this process's
-Python.
-"""
+"""The folders that a command needs: those of its files, of its program, and of this process's Python."""
 
 from __future__ import annotations
 
@@ -104,9 +102,7 @@ def servers_within(folder: Path) -> tuple[Path, ...]:
 
 
 def _programs(words: Sequence[str]) -> list[int]:
-    """Return the indices of the programs: the first word, and a program that it starts, as in `arena-bot pipe --
-    PROGRAM`.
-    """
+    """Return the indices of the programs: the first word, and the one after `--`, as in `arena-bot pipe -- PROGRAM`."""
     inner = words.index("--") + 1 if "--" in words else len(words)
     return [0, *([inner] if inner < len(words) and shutil.which(words[inner]) else [])]
 
@@ -124,9 +120,7 @@ def _of_program(word: str) -> Iterator[Path]:
 
 
 def _installed_in(program: Path) -> Path:
-    """Return the folder in which a program is installed. If the program has its own folder, that includes its
-    libraries.
-    """
+    """Return the folder in which a program is installed; if it is the program's own, with its libraries."""
     folder, above = program.parent, program.parent.parent
     if (above / "pyvenv.cfg").is_file():
         return above

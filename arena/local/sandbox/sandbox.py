@@ -1,6 +1,4 @@
-"""The sandboxes of a match's commands. It detects which features this system has, and creates a sandbox for each
-command.
-"""
+"""The sandboxes of a match's commands, as complete as this system allows."""
 
 from __future__ import annotations
 

@@ -80,9 +80,7 @@ NEW_NAMESPACES: Final = 0x7E020000
 """The flags of `clone` that create namespaces (`CLONE_NEW…`)."""
 SOCKET: Final = (41, 198)
 FAMILIES: Final = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""Allowed types of sockets, which reach only the sandbox's own network. 16 is AF_NETLINK, which describes that
-network.
-"""
+"""Allowed types of sockets, which reach only the sandbox's own network. 16 is AF_NETLINK."""
 IOCTL: Final = (16, 29)
 INTO_TERMINAL: Final = (0x5412, 0x541C)
 """Requests that insert input into a terminal (TIOCSTI, TIOCLINUX)."""

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -34,9 +35,7 @@ class CommandPlace(NamedTuple):
     hello_limit: float = 60.0
     """Maximum number of seconds until a bot connects."""
     decision_limit: float = 60.0
-    """Maximum number of seconds for a decision. It is long enough for a slow bot, and limits the wait for a bot that
-    hangs.
-    """
+    """Maximum number of seconds for a decision: enough for a slow bot, but not for ever if it hangs."""
     sandbox: Sandbox | None = None
     """The sandbox of the commands, or None."""
 
@@ -91,33 +90,26 @@ def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
     return tuple(launch.command("arena.local.server.bot_program", [spec, game, str(capacity)]))
 
 
+@dataclass(eq=False, slots=True)
 class CommandBot:
-    """A bot that is a command, its number in the match, and its player."""
+    """A bot that is a command."""
 
-    def __init__(
-        self,
-        place: int,
-        spec: str,
-        words: Sequence[str],
-        told: Mapping[str, str],
-        folder: CommandFolder,
-        log: Path,
-        player: BotPlayer,
-        sandbox: Sandbox | None,
-    ) -> None:
-        self.place = place
-        self.player = player
-        self._spec = spec
-        self._words = words
-        self._told = told
-        self._folder = folder
-        self._log = log
-        self._sandbox = sandbox
-        self._command: RunningCommand | None = None
+    place: int
+    """Number of the bot in the match."""
+    player: BotPlayer
+    spec: str
+    words: Sequence[str]
+    told: Mapping[str, str]
+    """The command's environment."""
+    folder: Path
+    """The folder of the server's socket."""
+    log: Path
+    sandbox: Sandbox | None
+    _command: RunningCommand | None = None
 
     def start(self) -> None:
         """Start the command. Raises: CommandNotStarted, SandboxRefused."""
-        self._command = run_command(self._words, self._told, self._log, self._folder.path, self._sandbox)
+        self._command = run_command(self.words, self.told, self.log, self.folder, self.sandbox)
 
     async def watch(self) -> None:
         """Wait until the command ends. Then raise CommandFailed."""
@@ -129,13 +121,13 @@ class CommandBot:
         """Raise CommandFailed if the command ends within the given number of seconds."""
         assert self._command is not None, "it was started"
         if (end := self._command.ended(seconds)) is not None:
-            raise CommandFailed(self._spec, str(end), self._log)
+            raise CommandFailed(self.spec, str(end), self.log)
 
     def failed(self, why: str) -> CommandFailed:
         """Return the error about the bot, with the last lines of its output."""
-        lines = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        lines = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
         text = "\n".join([f"{why}; its last lines:", *lines]) if lines else f"{why}, and has printed nothing"
-        return CommandFailed(self._spec, text, self._log)
+        return CommandFailed(self.spec, text, self.log)
 
     def ask_to_end(self) -> None:
         """Ask the command to end, if it is running."""

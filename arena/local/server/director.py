@@ -10,10 +10,10 @@ import trio
 
 from arena.house.random_bot import RandomBot
 from arena.local.errors import LocalMatchError
-from arena.local.play.table import NO_STAND_IN, PlayedGame
+from arena.local.play.table import PlayedGame, runner_header
 from arena.local.server.host import LocalHost
 from arena.replay.hash_chain import with_chain
-from arena.replay.header import DEALT_BY_MATCH_RUNNER, Header, MatchKind, SeatedBot
+from arena.replay.header import MatchKind, SeatedBot
 from arena.replay.record import Draft
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
@@ -22,7 +22,6 @@ from arena.server.runtime.turns import Turns
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.workers.pool import WorkerPool
-from arena.version import __version__
 from engine.deal import match_key
 from engine.game import settle_options
 
@@ -93,20 +92,15 @@ class Director:
         bots = [player for player in players if isinstance(player, BotPlayer)]
         await self._host.until(lambda: all(map(self._has_room, bots)))
         ready_check = await self._gathered(deal, players)
-        header = Header(
-            match_id=match_id,
-            game=self._ladder.game,
-            options=settle_options(self._ladder.game, len(players), self._ladder.options),
-            bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer)) for player in players),
-            seed=deal.seed,
-            commitment=ready_check.commitment,
+        header = runner_header(
+            match_id,
+            self._ladder.game,
+            settle_options(self._ladder.game, len(players), self._ladder.options),
+            [SeatedBot(player.name, isinstance(player, HousePlayer)) for player in players],
+            deal.seed,
+            now_us(),
             nonces=deal.nonces,
-            stand_in=NO_STAND_IN,
             policy=self._ladder.policy,
-            started=now_us(),
-            server=__version__,
-            kind=MatchKind.CASUAL,
-            dealt_by=DEALT_BY_MATCH_RUNNER,
             offers=ready_check.offers,
         )
         stand_in, key = RandomBot(self._ladder.game.name), match_key(deal.seed, deal.nonces)

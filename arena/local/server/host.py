@@ -85,7 +85,7 @@ class LocalHost:
         self.config = config
         self.admission = Admission(config.limits)
         self.authorization = Authorization(secrets.token_urlsafe(), self._authenticate)
-        self.players = [BotPlayer(number, name, name, self._changed) for number, name in enumerate(names, start=1)]
+        self.players = [BotPlayer(at, name, name, lambda _: self.change()) for at, name in enumerate(names, start=1)]
         """Players in the order of `names`."""
         self.tokens = [new_token() for _ in names]
         """Tokens in the order of `names`."""
@@ -116,15 +116,8 @@ class LocalHost:
         finally:
             self.change()
 
-    async def beat(self) -> None:
-        """Send heartbeats until cancelled."""
-        await beat(lambda: self.players, self.config.heartbeat)
-
     async def _authenticate(self, token: str) -> Bot | None:
         for player, own in zip(self.players, self.tokens, strict=True):
             if secrets.compare_digest(token.encode(), own.encode()):
                 return Bot(BotId(player.bot_id), player.name, player.owner, house=False, registered=0)
         return None
-
-    def _changed(self, _: BotPlayer) -> None:
-        self.change()

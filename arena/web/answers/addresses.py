@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
 import structlog
@@ -140,9 +140,8 @@ def _local(server: Any) -> tuple[str, int] | None:
     """Return the socket's own address, or None for a Unix socket."""
     if not isinstance(server, tuple | list) or not isinstance(server[1], int):
         return None
-    try:
-        address = ip_address(server[0].partition("%")[0])
-    except ValueError:
+    address = numeric_address(server[0].partition("%")[0])
+    if address is None:
         return None
     return str(getattr(address, "ipv4_mapped", None) or address), server[1]
 
@@ -152,7 +151,13 @@ def _joined(host: str, port: int) -> str:
 
 
 def _is_loopback(host: str) -> bool:
+    address = numeric_address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def numeric_address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return an address written in numbers, or None for other text."""
     try:
-        return host == "localhost" or ip_address(host).is_loopback
+        return ip_address(host)
     except ValueError:
-        return False
+        return None

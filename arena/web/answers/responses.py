@@ -149,19 +149,19 @@ def _long(time: timedelta) -> str:
 
 
 class OfLadder(Protocol):
-    """A row about a season of a ladder. In the first season of the default ladder, `ladder` is empty and `season` 0."""
+    """A row about a season of a ladder, with the names of game and ladder.
+
+    In the first season of the default ladder, `ladder` is empty and `season` 0.
+    """
 
     @property
-    def game(self) -> str:
-        """The name of its game."""
+    def game(self) -> str: ...  # noqa: D102 - the class says it
 
     @property
-    def ladder(self) -> str:
-        """The name of its ladder."""
+    def ladder(self) -> str: ...  # noqa: D102
 
     @property
-    def season(self) -> int:
-        """The number of the season."""
+    def season(self) -> int: ...  # noqa: D102
 
 
 def ladder_title(row: OfLadder) -> str:
@@ -247,13 +247,12 @@ def framed(answer: Response, ancestors: str) -> Response:
     return answer
 
 
-def packed(request: Request, content: bytes, media_type: str) -> Response:
+def packed(request: Request, content: bytes, media_type: str, headers: Mapping[str, str] = {}) -> Response:
     """Return a response with content stored in gzip form, or 304 if the client has it."""
+    headers = {**OF_ALL, "vary": "accept-encoding", **headers}
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return conditional(
-            request, content, media_type, OF_ALL | {"content-encoding": "gzip", "vary": "accept-encoding"}
-        )
-    return conditional(request, gzip.decompress(content), media_type, OF_ALL | {"vary": "accept-encoding"})
+        return conditional(request, content, media_type, headers | {"content-encoding": "gzip"})
+    return conditional(request, gzip.decompress(content), media_type, headers)
 
 
 async def static_file(request: Request) -> Response:
@@ -270,9 +269,7 @@ async def static_file(request: Request) -> Response:
         return RedirectResponse(f"{static_path(request.scope['root'])}/{name}", 302, OF_ALL)
     if found.compressed is None:
         return conditional(request, found.content, found.media_type, OF_ALL | FOREVER)
-    answer = packed(request, found.compressed, found.media_type)
-    answer.headers.update(FOREVER)
-    return answer
+    return packed(request, found.compressed, found.media_type, FOREVER)
 
 
 def replay_download(request: Request, match_id: int, content: bytes) -> Response:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from arena.queries.json_form import json_text
-from arena.web.answers.responses import FAULT, conditional, page, problem, replay_download
+from arena.web.answers.responses import FAULT, OF_ALL, conditional, page, problem, replay_download
 from arena.web.api.endpoint import Endpoint, Sources
 from arena.web.api.endpoints import ENDPOINTS
 from arena.web.api.openapi import document
@@ -104,7 +104,7 @@ def _asked(endpoint: Endpoint, request: Request) -> Asked:
             raise BadParameterError(name, value, "is there twice")
         seen.add(name)
     given = {**request.query_params, **request.path_params}
-    return Asked({each.name: each.value(given.get(each.name)) for each in endpoint.parameters})
+    return {each.name: each.value(given.get(each.name)) for each in endpoint.parameters}
 
 
 async def _bad_parameter(_: Request, error: Exception) -> Response:
@@ -133,4 +133,4 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _failed(_: Request, __: Exception) -> Response:
     # This response bypasses the middleware.
-    return problem(500, FAULT, {"access-control-allow-origin": "*"})
+    return problem(500, FAULT, OF_ALL)

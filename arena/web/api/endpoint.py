@@ -18,9 +18,9 @@ from arena.web.reading.reviews import Reviews
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sources:
-    """The sources from which endpoints read."""
+    """The sources from which pages and endpoints read."""
 
     reader: Reader
     table_ladders: TableLadders

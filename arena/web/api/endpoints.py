@@ -64,7 +64,9 @@ async def _bot(sources: Sources, asked: Asked) -> Reply:
         bot, last = asked["name"], asked["last"]
         profiles = [gathered(source, each.game, bot, last, each.ladder, each.season) for each in _chosen(source, asked)]
         found = [each for each in profiles if each is not None]
-        return found if found or _listed(source, asked["name"]) else _no_bot(asked["name"])
+        if not found and bot.lower() not in [row.name.lower() for row in source.bots()]:
+            raise Missing(f"there is no bot {bot!r}")
+        return found
 
     return Reply({"games": await sources.read(query)})
 
@@ -125,14 +127,6 @@ async def _log_head(sources: Sources, _: Asked) -> Reply:
 
 def _chosen(source: DataSource, asked: Asked) -> tuple[ChosenLadder, ...]:
     return choose_ladders(source.ladders(), asked["game"], asked["ladder"], asked["season"] or 0)
-
-
-def _listed(source: DataSource, name: str) -> bool:
-    return name.lower() in [row.name.lower() for row in source.bots()]
-
-
-def _no_bot(name: str) -> list[BotProfile]:
-    raise Missing(f"there is no bot {name!r}")
 
 
 BEFORE_EVENT: Final = number("before", "Only decisions older than the one of this number.", 1, LARGEST_MATCH)

@@ -76,7 +76,7 @@ class StepDocument(TypedDict):
 
 
 class AnalysisDocument(TypedDict):
-    """The reason why the server or a house bot made the choice; null if the bot made it."""
+    """The analysis of a match so far."""
 
     match: int
     state: str

@@ -85,16 +85,15 @@ class Schemas:
             # Registered before its fields, because a row may contain rows of its own class.
             self.rows[row.__name__] = {}
             hints, meanings = get_type_hints(row), field_docstrings(row)
-            keys = {each.name: json_key(each) for each in fields(row)} if is_dataclass(row) else {}
+            columns = fields(row) if is_dataclass(row) else ()
+            keys = {each.name: json_key(each) for each in columns}
             properties = {}
             for name, hint in hints.items():
                 schema = dict(self.schema(hint))
                 if name in meanings:
                     schema["description"] = meanings[name]
                 properties[keys.get(name, name)] = schema
-            absent = (
-                {json_key(each) for each in fields(row) if not always_in_json(each)} if is_dataclass(row) else set()
-            )
+            absent = {json_key(each) for each in columns if not always_in_json(each)}
             self.rows[row.__name__] = {"description": inspect.getdoc(row) or "", **_object(properties, absent)}
         return {"$ref": f"#/components/schemas/{row.__name__}"}
 
@@ -140,7 +139,10 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Mapping[str, Any]:
     content: Mapping[str, Any] = {REPLAY_TYPE: {}}
     if endpoint.answers is not None:
         content = {"application/json": {"schema": schemas.schema(endpoint.answers)}}
-    wrong = {"description": "What was wrong.", "content": {PROBLEM_TYPE: {"schema": _REF}}}
+    wrong = {
+        "description": "What was wrong.",
+        "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
     statuses = ["404"] if re.search("{", endpoint.path) else []
     statuses += ["410", "501"] if endpoint.of_replay else []
     return {
@@ -175,6 +177,3 @@ def _parameter(parameter: Parameter, examples: Mapping[str, str]) -> Mapping[str
         typed = examples[parameter.name]
         described["example"] = int(typed) if parameter.schema["type"] == "integer" else typed
     return described
-
-
-_REF: Final = {"$ref": "#/components/schemas/Problem"}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from arena.queries.source import LARGEST_MATCH
 from arena.web.requests.numbers import MOST_SEASONS, whole_number
 from engine.registry import GAMES
 
+Asked: TypeAlias = Mapping[str, Any]
+"""The values of an endpoint's parameters, by name."""
 SHOWN: Final = 80
 """Maximum number of characters that an error quotes from a wrong value."""
 
@@ -36,9 +38,7 @@ class Parameter:
     schema: Mapping[str, Any]
     """JSON Schema of the parameter's value."""
     read: Callable[[str], Any]
-    """Function that converts the parameter's text to a value. It raises ValueError with the violated rule as its
-    message.
-    """
+    """Convert the parameter's text to a value, or raise ValueError with the violated rule as its message."""
     where: Literal["path", "query"] = "query"
     required: bool = False
     default: Any = None
@@ -72,19 +72,6 @@ def number(name: str, description: str, least: int, most: int, default: int | No
 def words(name: str, description: str, **more: Any) -> Parameter:
     """Return a parameter for text that is used unchanged."""
     return Parameter(name, description, {"type": "string"}, str, **more)
-
-
-def game(where: Literal["path", "query"]) -> Parameter:
-    """Return the parameter for a game's name, in the path or in the query."""
-
-    def read(text: str) -> str:
-        if text not in GAMES:
-            raise ValueError(f"is one of {', '.join(GAMES)}")
-        return text
-
-    schema = {"type": "string", "enum": [*GAMES]}
-    meaning = "The game's name." if where == "path" else "Only of this game; without it, of every one."
-    return Parameter("game", meaning, schema, read, where, where == "path", "")
 
 
 def one_of(name: str, description: str, values: Sequence[str]) -> Parameter:
@@ -133,19 +120,9 @@ def instant(name: str, description: str, *, required: bool = True, ends: bool = 
 
 MATCH: Final = number("match", "The match's number.", 0, LARGEST_MATCH, where="path", required=True)
 BOT: Final = words("name", "The bot's name, in any case.", where="path", required=True)
-OF_GAME: Final = game("query")
+OF_GAME: Final = one_of("game", "Only of this game; without it, of every one.", [*GAMES])
 LADDER: Final = words("ladder", "The ladder's name. That of a game is its default one.", where="path", required=True)
 OF_LADDER: Final = words("ladder", "Only of this ladder; without it, of the game's default one.", default="")
 SEASON: Final = number("season", "The season of the ladder; without it, the current one.", 1, MOST_SEASONS)
 OF_BOT: Final = words("bot", "Only of this bot.", default="")
 BEFORE_MATCH: Final = number("before", "Only matches older than the one of this number.", 1, LARGEST_MATCH)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The values of an endpoint's parameters."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]

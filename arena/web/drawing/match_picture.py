@@ -6,14 +6,12 @@ Pillow draws them with its own font: most sites accept no SVG, and a server may 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
-
-from arena.web.caches import LruCache
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw
@@ -89,7 +87,7 @@ class MatchPictures:
     """A cache of pictures by content. Pictures are drawn one at a time, in a separate thread."""
 
     def __init__(self) -> None:
-        self._kept: LruCache[PicturedMatch | PicturedEvent, bytes] = LruCache(KEPT)
+        self._picture = lru_cache(KEPT)(_picture)
         self._limiter = anyio.CapacityLimiter(1)
         """A separate limiter, so that requests for pictures do not occupy threads that other pages need."""
 
@@ -97,10 +95,9 @@ class MatchPictures:
         """Return a picture as a PNG file. Drawing takes some hundredths of a second."""
         return await run_sync(self._picture, pictured, limiter=self._limiter)
 
-    def _picture(self, pictured: PicturedMatch | PicturedEvent) -> bytes:
-        if pictured not in self._kept:
-            self._kept[pictured] = _drawn_event(pictured) if isinstance(pictured, PicturedEvent) else _drawn(pictured)
-        return self._kept[pictured]
+
+def _picture(pictured: PicturedMatch | PicturedEvent) -> bytes:
+    return _drawn_event(pictured) if isinstance(pictured, PicturedEvent) else _drawn(pictured)
 
 
 def _drawn_event(event: PicturedEvent) -> bytes:

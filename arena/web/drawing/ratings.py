@@ -1,6 +1,4 @@
-"""Drawings of bots' figures as SVG. They are the curve of a live rating with its 95 % band, a ladder's intervals on one
-scale, and histograms.
-"""
+"""Drawings as SVG: the curve of a live rating with its 95 % band, a ladder's intervals, and histograms."""
 
 from __future__ import annotations
 
@@ -89,9 +87,7 @@ def rating_curve(rows: Sequence[RatedRow]) -> Markup:
 
 
 def _versions(rows: Sequence[RatedRow], x: Callable[[float], float]) -> Markup:
-    """Draw a background for every other version, and the version's name if it fits. For a single version, draw
-    nothing.
-    """
+    """Draw a background for every other version, and names that fit. Draw nothing for a single version."""
     found, first = Markup(""), 0
     runs = [len([*run]) for _, run in groupby(rows, lambda row: row.version)]
     for number, length in enumerate(runs if len(runs) > 1 else ()):
@@ -113,9 +109,7 @@ def _versions(rows: Sequence[RatedRow], x: Callable[[float], float]) -> Markup:
 
 
 def _line(rows: Sequence[RatedRow], x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
-    """Draw the rating. One line joins each run of matches without a new fit or version, and dotted lines mark new
-    fits.
-    """
+    """Draw the rating: a line for each run of matches without a new fit or version, dotted lines for new fits."""
     moved = {*refits(rows)}
     played, fitted = f"M{x(0):.1f} {y(rows[0].after):.1f}", ""
     for place, (row, following) in enumerate(pairwise(rows), 1):
@@ -179,11 +173,10 @@ class Scale(NamedTuple):
     @property
     def marks(self) -> list[tuple[float, int]]:
         """A few round ratings with their positions in units."""
-        return [(round((mark - self.low) / (self.high - self.low) * SCALE, 1), mark) for mark in self._round()]
-
-    def _round(self) -> list[int]:
-        step = next(size for size in (100, 200, 500, 1000, 2000, 5000, 10_000) if (self.high - self.low) / size <= 4)
-        return [*range(-(-self.low // step) * step, self.high + 1, step)]
+        width = self.high - self.low
+        step = next(size for size in (100, 200, 500, 1000, 2000, 5000, 10_000) if width / size <= 4)
+        marks = range(-(-self.low // step) * step, self.high + 1, step)
+        return [(round((mark - self.low) / width * SCALE, 1), mark) for mark in marks]
 
 
 def _provisional(row: LadderRow | PastLadderRow) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import trio
 from starlette.applications import Starlette
@@ -103,11 +103,9 @@ def _merged_ladders(rows: Iterable[GameStatusRow]) -> tuple[GameStatusRow, ...]:
     by_name: dict[str, GameStatusRow] = {}
     for row in rows:
         name = row.ladder or row.game
-        other = by_name.get(name)
-        by_name[name] = (
-            row
-            if other is None
-            else replace(
+        other = by_name.setdefault(name, row)
+        if other is not row:
+            by_name[name] = replace(
                 other,
                 waiting=max(other.waiting, row.waiting),
                 playing=other.playing + row.playing,
@@ -115,7 +113,6 @@ def _merged_ladders(rows: Iterable[GameStatusRow]) -> tuple[GameStatusRow, ...]:
                 unfitted_results=max(other.unfitted_results, row.unfitted_results),
                 not_fitted_reason=other.not_fitted_reason or row.not_fitted_reason,
             )
-        )
     return tuple(by_name.values())
 
 
@@ -158,8 +155,7 @@ class Live:
 
     async def rows(self, name: str) -> Rows:
         """Return the current rows of a board."""
-        rows: Rows = await self._renderer(name)()
-        return rows
+        return await self._renderer(name)()
 
     @property
     def has_server(self) -> bool:
@@ -179,8 +175,7 @@ class Live:
         Raises:
             Unavailable: the server does not answer, or there is none.
         """
-        found: tuple[BotRow, ...] = await self._fresh.get("bots", self._bots, BOTS_AGE)
-        return found
+        return await self._fresh.get("bots", self._bots, BOTS_AGE)
 
     async def _bots(self) -> tuple[BotRow, ...]:
         by_name: dict[str, BotRow] = {}
@@ -245,8 +240,7 @@ class Live:
         Raises:
             Unavailable: the data source does not answer.
         """
-        found: tuple[LadderEntryRow, ...] = await self._fresh.get("ladders", self._ladders, LADDERS_AGE)
-        return found
+        return await self._fresh.get("ladders", self._ladders, LADDERS_AGE)
 
     async def _ladders(self) -> tuple[LadderEntryRow, ...]:
         found = {each.name: each for each in await self._reader.read(lambda source: source.ladders())}
@@ -269,14 +263,11 @@ class Live:
     async def _statuses(self) -> Mapping[str, StatusRow]:
         return await self._ask_all(lambda server: server.status())
 
-    def _renderer(self, name: str) -> Callable[[], Any]:
+    def _renderer(self, name: str) -> Callable[[], Awaitable[Rows]]:
         kind, _, rest = name.partition("/")
-        if name == "matches":
-            return self._matches
-        if name == "status":
-            return self._status
-        if name == "newest":
-            return self._newest
+        single = {"matches": self._matches, "status": self._status, "newest": self._newest}
+        if name in single:
+            return single[name]
         if kind == "matches" and rest.isascii() and rest.isdigit() and len(rest) < 19:
             return partial(self._match, int(rest))
         if kind == "ladder":

@@ -63,9 +63,7 @@ class EventStream(Response):
 
 
 class Viewers(OpenByOrigin):
-    """A count of the open event streams. Each stream is a file, so the system's limit of open files also limits
-    them.
-    """
+    """A count of the open event streams, each of which is an open file of this process."""
 
     def __init__(self) -> None:
         """Allow `MOST_VIEWERS`, or as many as the limit of open files permits. Log it if fewer are permitted."""

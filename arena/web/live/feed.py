@@ -26,9 +26,7 @@ Servers: TypeAlias = Mapping[str, OpenServer]
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
-"""Pauses in seconds before connecting again to a server that did not answer: the first pause, which doubles each time,
-and the longest.
-"""
+"""Pauses in seconds before connecting again: the first, which doubles each time, and the longest."""
 NO_SERVER: Final = (
     "These pages read a data directory only, and running matches are not in it. "
     "`arena serve --web` and `arena web --server` show them."
@@ -96,9 +94,7 @@ class LiveFeed:
             await anyio.sleep(pause)
 
     def _follow(self, node: str) -> tuple[str, bool]:
-        """Follow a node in a thread until the stream ends. Return the reason for the end, and True if any data
-        arrived.
-        """
+        """Follow a node in a thread until its stream ends. Return the reason, and True if any data arrived."""
         told = False
         fresh: list[LiveRow] = []
         try:

@@ -30,11 +30,6 @@ class AskedLadder(NamedTuple):
         return self.entry.seasons
 
     @property
-    def terms(self) -> LadderEntryRow | None:
-        """The ladder with its settings, or None if no server is known to play it."""
-        return None if self.entry.access is None else self.entry
-
-    @property
     def past(self) -> int:
         """The number of the season if it is a past season, or 0 for the current one."""
         return 0 if self.season == self.seasons[-1].number else self.season
@@ -79,12 +74,8 @@ async def ladder_queried(request: Request) -> AskedLadder | None:
     Raises:
         Missing: there is no such ladder.
     """
-    game, ladder = request.query_params.get("game", ""), request.query_params.get("ladder", "")
-    if not (game or ladder):
-        return None
-    if game:
-        known_game(game)
-    return await _asked(request, game, ladder)
+    game, ladder = known_game(request.query_params.get("game", "")), request.query_params.get("ladder", "")
+    return await _asked(request, game, ladder) if game or ladder else None
 
 
 async def _asked(request: Request, game: str, ladder: str) -> AskedLadder:
@@ -100,23 +91,14 @@ async def _asked(request: Request, game: str, ladder: str) -> AskedLadder:
     return AskedLadder(*chosen, entry)
 
 
-def game_asked(request: Request) -> str:
-    """Return the game named in the path.
-
-    Raises:
-        Missing: there is no such game.
-    """
-    return known_game(request.path_params["game"])
-
-
 def known_game(name: str) -> str:
-    """Return `name` if it is the name of a game.
+    """Return `name`, which is empty or the name of a game.
 
     Raises:
         Missing: there is no such game.
     """
     try:
-        games_named(name)
+        games_named(name or None)
     except Refused as error:
         raise Missing(str(error)) from error
     return name

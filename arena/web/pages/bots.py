@@ -5,11 +5,10 @@ newest matches, and all opponents.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from math import inf
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -63,19 +62,8 @@ MOST_SKIPPED: Final = 1 << 31
 """Largest number of opponents that the address of a page may skip."""
 
 
-class FaultySeat(NamedTuple):
-    """A seat in which the server or a house bot decided for a bot."""
-
-    match_id: int
-    seat: int
-    forced: int
-    """Number of decisions that the server made."""
-    spoilt: bool
-    """True if house bots made too many of the seat's decisions."""
-
-
-class Loss(NamedTuple):
-    """A seat with the last place, or with too many decisions by house bots."""
+class OwnSeat(NamedTuple):
+    """A bot's seat in a finished match."""
 
     match_id: int
     seat: int
@@ -83,29 +71,20 @@ class Loss(NamedTuple):
     seats: int
     points: float
     """Points minus the mean points of the other seats."""
+    forced: int
+    """Number of decisions that the server made."""
     spoilt: bool
+    """True if house bots made too many of the seat's decisions."""
+    last: bool
+    """True if the seat has the last place."""
     pruned: bool
-
-
-class CostlyChoice(NamedTuple):
-    """A choice that an analysis found to be costly."""
-
-    cost: float
-    """The cost in points."""
-    error: float
-    """Standard error of `cost`."""
-    match_id: int
-    seat: int
-    step: int
-    round: int
-    name: str
-    better_name: str
 
 
 class Analyses(NamedTuple):
     """The requested analyses of a bot's matches."""
 
-    costliest: tuple[CostlyChoice, ...]
+    costliest: Sequence[Mapping[str, Any]]
+    """The costliest choices as in the analyses, each with its `match_id` and `seat`."""
     over: int
     """Number of finished analyses."""
     waiting: int
@@ -114,16 +93,15 @@ class Analyses(NamedTuple):
 class OnLadder(NamedTuple):
     """A bot on one ladder."""
 
-    game: str
     ladder: AskedLadder
     profile: BotProfile
     history: tuple[RatedRow, ...]
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
-    faults: tuple[FaultySeat, ...]
+    faults: Sequence[OwnSeat]
     """The newest seats in which the server or a house bot decided for the bot."""
-    losses: tuple[Loss, ...]
-    """The bot's latest losses."""
+    losses: Sequence[OwnSeat]
+    """The latest seats with the last place, or with too many decisions by house bots."""
     all_matches: tuple[MatchRow, ...]
     """The matches in the bot's profile."""
 
@@ -257,35 +235,30 @@ def _on_ladder(source: DataSource, ladder: AskedLadder, name: str) -> OnLadder |
     history = source.history(found.bot, game, LAST, ladder.ladder, ladder.season)
     versions = source.versions(found.bot, game, VERSIONS, ladder.ladder, ladder.season)
     own = [
-        (row, number, seat)
+        OwnSeat(
+            row.match_id,
+            number,
+            seat.place or 0,
+            len(row.seats),
+            points_above([other.score or 0 for other in row.seats], number),
+            seat.forced,
+            seat.spoilt,
+            1 < (seat.place or 0) == max(other.place or 0 for other in row.seats),
+            row.pruned,
+        )
         for row in rows
         if row.state is MatchState.FINISHED and not row.voided
         for number, seat in enumerate(row.seats)
         if seat.bot == found.bot
     ]
-    faults = [
-        FaultySeat(row.match_id, number, seat.forced, seat.spoilt)
-        for row, number, seat in own
-        if (seat.forced or seat.spoilt) and not row.pruned
-    ]
-    losses = [
-        Loss(row.match_id, number, seat.place or 0, len(row.seats), _above(row, number), seat.spoilt, row.pruned)
-        for row, number, seat in own
-        if seat.spoilt or 1 < (seat.place or 0) == max(other.place or 0 for other in row.seats)
-    ]
-    newest = tuple(islice(rows, LISTED))
-    return OnLadder(
-        game, ladder, found, history, versions, newest, tuple(faults[:LOSSES]), tuple(losses[:LOSSES]), rows
-    )
-
-
-def _above(row: MatchRow, number: int) -> float:
-    return points_above([seat.score or 0 for seat in row.seats], number)
+    faults = [each for each in own if (each.forced or each.spoilt) and not each.pruned]
+    losses = [each for each in own if each.spoilt or each.last]
+    return OnLadder(ladder, found, history, versions, rows[:LISTED], faults[:LOSSES], losses[:LOSSES], rows)
 
 
 def _analyses(reviews: Reviews, rows: Iterable[MatchRow], bot: str) -> Analyses:
     """Collect the analyses of a bot's matches."""
-    found, over, waiting = list[CostlyChoice](), 0, 0
+    found, over, waiting = list[Mapping[str, Any]](), 0, 0
     for row in rows:
         review = reviews.of(row.match_id)
         if review is None or review.failed:
@@ -294,21 +267,12 @@ def _analyses(reviews: Reviews, rows: Iterable[MatchRow], bot: str) -> Analyses:
         waiting += not review.over
         seats = () if review.found is None else review.found["seats"]
         found += [
-            CostlyChoice(
-                each["cost"],
-                each["error"],
-                row.match_id,
-                seat["seat"],
-                each["step"],
-                each["round"] + 1,
-                each["name"],
-                each["better_name"],
-            )
+            {**each, "match_id": row.match_id, "seat": seat["seat"]}
             for seat in seats
             if row.seats[seat["seat"]].bot == bot
             for each in seat["costly"] or ()
         ]
-    return Analyses(tuple(sorted(found, key=lambda each: -each.cost)[:LOSSES]), over, waiting)
+    return Analyses(sorted(found, key=lambda each: -each["cost"])[:LOSSES], over, waiting)
 
 
 async def analyse(request: Request) -> Response:

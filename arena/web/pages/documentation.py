@@ -99,6 +99,4 @@ async def documentation(request: Request) -> Response:
     found = await site.file(name or "index.html")
     if found is None:
         raise HTTPException(404)
-    answer = packed(request, found.compressed, found.media_type)
-    answer.headers.update(found.headers)
-    return answer
+    return packed(request, found.compressed, found.media_type, found.headers)

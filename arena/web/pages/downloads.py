@@ -36,9 +36,7 @@ class Download(NamedTuple):
 
 @cache
 def downloads() -> Mapping[str, Download]:
-    """Return the files by name, the client's wheel first. The wheels are packed once, which takes a tenth of a
-    second.
-    """
+    """Return the files by name, the client's wheel first. Packing takes a tenth of a second, once."""
     client, engine = client_wheel(), engine_wheel()
     starters = next(folder for folder in STARTERS if folder.is_dir())
     found = [

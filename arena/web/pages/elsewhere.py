@@ -27,9 +27,7 @@ from arena.web.requests.numbers import SHOWN, whole_number
 from engine.registry import GAMES
 
 PICTURE_FRESH: Final = 300
-"""Number of seconds for which a picture or description may be cached. It is short, because the operator may remove a
-name in the picture.
-"""
+"""Seconds for which a picture or description is cached: few, as the operator may remove a name in it."""
 FRAME: Final = (960, 600)
 """Default width and height of a frame in pixels."""
 BESIDE: Final = 896

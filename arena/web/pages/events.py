@@ -12,13 +12,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from arena.queries.events import perhaps_best
-from arena.queries.log_rows import head_row
 from arena.queries.source import LARGEST_MATCH, DataSource
-from arena.store.base.errors import Refused
 from arena.web.answers.responses import REPLAY_TYPE, conditional, fragment, page
 from arena.web.drawing.match_picture import PicturedEvent, PicturedStanding
 from arena.web.pages.asked import ladders_listed, number_asked
-from arena.web.reading.reader import Missing, event_found
+from arena.web.reading.reader import Missing, event_found, log_name
 from engine.registry import GAMES
 
 LISTED: Final = 50
@@ -65,7 +63,7 @@ async def event(request: Request) -> Response:
         watched=request.app.state.live.has_server,
         newest=over[:NEWEST],
         earlier=over[NEWEST:],
-        log=await request.app.state.fresh.read("name of the log", _log, LOG_AGE),
+        log=await request.app.state.fresh.read("name of the log", log_name, LOG_AGE),
     )
 
 
@@ -75,7 +73,7 @@ async def certificate(request: Request) -> Response:
     row, result = found["event"], found["result"]
     if not _has_winner(found):
         raise Missing(f"the event {row.name} has no winner: only a decided event has a certificate")
-    log = await request.app.state.fresh.read("name of the log", _log, LOG_AGE)
+    log = await request.app.state.fresh.read("name of the log", log_name, LOG_AGE)
     size = min(LARGEST, WIDE // len(result["winner"]))
     text = fragment("certificate.svg", "certificate", row, result, size, log, found["leaves"][-1])
     return conditional(request, text.encode(), "image/svg+xml", {})
@@ -160,11 +158,3 @@ def _verdict(found: dict[str, Any]) -> str:
     if len(perhaps) == 1:
         return f"Undecided: the best is perhaps {perhaps[0]}."
     return f"Undecided between {', '.join(perhaps[:-1])} and {perhaps[-1]}."
-
-
-def _log(source: DataSource) -> str:
-    """Return the name of the log; empty if the log has no signed head yet."""
-    try:
-        return head_row(source.log_state()).log
-    except Refused:
-        return ""

@@ -15,16 +15,14 @@ from uuid import UUID, uuid5
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.queries.log_rows import head_row
 from arena.queries.source import LARGEST_PAGE, DataSource
-from arena.store.base.errors import Refused
 from arena.store.base.rows import BotEventKind, BotEventRow, EventRow, MatchRow, MatchState, PastLadder
 from arena.store.ladder.seasons import id_of
 from arena.web.answers.addresses import own_addresses
 from arena.web.answers.responses import conditional, fragment, ladder_title
 from arena.web.pages.asked import AskedLadder, ladder_asked
 from arena.web.pages.bots import present_name
-from arena.web.reading.reader import Missing
+from arena.web.reading.reader import Missing, log_name
 from engine.registry import GAMES
 
 ENTRIES: Final = 50
@@ -163,7 +161,9 @@ def _event(row: EventRow) -> Entry:
 
 async def _feed(request: Request, title: str, key: str, path: str, entries: list[Entry], began: datetime) -> Response:
     """Send a feed, or 304 if the client has it."""
-    namespace = await request.app.state.fresh.read("log", _log, AGE)
+    # A permanent identifier of the server: the first bytes of its log's name. A directory may have no log.
+    log = await request.app.state.fresh.read("name of the log", log_name, AGE)
+    namespace = UUID(log[:32] or "0" * 32)
     own = own_addresses(request)
     updated = max((entry.updated for entry in entries), default=began).astimezone(UTC)
     text = fragment(
@@ -187,14 +187,6 @@ async def _feed(request: Request, title: str, key: str, path: str, entries: list
     if "if-none-match" not in request.headers and _since(request, updated):
         return Response(status_code=304, headers=headers)
     return conditional(request, text.encode(), "application/atom+xml", headers)
-
-
-def _log(source: DataSource) -> UUID:
-    """Return a permanent identifier of the server: the first bytes of its log's name."""
-    try:
-        return UUID(head_row(source.log_state()).log[:32])
-    except Refused:
-        return UUID(int=0)  # The directory has no log.
 
 
 def _in_xml(text: str) -> str:

@@ -68,7 +68,6 @@ async def ladder(request: Request) -> Response:
         request,
         "ladder.html",
         asked=asked,
-        terms=asked.terms if asked.ladder != asked.game else None,
         ladder=found,
         rows=found.standings,
         stopped=await request.app.state.fresh.read("stopped", stopped),

@@ -35,11 +35,11 @@ def live_of(request: Request) -> Live:
 async def events(request: Request) -> Response:
     """Stream the changes of a board."""
     live = live_of(request)
+    changing = live.board(request.path_params["name"])
     if request.method == "HEAD":
-        live.board(request.path_params["name"])
         return Response(headers={"content-type": "text/event-stream", "cache-control": "no-store"})
     address = request.client.host if request.client is not None else ""
-    return EventStream(live.board(request.path_params["name"]), live.viewers, origin_of(address))
+    return EventStream(changing, live.viewers, origin_of(address))
 
 
 async def running(request: Request) -> Response:
@@ -54,9 +54,8 @@ async def match(request: Request) -> Response:
     """Show the finished rounds of a running match. A finished match has a different page."""
     live, number = live_of(request), request.path_params["number"]
     table = live.feed.tables.get(number)
-    if table is None or (
-        table.node and live.feed.silence[table.node]
-    ):  # Another node may have interrupted it meanwhile.
+    # Another node may have interrupted a match of a silent node meanwhile.
+    if table is None or (table.node and live.feed.silence[table.node]):
         row, _ = await request.app.state.reader.read(lambda source: source.match(number))
         if row.state is not MatchState.PLAYING:
             return RedirectResponse(f"{request.scope['root']}/matches/{number}", 303)
@@ -77,9 +76,7 @@ async def status(request: Request) -> Response:
 
 async def tv(request: Request) -> Response:
     """Show the newest matches of the best bots one after the other."""
-    game = request.query_params.get("game", "")
-    if game:
-        known_game(game)
+    game = known_game(request.query_params.get("game", ""))
     shown = await on_tv(request, game, _seen(request))
     return page(request, "tv.html", tv=shown, game=game, kiosk="kiosk" in request.query_params)
 

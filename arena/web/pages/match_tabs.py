@@ -174,7 +174,7 @@ def _timeline(header: Header, seat: SeatTimeline, ready: ReadyReplay) -> list[Ti
             TimelineRow(
                 each.due if each.made is None else each.made,
                 f"round {each.round + 1}: {what}",
-                ready.step_of(each.number),
+                ready.step_of.get(each.number),
                 duration(each.took),
                 duration(each.bank_after) if each.bank_after < each.bank else "",
                 "" if each.blame is None else each.blame.value,

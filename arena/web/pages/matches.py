@@ -1,6 +1,4 @@
-"""The list of matches, and the pages of one match: its replay step by step, its check, and the analysis of its
-choices.
-"""
+"""The list of matches, and the pages of one match: its replay by steps, its check and its analysis."""
 
 from __future__ import annotations
 
@@ -293,9 +291,7 @@ def _wanted(request: Request) -> MatchFilter:
         Missing: a filter is invalid.
     """
     given = request.query_params
-    game, state = given.get("game", ""), given.get("state", "")
-    if game:
-        known_game(game)
+    game, state = known_game(given.get("game", "")), given.get("state", "")
     if state not in STATES:
         raise Missing(f"a match is {', '.join(filter(None, STATES))}, not {state[:40]!r}")
     since, until = instant_asked(request, "since", begins=True), instant_asked(request, "until")

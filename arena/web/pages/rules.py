@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from arena.rules import LANGUAGES, rules_of
 from arena.web.answers.addresses import BotAddress, own_addresses
 from arena.web.answers.responses import page
-from arena.web.pages.asked import game_asked
+from arena.web.pages.asked import known_game
 from arena.web.pages.downloads import installation
 from arena.web.reading.reader import Missing
 from engine.registry import GAMES
@@ -64,7 +64,7 @@ async def first_rules(request: Request) -> Response:
 
 async def rules(request: Request) -> Response:
     """Show the rules of a game."""
-    game, language = game_asked(request), request.query_params.get("language", LANGUAGES[0])
+    game, language = known_game(request.path_params["game"]), request.query_params.get("language", LANGUAGES[0])
     if language not in LANGUAGES:
         raise Missing(f"the rules are written in {', '.join(LANGUAGES)}, not in {language[:40]!r}")
     return page(

@@ -136,13 +136,10 @@ class PlaySocket:
             await socket.send_text(_json(response))
 
 
-class NoServer:
-    """An ASGI application that refuses all WebSockets, for pages without a server."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a WebSocket."""
-        text = "bots play over a WebSocket at the pages of `arena serve --web`; these pages only read"
-        await WebSocket(scope, receive, send).send_denial_response(problem(501, text))
+async def no_server(socket: WebSocket) -> None:
+    """Refuse a WebSocket, because these pages have no server."""
+    text = "bots play over a WebSocket at the pages of `arena serve --web`; these pages only read"
+    await socket.send_denial_response(problem(501, text))
 
 
 async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
@@ -226,13 +223,12 @@ def _opening(received: Any) -> dict[str, Any]:
         CallRefused: the frame is invalid.
     """
     frame = _frame(received)
-    document = _document(frame) if isinstance(frame, str) and len(frame) <= LARGEST_OPENING else None
-    token = document.get("token") if isinstance(document, dict) else None
-    if isinstance(document, dict) and len(document) == 1:
-        if isinstance(token, str) and token.isascii() and token.isprintable():
-            return document
-        if isinstance(document.get("register"), dict):
-            return document
+    document: Any = _document(frame) if isinstance(frame, str) and len(frame) <= LARGEST_OPENING else None
+    match document:
+        case {"token": str() as token} if len(document) == 1 and token.isascii() and token.isprintable():
+            return {"token": token}
+        case {"register": dict() as registration} if len(document) == 1:
+            return {"register": registration}
     what = '{"token": "…"} or {"register": {"name": "…"}}'
     raise _bad(f"the first frame is text with {what}, of at most {LARGEST_OPENING} characters")
 

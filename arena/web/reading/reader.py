@@ -1,6 +1,4 @@
-"""Queries of the data source. They run in worker threads, so that no page waits for another page's query. Some results
-are cached.
-"""
+"""Queries of the data source, in worker threads, so that no page waits for another's. Some are cached."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
+from arena.queries.log_rows import head_row
 from arena.queries.remote import NoAnswer
 from arena.queries.source import DataSource
 from arena.store.base.errors import Refused, StoreError
@@ -95,6 +94,14 @@ def newest_events(source: DataSource) -> tuple[EventRow, ...]:
         return source.events(JUST_ENDED)
     except Refused:
         return ()
+
+
+def log_name(source: DataSource) -> str:
+    """Return the name of the log; empty if the log has no signed head yet."""
+    try:
+        return head_row(source.log_state()).log
+    except Refused:
+        return ""
 
 
 class FreshRows:

@@ -35,7 +35,8 @@ class ReadyReplay:
         self.ways = Ways(course)
         self._drawn: LruCache[Hashable, bytes] = LruCache(DRAWN)
         self._lock = Lock()
-        self._by_decision = {each.made.decision: place for place, each in enumerate(course.steps, 1) if each.made}
+        self.step_of = {each.made.decision: place for place, each in enumerate(course.steps, 1) if each.made}
+        """The step to which each decision led, by the decision's number."""
 
     @cached_property
     def verdict(self) -> ReplayVerdict:
@@ -63,10 +64,6 @@ class ReadyReplay:
         with self._lock:
             self._drawn[key] = made
         return made
-
-    def step_of(self, decision: int) -> int | None:
-        """Return the step to which a decision led, or None if the decision was never made."""
-        return self._by_decision.get(decision)
 
 
 class ReadyReplays:

@@ -16,9 +16,7 @@ MOST: Final = 8
 MOST_OF_ADDRESS: Final = 2
 """Maximum numbers of waiting and running analyses: in total, and per remote address."""
 KEPT: Final = 256
-"""Number of analyses in memory. The costly choices, which take long to find, are stored in the same folder as by `arena
-why --game`.
-"""
+"""Number of analyses in memory. Costly choices are stored in the same folder as by `arena why --game`."""
 LIMIT: Final = 1800.0
 """Number of seconds after which an analysis is aborted."""
 
@@ -32,9 +30,7 @@ class Review:
     """An analysis with the results so far."""
 
     found: Mapping[str, Any] | None = None
-    """The output of `arena why --game --json`, or None before the first result. The `costly` of a seat that was not
-    examined is None.
-    """
+    """The output of `arena why --game --json`, or None at first. `costly` is None for a seat not yet examined."""
     over: bool = False
     failed: str = ""
     """The reason for the failure; empty if the analysis has not failed."""

@@ -64,9 +64,7 @@ def serve_by(connections: Connections) -> None:
     """Make anycorn serve all connections of this process through `connections`."""
 
     class Connection(tcp_server.TCPServer):
-        """A counted connection. Its failure ends no other connection, and it ends when the client can send no more
-        requests.
-        """
+        """A counted connection. It fails alone, and ends when the client can send no more requests."""
 
         _ended = False
 

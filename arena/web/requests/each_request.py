@@ -10,11 +10,11 @@ from time import monotonic, perf_counter
 from typing import Final
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.web.answers.addresses import Addresses
-from arena.web.answers.responses import problem
+from arena.web.answers.responses import OF_ALL, problem
 from arena.web.caches import LruCache
 from arena.web.requests.sites import UNNAMED, Sites, reader_address
 from trio_grpc.http2.proxy_protocol import Networks, among
@@ -128,9 +128,8 @@ class EachRequest:
 
 def _too_many(wait: float) -> ASGIApp:
     seconds = math.ceil(wait)
-    answer = problem(429, f"too many requests from your address; ask again in {seconds} s")
-    MutableHeaders(raw=answer.raw_headers).update({"retry-after": str(seconds), "access-control-allow-origin": "*"})
-    return answer
+    text = f"too many requests from your address; ask again in {seconds} s"
+    return problem(429, text, OF_ALL | {"retry-after": str(seconds)})
 
 
 class AddressLimit:

@@ -34,9 +34,7 @@ class FailureLog:
         """For each address, the time of its last log line, and the number of its failures since then."""
 
     def record(self, origin: Origin, event: str, error: Exception, path: str = "") -> None:
-        """Log a failure with its traceback, or only count it. The log does not contain the address, which is personal
-        data.
-        """
+        """Log a failure with its traceback but without the address, which is personal data, or only count it."""
         now = self._clock()
         at, unlogged = self._logged.get(origin, (now - INTERVAL, 0))
         if now - at < INTERVAL:

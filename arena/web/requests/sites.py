@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address
 from typing import Final
 
 from starlette.datastructures import Headers
 
-from arena.web.answers.addresses import ORIGIN, WILDCARDS
+from arena.web.answers.addresses import ORIGIN, WILDCARDS, numeric_address
 from trio_grpc.http2.proxy_protocol import Networks, among
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
@@ -85,7 +84,7 @@ class Sites:
         """
         host, origin = headers.get("host", ""), headers.get("origin")
         named = _without_port(host.lower())
-        if named not in self._hosts and not (self._everywhere and _is_address(named)):
+        if named not in self._hosts and not (self._everywhere and numeric_address(named) is not None):
             raise SiteRefused(
                 "HOST_UNKNOWN",
                 f"only reading is allowed at the name {host[:100]!r}: it is neither what the server was told to listen "
@@ -103,14 +102,6 @@ class Sites:
 
 def _without_port(host: str) -> str:
     return re.sub(r":\d+$", "", host).strip("[]")
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 UNNAMED: Final = Sites("", "")
@@ -143,14 +134,10 @@ def _told(headers: Headers) -> list[str]:
 
 
 def _numeric(told: str) -> str | None:
-    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80", or None for other
-    text.
-    """
+    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80", else None."""
     if told.startswith("["):
         told = told[1:].partition("]")[0]
     elif told.count(":") == 1:
         told = told.partition(":")[0]
-    try:
-        return str(ip_address(told))
-    except ValueError:
-        return None
+    address = numeric_address(told)
+    return None if address is None else str(address)

@@ -52,7 +52,6 @@ async def _open_decision(stage: Stage) -> CheckedMatch:
 )
 async def reconnect(stage: Stage) -> None:
     """Does it come back when the connection breaks?"""
-    await stage.connected()
     await stage.idle()
     await stage.lose_connection()
     cut = trio.current_time()
@@ -71,8 +70,7 @@ async def reconnect(stage: Stage) -> None:
 )
 async def asked_again(stage: Stage) -> None:
     """Does it answer a decision that is asked again?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     match = await _open_decision(stage)
     asked = {(decision.match_id, decision.decision_id) for said in wire.said for decision in said.message.decisions}
     await stage.lose_connection()
@@ -99,7 +97,6 @@ async def asked_again(stage: Stage) -> None:
 )
 async def missed_result(stage: Stage) -> None:
     """Does it ask for results that it missed?"""
-    await stage.connected()
     await stage.idle()
     match = await _open_decision(stage)
     bot, driver, server = stage.bot, match.driver, stage.server
@@ -148,7 +145,6 @@ def _last_report(wires: Sequence[Wire]) -> int:
 )
 async def restart(stage: Stage) -> None:
     """Does it come back to a server that was killed?"""
-    await stage.connected()
     await stage.idle()
     match = await _open_decision(stage)
     await stage.relay.down()
@@ -169,7 +165,6 @@ async def restart(stage: Stage) -> None:
 )
 async def drain(stage: Stage) -> None:
     """Does it let a server drain, and come back to the next one?"""
-    await stage.connected()
     await stage.idle()
     match = stage.invite()
     await stage.begin(match)
@@ -199,8 +194,7 @@ async def drain(stage: Stage) -> None:
 )
 async def silent_server(stage: Stage) -> None:
     """Does it notice a server that falls silent?"""
-    before = await stage.connected()
-    await stage.idle()
+    before = await stage.idle()
     stage.relay.fall_silent()
     await stage.until(
         lambda: stage.session_wire not in (None, before),
@@ -219,7 +213,6 @@ async def silent_server(stage: Stage) -> None:
 )
 async def taken_over(stage: Stage) -> None:
     """Does it give way to another program with its token?"""
-    await stage.connected()
     await stage.idle()
     session, server = stage.session, stage.server
     before = len(server.tried_at)
@@ -248,14 +241,10 @@ STOP: Final = 10.0
 )
 async def sigterm(stage: Stage) -> None:
     """Does it leave in order at SIGTERM?"""
-    wire = await stage.connected()
-    await stage.idle()
-    match = stage.invite()
-    await stage.begin(match)
+    wire = await stage.idle()
     program = stage.program
     assert program is not None, "it is connected"
-    wire.holds = True
-    await stage.until(lambda: any(message.answers for message in wire.held), "it answered no decision")
+    match = await _open_decision(stage)
     program.tell_to_end()
     wire.release()
     with trio.move_on_after(STOP):

@@ -57,7 +57,6 @@ async def nonce(stage: Stage) -> None:
 )
 async def invitations(stage: Stage) -> None:
     """Does it accept several invitations in one message?"""
-    await stage.connected()
     await stage.idle()
     if stage.capacity < 2:
         raise NotAskedError("it plays one match at a time")
@@ -73,8 +72,7 @@ async def invitations(stage: Stage) -> None:
 )
 async def withdrawn(stage: Stage) -> None:
     """Does it play on after invitations have been withdrawn?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     number = min(stage.capacity, 16)
     for _ in range(number):
         await _invite_and_withdraw(stage, 1)

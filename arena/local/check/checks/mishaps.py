@@ -1,6 +1,4 @@
-"""Checks of trouble in matches: refused or late answers, answers after the end of a match, and other bots that
-leave.
-"""
+"""Checks of trouble in matches: refused, late or superfluous answers, and other bots that leave."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Change the bot's second answer in transit, so that the server refuses it. (The first answer has a longer time
-    limit.)
-    """
+    """Change the bot's second answer, so that the server refuses it. The first has a longer time limit."""
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None
@@ -56,8 +52,7 @@ ANOTHER_MATCH: Final = 1 << 40
 )
 async def rejected(stage: Stage) -> None:
     """Does it play on when an answer is refused?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     spoiler = _Spoiler()
     wire.heard_as = spoiler
     match = stage.invite()
@@ -81,8 +76,7 @@ async def rejected(stage: Stage) -> None:
 )
 async def late(stage: Stage) -> None:
     """Does it come back when it was late?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     puppet = stage.puppet()
     match = stage.invite(seats=2, others=[puppet.player])
     await stage.begin(match)
@@ -112,8 +106,7 @@ def _resumed(wire: Wire, match: CheckedMatch) -> bool:
 )
 async def crossing(stage: Stage) -> None:
     """Does it play on when answers cross the end of a match?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     before = len(stage.told(UNKNOWN))
     await stage.play()
     last = next((said.message for said in reversed(wire.heard) if said.message.answers), None)
@@ -122,7 +115,7 @@ async def crossing(stage: Stage) -> None:
     crossed = play_pb2.PlayRequest(answers=last.answers)
     for answer in crossed.answers:
         answer.match_id = ANOTHER_MATCH  # a match number that does not exist, so that the server reports the answer
-    wire.hold(crossed)
+    wire.held.append(crossed)
     wire.release()
     await stage.until(lambda: len(stage.told(UNKNOWN)) > before, "the server took an answer to an unknown match")
     await stage.play()
@@ -137,7 +130,6 @@ async def crossing(stage: Stage) -> None:
 )
 async def others_leave(stage: Stage) -> None:
     """Does it play on when others at the table leave and come back?"""
-    await stage.connected()
     await stage.idle()
     other = stage.absentee()
     match = stage.invite(seats=3, others=[other])
@@ -162,8 +154,7 @@ async def others_leave(stage: Stage) -> None:
 )
 async def held(stage: Stage) -> None:
     """Does it wait when the server holds its clocks?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     text = "the server cannot store anything at the moment: nothing is sent until it can, and nothing is lost"
     stage.session.tell(Notice(NoticeKind.HELD, text))
     end = trio.current_time() + HELD

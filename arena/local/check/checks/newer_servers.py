@@ -43,8 +43,7 @@ def _with_unknown_kind(message: play_pb2.PlayResponse) -> bytes:
 )
 async def unknown_field(stage: Stage) -> None:
     """Does it play on when messages have fields it does not know?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     wire.altered = _with_unknown_fields
     await stage.play()
     wire.altered = None
@@ -58,8 +57,7 @@ async def unknown_field(stage: Stage) -> None:
 )
 async def unknown_notice(stage: Stage) -> None:
     """Does it play on after a notice of a kind it does not know?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     match = stage.invite()
     await stage.begin(match)
     for match_id in (None, match.match_id):
@@ -77,8 +75,7 @@ async def unknown_notice(stage: Stage) -> None:
 )
 async def unknown_kind(stage: Stage) -> None:
     """Does it play matches of a kind it does not know?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     wire.altered = _with_unknown_kind
     await stage.play()
     wire.altered = None
@@ -92,8 +89,7 @@ async def unknown_kind(stage: Stage) -> None:
 )
 async def empty_message(stage: Stage) -> None:
     """Does it play on after an empty message?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     match = stage.invite()
     await stage.begin(match)
     await wire.inject(play_pb2.PlayResponse())

@@ -20,9 +20,7 @@ PLAIN: Final = (1, 1 << 31, 1 << 40)
 LARGE: Final = ((1 << 53) + 1, (1 << 64) - 1)
 """Integers that a double cannot represent."""
 SOON: Final = 0.25
-"""Number of seconds after which the bot itself has delayed a heartbeat's answer: the longest round trip that a server
-allows for.
-"""
+"""Seconds after which the bot itself has delayed a heartbeat's answer: the longest round trip of a server."""
 
 
 @check(
@@ -59,8 +57,7 @@ async def seats(stage: Stage) -> None:
 )
 async def several(stage: Stage) -> None:
     """Does it play several matches at once?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     if (capacity := stage.capacity) < 2:
         raise NotAskedError("it plays one match at a time")
     stage.session.capacity = 1  # so that the server asks for one decision at a time
@@ -76,8 +73,7 @@ async def several(stage: Stage) -> None:
 )
 async def batch(stage: Stage) -> None:
     """Does it answer many decisions that come in one message?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     if stage.capacity < 2:
         raise NotAskedError("it plays one match at a time")
     capacity = stage.capacity
@@ -132,8 +128,7 @@ def _answers(wire: Wire) -> list[tuple[float, int]]:
 )
 async def heartbeat(stage: Stage) -> None:
     """Does it send heartbeats' numbers back?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     known = {said.message.heartbeat for said in wire.said if said.message.HasField("heartbeat")}
     if unasked := [number for _, number in _answers(wire) if number not in known]:
         raise FaultError(f"it sent the heartbeat {unasked[0]}, which nobody had sent to it")
@@ -155,8 +150,7 @@ async def heartbeat(stage: Stage) -> None:
 )
 async def heartbeat_thinking(stage: Stage) -> None:
     """Does it answer heartbeats while it thinks?"""
-    wire = await stage.connected()
-    await stage.idle()
+    wire = await stage.idle()
     match = stage.invite()
     await stage.begin(match)
     waits = []

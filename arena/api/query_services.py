@@ -13,12 +13,10 @@ from arena_client.v1 import events_pb2, game_pb2, ladder_pb2, log_pb2, matches_p
 from arena import build
 from arena.api.codec import (
     encode_conduct,
-    encode_entry,
     encode_event,
     encode_event_head,
     encode_event_table,
     encode_report,
-    encode_state,
 )
 from arena.api.game_codecs import encode_catalog
 from arena.api.list_pages import (
@@ -442,7 +440,7 @@ class LogService:
         state = await looked_up(self._arena.store.read(log.state))
         if state is None:
             raise CallRefused(grpc.StatusCode.NOT_FOUND, "this server has no log of results")
-        return log_pb2.GetLogResponse(log=encode_state(state))
+        return log_pb2.GetLogResponse(log=pack(state, log_pb2.LogState))
 
     async def GetConsistency(self, request: log_pb2.GetConsistencyRequest, _: Call) -> log_pb2.GetConsistencyResponse:
         """Return the proof that an earlier log is a prefix of a later one."""
@@ -457,7 +455,7 @@ class LogService:
         """Return the log's entries about a match."""
         number = min(request.match_id, LARGEST_NUMBER)
         found = await looked_up(self._arena.store.read(partial(log.entries, match_id=number)))
-        return log_pb2.ListEntriesResponse(entries=map(encode_entry, found))
+        return log_pb2.ListEntriesResponse(entries=[pack(each, log_pb2.LogEntry) for each in found])
 
 
 class StatusService:

@@ -67,17 +67,13 @@ class HeldEvent:
     def __init__(self, name: str) -> None:
         self.name = name
         self.changed = trio.Event()
-        """Set when a match or a ready check of the event ends, or the operator changes the event's state."""
+        """Wakes the event's task when a match or a ready check of the event ends, or the operator changes its state."""
         self.seating: set[int] = set()
         """Numbers of the tables that wait for their bots to be ready."""
         self.reserving: set[int] = set()
         """Numbers of the bots that reserve capacity for their next match of the event."""
         self.replaying: set[int] = set()
         """Numbers of the matches whose deals this server replays, or has replayed."""
-
-    def change(self) -> None:
-        """Wake the event's task."""
-        self.changed.set()
 
 
 class Events:
@@ -138,7 +134,7 @@ class Events:
         if held is not None:
             for bot_id in bots:
                 self._reserve(held, bot_id, True)
-            held.change()
+            held.changed.set()
 
     async def create(self, plan: EventPlan, entrants: Sequence[str]) -> None:
         """Announce an event. Raises what `contests.create` raises."""
@@ -210,7 +206,7 @@ class Events:
 
     def _wake(self, name: str) -> None:
         if (held := self._held.get(name)) is not None:
-            held.change()
+            held.changed.set()
 
     def _hold(self, name: str, after_restart: bool = False) -> None:
         if self._nursery is None:
@@ -372,7 +368,7 @@ class Events:
             await self._stored(job, writes=True)
         except Exception:
             log.exception("a fault of the server: the event waits for the next start", name=held.name)
-        held.change()
+        held.changed.set()
 
     async def _seat(self, event: StoredEvent, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
         """Announce the match of a table once its bots are ready. After a while, house bots play for missing bots."""
@@ -403,7 +399,7 @@ class Events:
         """Record the end of a ready check: either a match starts, or the table is seated again later."""
         if match_id is not None:
             held.seating.discard(table.number)
-            held.change()
+            held.changed.set()
             return
         log.info("event table called off", name=held.name, table=table.number, why=failure)
         self._back(course, held, table)
@@ -413,7 +409,7 @@ class Events:
     async def _again(self, held: HeldEvent, table: EventTable) -> None:
         await trio.sleep(RETRY)
         held.seating.discard(table.number)
-        held.change()
+        held.changed.set()
 
     def _back(self, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
         """Reserve capacity again for the bots of a table that has ended."""

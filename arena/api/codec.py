@@ -18,6 +18,7 @@ from arena.api.game_codecs import ROUNDS, VIEWS, any_encoder, encode_catalog, in
 from arena.match.policy import Policy
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.protobuf.rows import pack
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import (
     MAX_RESPONSE,
     Answer,
@@ -193,10 +194,7 @@ def encode(message: Outgoing) -> bytes:
 
 
 def _nodes(nodes: Mapping[int, ListedNode]) -> list[play_pb2.Node]:
-    return [
-        play_pb2.Node(number=number, address=node.address, plays_event=node.plays_event)
-        for number, node in nodes.items()
-    ]
+    return [pack(node, play_pb2.Node, number=number) for number, node in nodes.items()]
 
 
 def split(encoded: bytes, most: int) -> list[bytes]:
@@ -278,12 +276,11 @@ def _report_fields(report: RoundReport) -> bytes:
 
 
 def _welcome(welcome: Welcome) -> play_pb2.Welcome:
-    limits = welcome.ready_limit, welcome.offer_limit, welcome.seat_limit
     return play_pb2.Welcome(
         server=__version__,
         bot=welcome.bot,
         games=[encode_catalog(game) for game in welcome.games],
-        conduct=encode_conduct(welcome.policy, limits, welcome.park_after),
+        conduct=encode_conduct(welcome.policy, welcome.answer_limits, welcome.park_after),
         limits=play_pb2.StreamLimits(
             capacity=welcome.capacity,
             max_request=welcome.transport.max_request,
@@ -309,16 +306,15 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
     )
 
 
-def encode_conduct(policy: Policy, answer_limits: tuple[float, float, float], park_after: int) -> play_pb2.Conduct:
-    """Encode the terms of a ladder. `answer_limits`: `ready_limit`, `offer_limit` and `seat_limit`, in seconds."""
-    ready_limit, offer_limit, seat_limit = answer_limits
+def encode_conduct(policy: Policy, limits: ReadyLimits, park_after: int) -> play_pb2.Conduct:
+    """Encode the terms of a ladder."""
     return play_pb2.Conduct(
         soft_limit_ms=policy.soft_limit // 1000,
         bank_ms=policy.bank // 1000,
         rejections_per_decision=policy.rejections_per_decision,
         rejections_per_match=policy.rejections_per_match,
         lates_in_a_row=policy.lates_in_a_row,
-        ready_ms=round(ready_limit * 1000),
+        ready_ms=round(limits.answer * 1000),
         lag_allowance_ms=policy.lag_allowance // 1000,
         grace_ms=policy.grace // 1000,
         incidents=policy.incidents,
@@ -326,8 +322,8 @@ def encode_conduct(policy: Policy, answer_limits: tuple[float, float, float], pa
         substituted_percent=policy.substituted_percent,
         park_after=park_after,
         newcomer_grace_ms=policy.newcomer_grace // 1000,
-        offer_limit_ms=round(offer_limit * 1000),
-        seat_limit_ms=round(seat_limit * 1000),
+        offer_limit_ms=round(limits.offer * 1000),
+        seat_limit_ms=round(limits.seat * 1000),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import accumulate
 from typing import Final
 
@@ -129,18 +130,17 @@ def troubles(arena: Arena) -> list[str]:
     return found
 
 
-def _counter(name: str, labels: tuple[str, ...], rows: _Rows) -> Metric:
-    family = CounterMetricFamily(name, METRICS[name], labels=labels)
+def _numbers(
+    kind: type[CounterMetricFamily | GaugeMetricFamily], name: str, labels: tuple[str, ...], rows: _Rows
+) -> Metric:
+    family = kind(name, METRICS[name], labels=labels)
     for values, value in rows:
         family.add_metric(values, value)
     return _without_default_ladders(family)
 
 
-def _gauge(name: str, labels: tuple[str, ...], rows: _Rows) -> Metric:
-    family = GaugeMetricFamily(name, METRICS[name], labels=labels)
-    for values, value in rows:
-        family.add_metric(values, value)
-    return _without_default_ladders(family)
+_counter: Final = partial(_numbers, CounterMetricFamily)
+_gauge: Final = partial(_numbers, GaugeMetricFamily)
 
 
 def _histogram(name: str, labels: tuple[str, ...], rows: Mapping[tuple[str, ...], Durations]) -> Metric:

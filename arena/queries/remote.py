@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from math import inf
@@ -145,13 +145,7 @@ class Client(DataSource):
         with self._translated_errors():
             answer = self._ladder.ListLadders(ladder_pb2.ListLaddersRequest(), timeout=CALL_TIMEOUT)
             return tuple(
-                unpack(
-                    each,
-                    LadderEntryRow,
-                    seats=tuple(each.seats),
-                    soft_limit_ms=each.conduct.soft_limit_ms,
-                    bank_ms=each.conduct.bank_ms,
-                )
+                unpack(each, LadderEntryRow, soft_limit_ms=each.conduct.soft_limit_ms, bank_ms=each.conduct.bank_ms)
                 for each in answer.ladders
             )
 
@@ -402,14 +396,10 @@ class Client(DataSource):
         request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
         request.since.FromMicroseconds(since)
         voided: list[int] = []
-        with self._translated_errors(bot):
-            while True:
-                authorization = _authorization(operator_token)
-                answer = self._operator.VoidResults(request, timeout=CALL_TIMEOUT, metadata=authorization)
-                if not answer.match_ids:
-                    return voided
-                voided += answer.match_ids
-                request.after = voided[-1]
+        while found := self._call(self._operator.VoidResults, request, operator_token, bot).match_ids:
+            voided += found
+            request.after = voided[-1]
+        return voided
 
     def ban(self, owner: str, reason: str, operator_token: str) -> None:
         """Ban an owner. `reason` is public."""
@@ -560,12 +550,13 @@ def _reason(call: grpc.Call) -> str:
 
 
 def _event_row(message: events_pb2.EventSummary) -> EventRow:
-    state = member(EventState, events_pb2.EventState.DESCRIPTOR, message.state)
-    values = _values(message)
-    everyone, invited = values.pop("everyone"), values.pop("invited")
-    words = {"format": "all" if everyone else "race", "entry": "invited" if invited else "open", "state": state.value}
-    times = {name: values[name].ToDatetime(tzinfo=UTC) for name in ("start", "changed")}
-    return EventRow(**values | words | times)
+    return unpack(
+        message,
+        EventRow,
+        format="all" if message.everyone else "race",
+        entry="invited" if message.invited else "open",
+        state=member(EventState, events_pb2.EventState.DESCRIPTOR, message.state).value,
+    )
 
 
 def _event_document(message: events_pb2.GetEventResponse, tables: Sequence[events_pb2.EventTable]) -> dict[str, Any]:

@@ -35,8 +35,7 @@ from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.accounts import Accounts, parked_notice
-from arena.server.sessions.admission import Admission, Authorization, named_ladders, on_its_ladders
-from arena.server.sessions.features import held
+from arena.server.sessions.admission import Admission, Authorization, held, named_ladders, on_its_ladders
 from arena.server.sessions.kept_paces import KeptPaces
 from arena.server.sessions.messages import (
     NOT_STORING,
@@ -107,7 +106,8 @@ async def open_arena(
         number = None if node is None else node.number
         post = _webhook(config, store, nursery, number)
         accounts = Accounts(store, players, config, post)
-        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids, _fits(node))
+        fits = (lambda: True) if node is None else partial(node.does, FIT)
+        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids, fits)
         baselines = Baselines(config, store, pool, publisher.replayed)
 
         def rated(header: Header) -> None:
@@ -201,11 +201,6 @@ async def open_arena(
                 if node is not None:
                     await node.release()
             nursery.cancel_scope.cancel()
-
-
-def _fits(node: ThisNode | None) -> Callable[[], bool]:
-    """Return a predicate: true while this server computes the ratings."""
-    return (lambda: True) if node is None else partial(node.does, FIT)
 
 
 def _commit(store: Store, node: ThisNode) -> None:
@@ -361,7 +356,7 @@ class Arena:
             bot.name,
             games,
             config.policy,
-            *answer_limits(config),
+            answer_limits(config),
             config.park_after,
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,

@@ -25,6 +25,7 @@ from arena.match.effects import Ask
 from arena.match.policy import Policy
 from arena.protobuf.fields import tag, varint
 from arena.replay.header import MatchKind
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import (
     Answer,
     BotMessage,
@@ -271,7 +272,9 @@ def test_the_protocol_names_each_kind_of_build(compiled: bool, monkeypatch: pyte
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
     policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6_000_000, 6, 61_000_000, 26)
-    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 1.25, 3.5, 3, 7, 2.5, TransportSettings())).welcome
+    welcome = sent(
+        welcome=Welcome("ann", (GAME,), policy, ReadyLimits(12.5, 1.25, 3.5), 3, 7, 2.5, TransportSettings())
+    ).welcome
     assert (welcome.server, welcome.build, welcome.bot) == (__version__, build.kind(), "ann")
     assert welcome.conduct == pb.Conduct(
         soft_limit_ms=1500,

@@ -48,11 +48,11 @@ TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
 MIN_RTT: Final = Struct("=148xI")
 """Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
-"""Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
-UNREAD_PER_BYTE: Final = 8
 """Value of a round trip that has not been measured yet."""
-REFUND_PER_CHECK: Final = 50
+UNREAD_PER_BYTE: Final = 8
 """Factor by which a peer without a token may have more memory for unread answers than for requests."""
+REFUND_PER_CHECK: Final = 50
+"""Number of useless frames that each check refunds."""
 
 log = structlog.get_logger(__name__)
 

@@ -21,6 +21,7 @@ from arena.scheduling.event.course import race_document
 from arena.scheduling.event.race import WHOLE
 from arena.server.nodes.node import EVENTS
 from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.stderr import decisions_log
@@ -383,9 +384,9 @@ class Events:
         for bot_id in seated:
             ready = None if bot_id is None else self._ready(bot_id, ladder)
             players.append(next(house) if ready is None else ready)
-        answer = ladder.answer_limits[0]
+        answer = ladder.answer_limits.answer
         # Equal limits keep the ready check from offering a seat to another player while the bot may still answer.
-        own = replace(ladder, answer_limits=(answer, answer, answer))
+        own = replace(ladder, answer_limits=ReadyLimits(answer, answer, answer))
         assert self._announce is not None, "`run` announces"
         ready_check = self._announce(own, players, MatchKind.EVENT, lambda check, at_once: next(house))
         ready_check.event = f"{event.plan.name}/{table.number}"

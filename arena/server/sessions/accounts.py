@@ -87,9 +87,9 @@ class Accounts:
 
     async def _take_registration(self, origin: str) -> None:
         """Count one more registration request for all nodes together. Raises: TooManyRegistrations, StoreError."""
-        now, most = trio.current_time(), self._limits.registrations_per_address
+        now, registrations_per_address = trio.current_time(), self._limits.registrations_per_address
         if not self._registrations.take(origin, now):
-            raise TooManyRegistrations(most, self._registrations.wait(origin, now))
+            raise TooManyRegistrations(registrations_per_address, self._registrations.wait(origin, now))
         if self._store.lease is not None:
             allowance = self._allowance(origin)
             if wait := await self._store.write(partial(nodes.spend, allowance=allowance)):
@@ -302,8 +302,7 @@ class Accounts:
             if bot_player is not None:
                 bot_player.parked = bot_player.parked | {ladder}
                 self._players.changed(bot_player)
-                if bot_player.session is not None:
-                    bot_player.session.notify(parked_notice(bot, ladder))
+                bot_player.notify(parked_notice(bot, ladder))
 
     def _changed(self) -> None:
         self._changes += 1

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import inf
 from typing import Any, Final
@@ -147,12 +147,9 @@ def decode(message: bytes, at: float) -> BotMessage:
     answers, acceptances, declined = request.answers, request.ready, request.declined
     if len(answers) + len(acceptances) + len(declined) + len(request.resumed) > MOST_AT_ONCE:
         raise Closed(Reason.BAD_MESSAGE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
-    ready: Sequence[Ready] = ()
-    if acceptances:
-        ready = [Ready(each.invitation_id, each.nonce) for each in acceptances]
     return BotMessage(
         at,
-        ready,
+        [Ready(each.invitation_id, each.nonce) for each in acceptances],
         [Answer(each.match_id, each.decision_id, each.action) for each in answers],
         request.heartbeat if request.HasField("heartbeat") else None,
         request.capacity if request.HasField("capacity") else None,
@@ -344,13 +341,10 @@ def _ms(microseconds: int | None) -> int | None:
     return None if microseconds is None else microseconds // 1000
 
 
-INTERRUPTIONS: Final = {cause: play_pb2.Interruption.Value(f"INTERRUPTION_{cause.name}") for cause in Interruption}
-
-
 def interruption_number(reason: str) -> play_pb2.Interruption.ValueType:
     """Return the protocol's value for the cause of an interruption, or 0 if the cause is absent or unknown."""
     cause = Interruption.of(reason)
-    return play_pb2.INTERRUPTION_UNSPECIFIED if cause is None else INTERRUPTIONS[cause]
+    return play_pb2.Interruption.Value(f"INTERRUPTION_{'UNSPECIFIED' if cause is None else cause.name}")
 
 
 def encode_event(row: EventRow) -> events_pb2.EventSummary:

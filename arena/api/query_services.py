@@ -31,7 +31,7 @@ from arena.api.list_pages import (
 )
 from arena.api.statuses import LARGEST_NUMBER, read, refused
 from arena.api.watching import Watching
-from arena.protobuf.rows import pack
+from arena.protobuf.rows import UnknownValueError, member, pack
 from arena.rules import language_for, languages_of, rules_of
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
@@ -122,18 +122,17 @@ class QueryServices:
         config = self._arena.config
         answer = ladder_pb2.ListLaddersResponse()
         for ladder in config.ladders:
-            entry = answer.ladders.add(
-                name=ladder.name,
+            summaries = await read(self._arena, seasons.summaries, ladder.name)
+            entry = pack(
+                ladder,
+                ladder_pb2.LadderEntry,
                 game=ladder.game.name,
-                seats=ladder.seats,
                 options={name: option_text(value) for name, value in ladder.options.items()},
                 conduct=encode_conduct(ladder.policy, ladder.answer_limits, config.park_after),
                 access=ACCESS.get(str(ladder.entry), ladder_pb2.LADDER_ACCESS_LISTED),
-                house=ladder.house,
-                matches_per_hour=ladder.matches_per_hour,
+                seasons=[pack(each, ladder_pb2.LadderSeason) for each in summaries],
             )
-            for each in await read(self._arena, seasons.summaries, ladder.name):
-                entry.seasons.append(pack(each, ladder_pb2.LadderSeason))
+            answer.ladders.append(entry)
         return answer
 
     async def GetLadder(self, request: ladder_pb2.GetLadderRequest, _: Call) -> ladder_pb2.GetLadderResponse:
@@ -360,12 +359,11 @@ def _state(number: int) -> MatchState | None:
     Raises:
         CallRefused: the state is unknown.
     """
-    if not number:
-        return None
-    named = matches_pb2.MatchState.DESCRIPTOR.values_by_number.get(number)
-    if named is None:
-        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"there is no state {number} of a match")
-    return MatchState[named.name.removeprefix("MATCH_STATE_")]
+    try:
+        return member(MatchState, matches_pb2.MatchState.DESCRIPTOR, number) if number else None
+    except UnknownValueError as error:
+        text = f"there is no state {number} of a match"
+        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text) from error
 
 
 class EventService:

@@ -217,9 +217,7 @@ class Client(DataSource):
             seats=wanted.seats or None,
             faults=wanted.faults,
             lost=wanted.lost,
-            state=matches_pb2.MatchState.Value(
-                "MATCH_STATE_" + ("UNSPECIFIED" if wanted.state is None else wanted.state.name)
-            ),
+            state=matches_pb2.MatchState.Value(f"MATCH_STATE_{wanted.state.name if wanted.state else 'UNSPECIFIED'}"),
             limit=limit,
             ladder=ladder or None,
             season=season or None,
@@ -401,33 +399,18 @@ class Client(DataSource):
             request.after = voided[-1]
         return voided
 
-    def ban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Ban an owner. `reason` is public."""
-        self._moderate(
-            self._operator.BanOwner, operator_pb2.BanOwnerRequest(owner=owner, reason=reason), operator_token
-        )
-
-    def unban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Lift the ban on an owner. `reason` is public."""
-        request = operator_pb2.UnbanOwnerRequest(owner=owner, reason=reason)
-        self._moderate(self._operator.UnbanOwner, request, operator_token)
-
-    def hide(self, bot: str, reason: str, operator_token: str) -> None:
-        """Hide a bot from the list of bots. `reason` is public."""
-        self._moderate(self._operator.HideBot, operator_pb2.HideBotRequest(name=bot, reason=reason), operator_token)
-
-    def show(self, bot: str, reason: str, operator_token: str) -> None:
-        """List a hidden bot again. `reason` is public."""
-        self._moderate(self._operator.ShowBot, operator_pb2.ShowBotRequest(name=bot, reason=reason), operator_token)
-
-    def delete(self, bot: str, reason: str, operator_token: str) -> None:
-        """Delete a bot. `reason` is public."""
-        self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
-
-    def rename(self, bot: str, new_name: str, reason: str, operator_token: str) -> None:
-        """Give a bot another name. `reason` is public."""
-        request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
-        self._moderate(self._operator.RenameBot, request, operator_token)
+    def decide(self, decision: str, operator_token: str, **fields: str) -> None:
+        """Make a decision about an owner or a bot. `fields`: the fields of its request; `reason` is public."""
+        decisions: dict[str, tuple[Callable[..., object], type[Message]]] = {
+            "ban": (self._operator.BanOwner, operator_pb2.BanOwnerRequest),
+            "unban": (self._operator.UnbanOwner, operator_pb2.UnbanOwnerRequest),
+            "hide": (self._operator.HideBot, operator_pb2.HideBotRequest),
+            "show": (self._operator.ShowBot, operator_pb2.ShowBotRequest),
+            "delete": (self._operator.DeleteBot, operator_pb2.DeleteBotRequest),
+            "rename": (self._operator.RenameBot, operator_pb2.RenameBotRequest),
+        }
+        call, request = decisions[decision]
+        self._moderate(call, request(**fields), operator_token)
 
     def events(self, limit: int = 50, before: int | None = None) -> tuple[EventRow, ...]:
         request = events_pb2.ListEventsRequest(limit=limit if before is None else PAGE)

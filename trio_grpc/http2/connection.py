@@ -139,8 +139,9 @@ class Connection:
         http2 = self.http2
         if http2.trusted:
             self._receive(RECEIVE_SIZE)
-            if http2.h2_work:
-                self._charge_h2_work()
+            if http2.h2_work:  # The opening of calls. Other work is charged to each call.
+                self._listener.work.charge(self.origin, http2.h2_work, self._listener.now)
+                http2.h2_work = 0.0
         elif self._listener.work.wait(self.origin, self._listener.now) > 0:
             self._paused = True
             self._set_interest()
@@ -150,11 +151,6 @@ class Connection:
             self._receive(RECEIVE_SIZE_UNTRUSTED)
             http2.h2_work = 0.0
             self.charge(thread_time() - start)
-
-    def _charge_h2_work(self) -> None:
-        """Charge the opening of calls on a trusted connection. Other work is charged to each call."""
-        work, self.http2.h2_work = self.http2.h2_work, 0.0
-        self._listener.work.charge(self.origin, work, self._listener.now)
 
     def resume(self) -> None:
         """Continue reading after a pause."""

@@ -240,7 +240,7 @@ def _tell_of_storage(players: Players, error: StoreError | None) -> None:
         session.tell(notice)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Arena:
     """The state and calls of a server: players, matches, accounts, the store and the ladder."""
 

@@ -311,7 +311,7 @@ class Client(DataSource):
     def revoke_invitation(self, number: int, operator_token: str) -> None:
         """Revoke an invitation that no bot has used."""
         request = operator_pb2.RevokeInvitationRequest(number=number)
-        self._moderate(self._operator.RevokeInvitation, request, operator_token)
+        self._call(self._operator.RevokeInvitation, request, operator_token)
 
     def join(self, ladder: str, invitation: str, token: str) -> None:
         """Let the bot with this token enter a ladder with an invitation."""
@@ -334,16 +334,16 @@ class Client(DataSource):
 
     def start_event(self, name: str, operator_token: str) -> None:
         """Start an event at once."""
-        self._moderate(self._operator.StartEvent, operator_pb2.StartEventRequest(name=name), operator_token)
+        self._call(self._operator.StartEvent, operator_pb2.StartEventRequest(name=name), operator_token)
 
     def cancel_event(self, name: str, reason: str, operator_token: str) -> None:
         """Cancel an event that has not started."""
         request = operator_pb2.CancelEventRequest(name=name, reason=reason)
-        self._moderate(self._operator.CancelEvent, request, operator_token)
+        self._call(self._operator.CancelEvent, request, operator_token)
 
     def enter_event(self, event: str, bot: str, token: str) -> None:
         """Enter a bot into an event, with its token or the operator's."""
-        self._moderate(self._bots.EnterEvent, bots_pb2.EnterEventRequest(event=event, bot=bot), token)
+        self._call(self._bots.EnterEvent, bots_pb2.EnterEventRequest(event=event, bot=bot), token)
 
     def begin_season(self, ladder: str, operator_token: str) -> int:
         """Start the next season of a ladder. Return its number."""
@@ -410,7 +410,7 @@ class Client(DataSource):
             "rename": (self._operator.RenameBot, operator_pb2.RenameBotRequest),
         }
         call, request = decisions[decision]
-        self._moderate(call, request(**fields), operator_token)
+        self._call(call, request(**fields), operator_token, fields.get("name", ""))
 
     def events(self, limit: int = 50, before: int | None = None) -> tuple[EventRow, ...]:
         request = events_pb2.ListEventsRequest(limit=limit if before is None else PAGE)
@@ -448,9 +448,6 @@ class Client(DataSource):
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
         request = log_pb2.GetConsistencyRequest(first=first, second=second)
         return tuple(self._call(self._log.GetConsistency, request).proof)
-
-    def _moderate(self, call: Callable[..., object], request: Message, operator_token: str) -> None:
-        self._call(call, request, operator_token, getattr(request, "name", ""))
 
     def _call(
         self, call: Callable[..., T], request: Message, token: str = "", bot: str = "", timeout: float = CALL_TIMEOUT

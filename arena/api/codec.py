@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
 from typing import Any, Final
@@ -147,9 +147,12 @@ def decode(message: bytes, at: float) -> BotMessage:
     answers, acceptances, declined = request.answers, request.ready, request.declined
     if len(answers) + len(acceptances) + len(declined) + len(request.resumed) > MOST_AT_ONCE:
         raise Closed(Reason.BAD_MESSAGE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
+    ready: Sequence[Ready] = ()
+    if acceptances:
+        ready = [Ready(each.invitation_id, each.nonce) for each in acceptances]
     return BotMessage(
         at,
-        [Ready(each.invitation_id, each.nonce) for each in acceptances],
+        ready,
         [Answer(each.match_id, each.decision_id, each.action) for each in answers],
         request.heartbeat if request.HasField("heartbeat") else None,
         request.capacity if request.HasField("capacity") else None,

@@ -8,7 +8,7 @@ field gives the size of one step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, NamedTuple
@@ -116,15 +116,6 @@ def blank(length: int, in_bytes: bool) -> Any:
     return memoryview(bytearray(length)) if in_bytes else memoryview(bytearray(4 * length)).cast("f")
 
 
-class Layout(NamedTuple):
-    """The offsets at which an encoder writes."""
-
-    at: Mapping[str, int]
-    """The offset of each field, by name."""
-    length: int
-    """Length of the vector."""
-
-
-def layout(fields: Sequence[Field]) -> Layout:
-    """Return the offsets at which an encoder of these fields writes."""
-    return Layout({field.name: field.offset for field in fields}, sum(field.size for field in fields))
+def layout(fields: Sequence[Field]) -> tuple[dict[str, int], int]:
+    """Return the offsets at which an encoder of these fields writes, by name, and the length of the vector."""
+    return {field.name: field.offset for field in fields}, sum(field.size for field in fields)

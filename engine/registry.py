@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
@@ -14,22 +15,20 @@ _MODULES: Final = {
 }
 
 
+@cache
+def _imported(name: str) -> Game:
+    module, _, variable = _MODULES[name].partition(":")
+    game: Game = getattr(import_module(module), variable)
+    return game
+
+
 class _Games(Mapping[str, Game]):
     """The games. Each is imported once."""
 
-    def __init__(self) -> None:
-        self._imported: dict[str, Game] = {}
-
     def __getitem__(self, name: str) -> Game:
-        game = self._imported.get(name)
-        if game is None:
-            if name not in _MODULES:
-                raise UnknownGameError(f"there is no game {name!r}; there are {', '.join(_MODULES)}")
-            module, _, variable = _MODULES[name].partition(":")
-            loaded: Game = getattr(import_module(module), variable)
-            self._imported[name] = loaded
-            return loaded
-        return game
+        if name not in _MODULES:
+            raise UnknownGameError(f"there is no game {name!r}; there are {', '.join(_MODULES)}")
+        return _imported(name)
 
     def __contains__(self, name: object) -> bool:
         return name in _MODULES

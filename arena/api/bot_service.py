@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from arena_client.v1 import bots_pb2
 
 from arena.api.list_pages import LARGEST_PAGE, cut, page_number, page_place, page_token, row_limit
-from arena.api.statuses import looked_up, of_owner
+from arena.api.statuses import looked_up, of_owner, read
 from arena.protobuf.rows import pack
 from arena.replay.header import OfferOutcome
 from arena.server.arena import Arena
@@ -56,8 +55,8 @@ class BotService:
     async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:
         """List bots with their state in the running server."""
         limit, place = row_limit(request, default=LARGEST_PAGE), page_place(request, ".+")
-        job = partial(bots.list_bots, limit=limit + 1, after="" if place is None else place[0])
-        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        after = "" if place is None else place[0]
+        rows, more = cut(await read(self._arena, bots.list_bots, limit + 1, after), limit)
         here = {player.name: player for player in self._arena.players}
         entries = [pack(_now(row, here.get(row.name)), bots_pb2.BotEntry) for row in rows]
         return bots_pb2.ListBotsResponse(
@@ -105,8 +104,7 @@ class BotService:
     async def ListBotEvents(self, request: bots_pb2.ListBotEventsRequest, _: Call) -> bots_pb2.ListBotEventsResponse:
         """List the operator's decisions about bots and owners, newest first."""
         limit = row_limit(request)
-        job = partial(moderation.list_events, limit=limit + 1, before=page_number(request))
-        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        rows, more = cut(await read(self._arena, moderation.list_events, limit + 1, page_number(request)), limit)
         return bots_pb2.ListBotEventsResponse(
             events=[pack(row, bots_pb2.BotEvent) for row in rows],
             next_page_token=page_token(request, rows[-1].number) if more else "",

@@ -15,24 +15,19 @@ from google.protobuf.message import DecodeError
 from arena import build
 from arena.api.answer_decoder import read_answers
 from arena.api.game_codecs import ROUNDS, VIEWS, any_encoder, encode_catalog, in_any
-from arena.log.head import LogEntry, LogHead, LogState
 from arena.match.policy import Policy
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.protobuf.rows import pack
-from arena.replay.header import MatchKind
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import (
     MAX_RESPONSE,
     Answer,
     BotMessage,
     Closed,
     Hello,
-    Invitation,
     ListedNode,
-    MatchOver,
-    MatchStart,
     MessageCodec,
     Notice,
-    NoticeKind,
     Outgoing,
     Question,
     Ready,
@@ -184,10 +179,13 @@ def encode(message: Outgoing) -> bytes:
         return b"".join(parts)
     response = play_pb2.PlayResponse(
         welcome=None if message.welcome is None else _welcome(message.welcome),
-        invitations=map(_invitation, message.invitations),
-        starts=map(_start, message.starts),
+        invitations=[pack(each, play_pb2.Invitation, options=each.options) for each in message.invitations],
+        starts=[pack(each, play_pb2.MatchStart, options=each.options) for each in message.starts],
         notices=map(_notice, message.notices),
-        reports=map(_report, message.reports),
+        reports=[
+            pack(each, play_pb2.MatchReport, interruption=interruption_number(each.interrupted))
+            for each in message.reports
+        ],
         closed=[play_pb2.ClosedDecision(match_id=match, decision_id=decision) for match, decision in message.closed],
         heartbeat=message.heartbeat,
         nodes=_nodes(message.nodes),
@@ -196,10 +194,7 @@ def encode(message: Outgoing) -> bytes:
 
 
 def _nodes(nodes: Mapping[int, ListedNode]) -> list[play_pb2.Node]:
-    return [
-        play_pb2.Node(number=number, address=node.address, plays_event=node.plays_event)
-        for number, node in nodes.items()
-    ]
+    return [pack(node, play_pb2.Node, number=number) for number, node in nodes.items()]
 
 
 def split(encoded: bytes, most: int) -> list[bytes]:
@@ -281,12 +276,11 @@ def _report_fields(report: RoundReport) -> bytes:
 
 
 def _welcome(welcome: Welcome) -> play_pb2.Welcome:
-    limits = welcome.ready_limit, welcome.offer_limit, welcome.seat_limit
     return play_pb2.Welcome(
         server=__version__,
         bot=welcome.bot,
         games=[encode_catalog(game) for game in welcome.games],
-        conduct=encode_conduct(welcome.policy, limits, welcome.park_after),
+        conduct=encode_conduct(welcome.policy, welcome.answer_limits, welcome.park_after),
         limits=play_pb2.StreamLimits(
             capacity=welcome.capacity,
             max_request=welcome.transport.max_request,
@@ -294,14 +288,13 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             heartbeat_ms=round(welcome.heartbeat * 1000),
             max_response=MAX_RESPONSE,
         ),
-        log=None if welcome.log is None else encode_state(welcome.log),
+        log=None if welcome.log is None else pack(welcome.log, log_pb2.LogState),
         features=welcome.features,
         build=build.kind(),
         ladders=[
-            play_pb2.LadderTerms(
-                name=ladder.name,
-                game=ladder.game,
-                seats=ladder.seats,
+            pack(
+                ladder,
+                play_pb2.LadderTerms,
                 options=ladder.options,
                 conduct=encode_conduct(ladder.policy, ladder.answer_limits, welcome.park_after),
             )
@@ -313,16 +306,15 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
     )
 
 
-def encode_conduct(policy: Policy, answer_limits: tuple[float, float, float], park_after: int) -> play_pb2.Conduct:
-    """Encode the terms of a ladder. `answer_limits`: `ready_limit`, `offer_limit` and `seat_limit`, in seconds."""
-    ready_limit, offer_limit, seat_limit = answer_limits
+def encode_conduct(policy: Policy, limits: ReadyLimits, park_after: int) -> play_pb2.Conduct:
+    """Encode the terms of a ladder."""
     return play_pb2.Conduct(
         soft_limit_ms=policy.soft_limit // 1000,
         bank_ms=policy.bank // 1000,
         rejections_per_decision=policy.rejections_per_decision,
         rejections_per_match=policy.rejections_per_match,
         lates_in_a_row=policy.lates_in_a_row,
-        ready_ms=round(ready_limit * 1000),
+        ready_ms=round(limits.answer * 1000),
         lag_allowance_ms=policy.lag_allowance // 1000,
         grace_ms=policy.grace // 1000,
         incidents=policy.incidents,
@@ -330,54 +322,21 @@ def encode_conduct(policy: Policy, answer_limits: tuple[float, float, float], pa
         substituted_percent=policy.substituted_percent,
         park_after=park_after,
         newcomer_grace_ms=policy.newcomer_grace // 1000,
-        offer_limit_ms=round(offer_limit * 1000),
-        seat_limit_ms=round(seat_limit * 1000),
-    )
-
-
-def _invitation(invitation: Invitation) -> play_pb2.Invitation:
-    return play_pb2.Invitation(
-        invitation_id=invitation.invitation_id,
-        game=invitation.game,
-        kind=KINDS[invitation.kind],
-        options=invitation.options,
-        commitment=invitation.commitment,
-        bots=invitation.bots,
-        ladder=invitation.ladder,
-    )
-
-
-def _start(start: MatchStart) -> play_pb2.MatchStart:
-    return play_pb2.MatchStart(
-        match_id=start.match_id,
-        invitation_id=start.invitation_id,
-        game=start.game,
-        kind=KINDS[start.kind],
-        seat=start.seat,
-        bots=start.bots,
-        options=start.options,
-        commitment=start.commitment,
-        salt=start.salt,
-        ladder=start.ladder,
+        offer_limit_ms=round(limits.offer * 1000),
+        seat_limit_ms=round(limits.seat * 1000),
     )
 
 
 def _notice(notice: Notice) -> play_pb2.Notice:
-    return play_pb2.Notice(
-        match_id=notice.match_id,
+    return pack(
+        notice,
+        play_pb2.Notice,
         decision_id=notice.decision,
-        kind=NOTICE_KINDS[notice.kind],
-        text=notice.text,
-        rejected_action=notice.rejected_action,
-        chosen_action=notice.chosen_action,
-        legal=notice.legal,
         left_ms=_ms(notice.left),
         late_ms=_ms(notice.late),
         return_ms=_ms(notice.return_time),
         hold_ms=_ms(notice.hold),
         casual_ms=_ms(notice.casual_wait),
-        seat=notice.seat,
-        invitation_id=notice.invitation_id,
     )
 
 
@@ -385,48 +344,10 @@ def _ms(microseconds: int | None) -> int | None:
     return None if microseconds is None else microseconds // 1000
 
 
-KINDS: Final = {kind: play_pb2.MatchKind.Value(f"MATCH_KIND_{kind.name}") for kind in MatchKind}
-INTERRUPTIONS: Final = {cause: play_pb2.Interruption.Value(f"INTERRUPTION_{cause.name}") for cause in Interruption}
-NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoticeKind}
-
-
 def interruption_number(reason: str) -> play_pb2.Interruption.ValueType:
     """Return the protocol's value for the cause of an interruption, or 0 if the cause is absent or unknown."""
     cause = Interruption.of(reason)
-    return play_pb2.INTERRUPTION_UNSPECIFIED if cause is None else INTERRUPTIONS[cause]
-
-
-def _report(over: MatchOver) -> play_pb2.MatchReport:
-    return play_pb2.MatchReport(
-        match_id=over.match_id,
-        seat=over.seat,
-        scores=over.scores,
-        places=over.places,
-        rating=over.rating and play_pb2.RatingChange(before=over.rating.before, after=over.rating.after),
-        counts=over.counts,
-        spoilt=over.spoilt,
-        interrupted=over.interrupted,
-        interruption=interruption_number(over.interrupted),
-        kind=KINDS[over.kind],
-        entry=None if over.entry is None else encode_entry(over.entry),
-    )
-
-
-def encode_entry(entry: LogEntry) -> log_pb2.LogEntry:
-    """Encode an entry."""
-    return log_pb2.LogEntry(number=entry.number, leaf=entry.leaf, head=encode_head(entry.head), proof=entry.proof)
-
-
-def encode_head(head: LogHead) -> log_pb2.LogHead:
-    """Encode a head."""
-    return log_pb2.LogHead(size=head.size, root=head.root, signature=head.signature)
-
-
-def encode_state(state: LogState) -> log_pb2.LogState:
-    """Encode the state of a log."""
-    return log_pb2.LogState(
-        keys=state.keys, head=encode_head(state.head), restores=[encode_entry(each) for each in state.restores]
-    )
+    return play_pb2.Interruption.Value(f"INTERRUPTION_{'UNSPECIFIED' if cause is None else cause.name}")
 
 
 def encode_event(row: EventRow) -> events_pb2.EventSummary:

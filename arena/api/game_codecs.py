@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 
 from arena.api import nullern, sixth_sense
 from arena.protobuf.fields import FieldPrefix
+from arena.protobuf.rows import pack
 from engine.game import Game, RoundReport, SeatView, option_text
 from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
@@ -62,13 +63,8 @@ def encode_catalog(game: Game) -> game_pb2.GameCatalog:
         min_seats=game.seats[0],
         max_seats=game.seats[-1],
         colours=game.colours,
-        cards=[game_pb2.Card(name=card.name, colour=card.colour, values=card.values) for card in game.cards],
-        actions=[
-            game_pb2.Action(
-                name=action.name, kind=action.kind, card=action.card, value=action.value, place=action.place
-            )
-            for action in game.actions
-        ],
+        cards=[pack(card, game_pb2.Card) for card in game.cards],
+        actions=[pack(action, game_pb2.Action) for action in game.actions],
         options=[
             game_pb2.GameOption(
                 name=option.name, default_value=option_text(option.default), description=option.description

@@ -11,7 +11,7 @@ import re
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import sha256
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar, cast
 
 import grpc
 import trio
@@ -23,24 +23,18 @@ from trio_grpc.grpc.call import CallRefused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena_client.v1 import bots_pb2, events_pb2, ladder_pb2, matches_pb2, operator_pb2
+    from google.protobuf.descriptor import Descriptor
 
     from arena.store.base.rows import LadderRows
 
-    Listing: TypeAlias = (
-        bots_pb2.ListBotEventsRequest
-        | bots_pb2.ListBotsRequest
-        | events_pb2.ListEventsRequest
-        | events_pb2.ListEventTablesRequest
-        | ladder_pb2.GetHistoryRequest
-        | ladder_pb2.GetLadderRequest
-        | ladder_pb2.GetOpponentsRequest
-        | ladder_pb2.GetPastLadderRequest
-        | ladder_pb2.ListVersionsRequest
-        | matches_pb2.ListMatchesRequest
-        | operator_pb2.ListInvitationsRequest
-    )
-    """A request for a page of a list."""
+    class Listing(Protocol):
+        """A request for a page of a list."""
+
+        DESCRIPTOR: Descriptor
+        limit: int
+        page_token: str
+
+        def HasField(self, field_name: Literal["limit"], /) -> bool: ...  # noqa: D102, N802 - protobuf's
 
     Row = TypeVar("Row")
 

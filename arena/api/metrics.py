@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import accumulate
 from typing import Final
 
@@ -66,7 +67,7 @@ class ArenaCollector(Collector):
             forced.update(driver.forced)
             playing[name_of(driver.ladder_id)] += 1
         connected = len(arena.players.sessions())
-        helpers = {"house": arena.workers.up, "fit": int(publisher.warm)}
+        helpers = [(("house",), arena.workers.up), (("fit",), int(publisher.warm))]
         of, ladder = self._of, ("game", "ladder")
         each_decision = (((*of(name), player), n) for (name, player), n in decisions.items())
         yield _counter("arena_decisions", (*ladder, "player"), each_decision)
@@ -82,7 +83,7 @@ class ArenaCollector(Collector):
         yield _histogram("arena_fit_seconds", ladder, {of(name): each for name, each in publisher.fits.items()})
         each_failure = ((of(name), publisher.failures[name]) for name in publisher.fits)
         yield _counter("arena_fit_failures", ladder, each_failure)
-        yield _gauge("arena_helper_processes", ("kind",), _each(helpers))
+        yield _gauge("arena_helper_processes", ("kind",), helpers)
         yield _counter("arena_search_seconds", (), [((), arena.workers.search.spent)])
         yield _gauge("arena_healthy", (), [((), not troubles(arena))])
 
@@ -129,22 +130,17 @@ def troubles(arena: Arena) -> list[str]:
     return found
 
 
-def _each(values: Mapping[str, int]) -> _Rows:
-    return (((label,), value) for label, value in values.items())
-
-
-def _counter(name: str, labels: tuple[str, ...], rows: _Rows) -> Metric:
-    family = CounterMetricFamily(name, METRICS[name], labels=labels)
+def _numbers(
+    kind: type[CounterMetricFamily | GaugeMetricFamily], name: str, labels: tuple[str, ...], rows: _Rows
+) -> Metric:
+    family = kind(name, METRICS[name], labels=labels)
     for values, value in rows:
         family.add_metric(values, value)
     return _without_default_ladders(family)
 
 
-def _gauge(name: str, labels: tuple[str, ...], rows: _Rows) -> Metric:
-    family = GaugeMetricFamily(name, METRICS[name], labels=labels)
-    for values, value in rows:
-        family.add_metric(values, value)
-    return _without_default_ladders(family)
+_counter: Final = partial(_numbers, CounterMetricFamily)
+_gauge: Final = partial(_numbers, GaugeMetricFamily)
 
 
 def _histogram(name: str, labels: tuple[str, ...], rows: Mapping[tuple[str, ...], Durations]) -> Metric:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 import trio
@@ -10,7 +9,7 @@ from arena_client.v1 import operator_pb2
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from arena.api.list_pages import LARGEST_PAGE, cut, page_number, page_token, row_limit
-from arena.api.statuses import LARGEST_NUMBER, looked_up, of_owner
+from arena.api.statuses import LARGEST_NUMBER, looked_up, of_owner, read
 from arena.protobuf.rows import pack
 from arena.server.arena import Arena
 from arena.store.bots import entry
@@ -117,8 +116,7 @@ class OperatorService:
         """List invitations."""
         await self._require_operator(call, "lists invitations")
         limit, after = row_limit(request, default=LARGEST_PAGE), page_number(request) or 0
-        job = partial(entry.list_invitations, limit=limit + 1, after=after)
-        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        rows, more = cut(await read(self._arena, entry.list_invitations, limit + 1, after), limit)
         return operator_pb2.ListInvitationsResponse(
             invitations=[pack(row, operator_pb2.InvitationEntry) for row in rows],
             next_page_token=page_token(request, rows[-1].number) if more else "",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 import grpc
 import trio
@@ -13,12 +12,10 @@ from arena_client.v1 import events_pb2, game_pb2, ladder_pb2, log_pb2, matches_p
 from arena import build
 from arena.api.codec import (
     encode_conduct,
-    encode_entry,
     encode_event,
     encode_event_head,
     encode_event_table,
     encode_report,
-    encode_state,
 )
 from arena.api.game_codecs import encode_catalog
 from arena.api.list_pages import (
@@ -32,9 +29,9 @@ from arena.api.list_pages import (
     page_token,
     row_limit,
 )
-from arena.api.statuses import LARGEST_NUMBER, looked_up, refused
+from arena.api.statuses import LARGEST_NUMBER, read, refused
 from arena.api.watching import Watching
-from arena.protobuf.rows import pack
+from arena.protobuf.rows import UnknownValueError, member, pack
 from arena.rules import language_for, languages_of, rules_of
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
@@ -59,16 +56,13 @@ if TYPE_CHECKING:
     from engine.game import Game
     from trio_grpc.grpc.call import Call, Stream
 
-    OfLadder: TypeAlias = (
-        ladder_pb2.GetHistoryRequest
-        | ladder_pb2.GetLadderRequest
-        | ladder_pb2.GetOpponentsRequest
-        | ladder_pb2.GetPastLadderRequest
-        | ladder_pb2.ListVersionsRequest
-        | matches_pb2.ListMatchesRequest
-        | matches_pb2.WatchMatchesRequest
-    )
-    """A request that names a game, a ladder and a season."""
+    class OfLadder(Protocol):
+        """A request that names a game, a ladder and a season."""
+
+        game: str
+        ladder: str
+        season: int
+
 
 CHUNK: Final = 64 * 1024
 """Number of bytes of a replay in one message."""
@@ -128,18 +122,17 @@ class QueryServices:
         config = self._arena.config
         answer = ladder_pb2.ListLaddersResponse()
         for ladder in config.ladders:
-            entry = answer.ladders.add(
-                name=ladder.name,
+            summaries = await read(self._arena, seasons.summaries, ladder.name)
+            entry = pack(
+                ladder,
+                ladder_pb2.LadderEntry,
                 game=ladder.game.name,
-                seats=ladder.seats,
                 options={name: option_text(value) for name, value in ladder.options.items()},
                 conduct=encode_conduct(ladder.policy, ladder.answer_limits, config.park_after),
                 access=ACCESS.get(str(ladder.entry), ladder_pb2.LADDER_ACCESS_LISTED),
-                house=ladder.house,
-                matches_per_hour=ladder.matches_per_hour,
+                seasons=[pack(each, ladder_pb2.LadderSeason) for each in summaries],
             )
-            for each in await looked_up(self._arena.store.read(partial(seasons.summaries, ladder=ladder.name))):
-                entry.seasons.append(pack(each, ladder_pb2.LadderSeason))
+            answer.ladders.append(entry)
         return answer
 
     async def GetLadder(self, request: ladder_pb2.GetLadderRequest, _: Call) -> ladder_pb2.GetLadderResponse:
@@ -176,8 +169,7 @@ class QueryServices:
         first = 0
         if place is not None:
             at, first = int(place["published"]), int(place["first"])
-        job = partial(publishing.published_until, ladder_id=named.id, game=named.game.name, at=at)
-        ladder = await looked_up(self._arena.store.read(job))
+        ladder = await read(self._arena, publishing.published_until, named.id, named.game.name, at)
         if place is not None and (ladder.published is None or microseconds(ladder.published) != at):
             raise not_valid("the ladder of this page is no longer stored")
         last = first + limit
@@ -190,8 +182,7 @@ class QueryServices:
         """Return a bot's rating after each of its latest matches."""
         named = await self._named(request)
         limit, before = row_limit(request, HISTORY, LARGEST_HISTORY), page_number(request)
-        job = partial(standings.history, bot=request.bot, ladder_id=named.id, limit=limit + 1, before=before)
-        rows = await looked_up(self._arena.store.read(job))
+        rows = await read(self._arena, standings.history, request.bot, named.id, limit + 1, before)
         further = ""
         if len(rows) > limit:  # Rows are in the order of the results, pages in the order of match numbers.
             beyond = min(row.match_id for row in rows)
@@ -205,8 +196,7 @@ class QueryServices:
         """List the versions of a bot in a game, newest first."""
         named = await self._named(request)
         limit, before = row_limit(request), page_number(request)
-        job = partial(version_standings, bot=request.bot, ladder_id=named.id, limit=limit + 1, before=before)
-        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        rows, more = cut(await read(self._arena, version_standings, request.bot, named.id, limit + 1, before), limit)
         return ladder_pb2.ListVersionsResponse(
             versions=[pack(row, ladder_pb2.VersionEntry) for row in rows],
             next_page_token=page_token(request, rows[-1].number) if more else "",
@@ -219,8 +209,7 @@ class QueryServices:
         if not 1 <= last <= LAST:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"last is 1 to {LAST}, not {last}")
         after = page_offset(request)
-        job = partial(opponents, bot=request.bot, ladder_id=named.id, limit=limit + 1, after=after, last=last)
-        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        rows, more = cut(await read(self._arena, opponents, request.bot, named.id, limit + 1, after, last), limit)
         return ladder_pb2.GetOpponentsResponse(
             opponents=[pack(row, ladder_pb2.OpponentEntry) for row in rows],
             next_page_token=page_token(request, after + limit) if more else "",
@@ -242,8 +231,7 @@ class QueryServices:
             lost=request.lost,
             state=_state(request.state),
         )
-        job = partial(match_search.search, wanted=wanted, limit=limit + 1, before=before)
-        page = await looked_up(self._arena.store.read(job))
+        page = await read(self._arena, match_search.search, wanted, limit + 1, before)
         rows, more = cut(page.matches, limit)
         further = rows[-1].match_id if more else page.next
         return matches_pb2.ListMatchesResponse(
@@ -255,7 +243,7 @@ class QueryServices:
         """Return one match, with its finished rounds if it is still running."""
         number = min(request.match_id, LARGEST_NUMBER)
         live = self._arena.live.get(number)
-        row = await looked_up(self._arena.store.read(partial(matches.get_match, match_id=number)))
+        row = await read(self._arena, matches.get_match, number)
         response = matches_pb2.GetMatchResponse(match=pack(row, matches_pb2.MatchEntry))
         if live is not None and row.state is MatchState.PLAYING:
             for report in live.rounds:
@@ -271,7 +259,7 @@ class QueryServices:
         bot, match_id = "", None
         game, ladder_id = await self._wanted(request)
         if request.HasField("bot"):
-            bot = (await looked_up(self._arena.store.read(partial(bots.known, name=request.bot)))).name
+            bot = (await read(self._arena, bots.known, request.bot)).name
         if request.HasField("match_id"):
             match_id = min(request.match_id, LARGEST_NUMBER)
 
@@ -291,14 +279,13 @@ class QueryServices:
     ) -> None:
         """Stream the replay file of a match in chunks."""
         number = min(request.match_id, LARGEST_NUMBER)
-        content = await looked_up(self._arena.store.read(partial(matches.get_replay, match_id=number)))
+        content = await read(self._arena, matches.get_replay, number)
         for start in range(0, len(content), CHUNK):
             await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
 
     async def _of_all_tables(self, named: NamedLadder) -> LadderRows:
         """Read a published ladder and the later changes."""
-        job = partial(standings.current, ladder_id=named.id, game=named.game.name)
-        ladder = await looked_up(self._arena.store.read(job))
+        ladder = await read(self._arena, standings.current, named.id, named.game.name)
         if (unfitted := self._arena.publisher.unfitted(named.id)) is not None:
             ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_reason=unfitted.why)
         return ladder
@@ -313,8 +300,8 @@ class QueryServices:
             ladder = await self._arena.publisher.of_tables(named.id, seats)
         except NotFitted as error:
             raise refused(grpc.StatusCode.UNAVAILABLE, "NOT_FITTED", str(error)) from error
-        job = partial(standings.of_tables, ladder_id=named.id, game=game.name, seats=seats, ladder=ladder)
-        return replace(await looked_up(self._arena.store.read(job)), published=instant(now_us()))
+        rows = await read(self._arena, standings.of_tables, named.id, game.name, seats, ladder)
+        return replace(rows, published=instant(now_us()))
 
     async def _named(self, request: OfLadder) -> NamedLadder:
         """Return the season of the ladder that a request names.
@@ -328,8 +315,7 @@ class QueryServices:
             text = f"this server has no ladder {request.ladder[:60]!r}; it has {', '.join(self._games)}"
             raise CallRefused(grpc.StatusCode.NOT_FOUND, text)
         known = {name: game.name for name, game in self._games.items()}
-        job = partial(seasons.resolve, known=known, game=request.game, ladder=request.ladder, number=request.season)
-        season = await looked_up(self._arena.store.read(job))
+        season = await read(self._arena, seasons.resolve, known, request.game, request.ladder, request.season)
         return NamedLadder(season.id, self._games[season.ladder])
 
     async def _wanted(
@@ -373,12 +359,11 @@ def _state(number: int) -> MatchState | None:
     Raises:
         CallRefused: the state is unknown.
     """
-    if not number:
-        return None
-    named = matches_pb2.MatchState.DESCRIPTOR.values_by_number.get(number)
-    if named is None:
-        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"there is no state {number} of a match")
-    return MatchState[named.name.removeprefix("MATCH_STATE_")]
+    try:
+        return member(MatchState, matches_pb2.MatchState.DESCRIPTOR, number) if number else None
+    except UnknownValueError as error:
+        text = f"there is no state {number} of a match"
+        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text) from error
 
 
 class EventService:
@@ -394,8 +379,7 @@ class EventService:
     async def ListEvents(self, request: events_pb2.ListEventsRequest, _: Call) -> events_pb2.ListEventsResponse:
         """Return a page of the list of events."""
         limit, before = row_limit(request), page_number(request)
-        job = partial(event_rows, limit=limit + 1, before=before)
-        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        rows, more = cut(await read(self._arena, event_rows, limit + 1, before), limit)
         return events_pb2.ListEventsResponse(
             events=map(encode_event, rows), next_page_token=page_token(request, rows[-1].number) if more else ""
         )
@@ -406,7 +390,7 @@ class EventService:
             oldest = trio.current_time() - EVENT_AGE
             self._known = {name: each for name, each in self._known.items() if each[0] > oldest}
             if request.name not in self._known:
-                found = await looked_up(self._arena.store.read(partial(event_head, name=request.name)))
+                found = await read(self._arena, event_head, request.name)
                 self._known[request.name] = trio.current_time(), encode_event_head(found)
             return self._known[request.name][1]
 
@@ -415,8 +399,7 @@ class EventService:
     ) -> events_pb2.ListEventTablesResponse:
         """Return a page of the tables of an event."""
         limit, first = row_limit(request), page_offset(request)
-        job = partial(event_tables, name=request.name, first=first, limit=limit + 1)
-        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        rows, more = cut(await read(self._arena, event_tables, request.name, first, limit + 1), limit)
         return events_pb2.ListEventTablesResponse(
             tables=map(encode_event_table, rows), next_page_token=page_token(request, first + limit) if more else ""
         )
@@ -425,8 +408,8 @@ class EventService:
         self, request: events_pb2.GetEventBundleRequest, stream: Stream[object, events_pb2.GetEventBundleResponse]
     ) -> None:
         """Stream the bundle of a finished event in chunks."""
-        for part in await looked_up(self._arena.store.read(partial(bundle_parts, name=request.name))):
-            content = (await looked_up(self._arena.store.read(part))).encode()
+        for part in await read(self._arena, bundle_parts, request.name):
+            content = (await read(self._arena, part)).encode()
             for start in range(0, len(content), CHUNK):
                 await send_within(stream, events_pb2.GetEventBundleResponse(chunk=content[start : start + CHUNK]))
 
@@ -439,16 +422,16 @@ class LogService:
 
     async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:
         """Return the current log."""
-        state = await looked_up(self._arena.store.read(log.state))
+        state = await read(self._arena, log.state)
         if state is None:
             raise CallRefused(grpc.StatusCode.NOT_FOUND, "this server has no log of results")
-        return log_pb2.GetLogResponse(log=encode_state(state))
+        return log_pb2.GetLogResponse(log=pack(state, log_pb2.LogState))
 
     async def GetConsistency(self, request: log_pb2.GetConsistencyRequest, _: Call) -> log_pb2.GetConsistencyResponse:
         """Return the proof that an earlier log is a prefix of a later one."""
         first, second = min(request.first, LARGEST_NUMBER), min(request.second, LARGEST_NUMBER)
         try:
-            proof = await looked_up(self._arena.store.read(partial(log.consistency, first=first, second=second)))
+            proof = await read(self._arena, log.consistency, first, second)
         except ValueError as error:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
         return log_pb2.GetConsistencyResponse(proof=proof)
@@ -456,8 +439,8 @@ class LogService:
     async def ListEntries(self, request: log_pb2.ListEntriesRequest, _: Call) -> log_pb2.ListEntriesResponse:
         """Return the log's entries about a match."""
         number = min(request.match_id, LARGEST_NUMBER)
-        found = await looked_up(self._arena.store.read(partial(log.entries, match_id=number)))
-        return log_pb2.ListEntriesResponse(entries=map(encode_entry, found))
+        found = await read(self._arena, log.entries, number)
+        return log_pb2.ListEntriesResponse(entries=[pack(each, log_pb2.LogEntry) for each in found])
 
 
 class StatusService:
@@ -479,7 +462,7 @@ class StatusService:
         status.started.FromMicroseconds(arena.started)
         for ladder in arena.config.ladders:
             game, ladder_id = ladder.game.name, arena.ladder_ids[ladder.name]
-            published = await looked_up(arena.store.read(partial(published_at, ladder_id=ladder_id)))
+            published = await read(arena, published_at, ladder_id)
             unfitted = arena.publisher.unfitted(ladder_id)
             entry = (status.ladders if ladder.further_name else status.games).add(
                 game=game,

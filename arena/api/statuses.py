@@ -15,11 +15,15 @@ from arena.store.matches.search import NoSuchSearch
 from trio_grpc.grpc.refusals import explained
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
-    from typing import TypeVar
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Concatenate, ParamSpec, TypeVar
 
+    from sqlalchemy import Connection
+
+    from arena.server.arena import Arena
     from trio_grpc.grpc.call import CallRefused
 
+    P = ParamSpec("P")
     T = TypeVar("T")
 
 STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
@@ -98,6 +102,11 @@ async def looked_up(answer: Awaitable[T]) -> T:
         raise refused(STATUS[type(error)], _reason(type(error)), str(error), error.wait) from error
     except errors.StoreError as error:
         raise refused(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", str(error)) from error
+
+
+async def read(arena: Arena, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return the result of a query of the server's store. Raises: CallRefused, like `looked_up`."""
+    return await looked_up(arena.store.read(lambda connection: query(connection, *args, **kwargs)))
 
 
 async def of_owner(owner: str, answer: Awaitable[T]) -> T:

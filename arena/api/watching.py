@@ -10,23 +10,22 @@ import grpc
 import trio
 from arena_client.v1 import matches_pb2
 
-from arena.api.codec import KINDS, encode_report, interruption_number
-from arena.api.statuses import ERROR_DOMAIN
+from arena.api.codec import encode_report, interruption_number
+from arena.api.statuses import refused
 from arena.match.effects import Over
 from arena.protobuf.fields import FieldPrefix
+from arena.protobuf.rows import pack
 from arena.server.arena import Arena
 from arena.server.matches.live import LiveEvent, LiveMatch, Push
 from arena.store.ladder.seasons import named
 from engine.game import RoundReport
 from trio_grpc.grpc.call import SEND_LIMIT, Call, CallRefused, Stream
-from trio_grpc.grpc.refusals import explained
 from trio_grpc.limits.connection_limits import OpenByOrigin, TooManyOpen, origin_of_peer
 
 RUNNING_AT_ONCE: Final = 100
 """Maximum number of running matches in the first message to a watcher."""
 FULL_RETRY: Final = 60.0
-UNREAD_RETRY: Final = 5.0
-"""Seconds before a watcher should return after a refusal for too many watchers, or for not reading."""
+"""Seconds before a watcher should return after a refusal for too many watchers."""
 
 _EVENTS: Final = FieldPrefix(matches_pb2.WatchMatchesResponse, "events")
 _ROUND: Final = FieldPrefix(matches_pb2.MatchEvent, "round")
@@ -71,7 +70,8 @@ class Watching:
                 yield
         except TooManyOpen as full:
             setting = "watchers" if full.origin is None else "watchers_per_address"
-            raise _full(f"streams that watch matches: {full} ({setting})") from full
+            text = f"streams that watch matches: {full} ({setting}); try again in {FULL_RETRY:.0f} s"
+            raise refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_WATCHERS", text, FULL_RETRY) from full
 
 
 def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
@@ -86,11 +86,10 @@ def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
 
 def encode_began(match: LiveMatch, rounds: Sequence[RoundReport]) -> bytes:
     """Encode a running match with the given rounds as a serialized MatchEvent."""
-    began = matches_pb2.RunningMatch(match_id=match.match_id, game=match.game, kind=KINDS[match.kind], bots=match.bots)
-    began.ladder, began.season = named(match.ladder_id, match.game)
+    ladder, season = named(match.ladder_id, match.game)
+    points = [pack(each, matches_pb2.RoundPoints) for each in rounds]
+    began = pack(match, matches_pb2.RunningMatch, started=None, ladder=ladder, season=season, rounds=points)
     began.started.FromMicroseconds(match.started)
-    for report in rounds:
-        began.rounds.add(points=report.points, scores=report.scores)
     return matches_pb2.MatchEvent(began=began).SerializeToString()
 
 
@@ -111,13 +110,8 @@ def _encode(event: LiveEvent) -> bytes:
     if what is None:
         return encode_began(match, ())
     if isinstance(what, Over):
-        over = matches_pb2.MatchEnd(
-            match_id=match.match_id,
-            scores=what.scores,
-            places=what.places,
-            interrupted=what.interrupted,
-            interruption=interruption_number(what.interrupted),
-        )
+        interruption = interruption_number(what.interrupted)
+        over = pack(what, matches_pb2.MatchEnd, match_id=match.match_id, interruption=interruption)
         return matches_pb2.MatchEvent(over=over).SerializeToString()
     report = encode_report(match.match_id, what)
     return _ROUND.of(len(report)) + report
@@ -132,9 +126,4 @@ async def _send(stream: Stream[object, matches_pb2.WatchMatchesResponse], messag
 
 def _not_reading(what: str) -> CallRefused:
     text = f"{what}; come back for what runs then"
-    return explained(grpc.StatusCode.RESOURCE_EXHAUSTED, text, "NOT_READING", ERROR_DOMAIN, UNREAD_RETRY)
-
-
-def _full(what: str) -> CallRefused:
-    text = f"{what}; try again in {FULL_RETRY:.0f} s"
-    return explained(grpc.StatusCode.RESOURCE_EXHAUSTED, text, "TOO_MANY_WATCHERS", ERROR_DOMAIN, FULL_RETRY)
+    return refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "NOT_READING", text)

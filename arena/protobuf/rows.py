@@ -1,6 +1,6 @@
 """Conversion between dataclasses, called rows, and protobuf messages with fields of the same names.
 
-Supported are numbers, strings, nested dataclasses and tuples of them, instants (`datetime` in UTC and `Timestamp`) and
+Supported are numbers, strings, nested dataclasses, tuples of these, instants (`datetime` in UTC and `Timestamp`) and
 enums (`State.OVER` and `STATE_OVER`). None means that a field is absent, and is allowed only if the message's field
 distinguishes absence, or is an enum: then it is `STATE_UNSPECIFIED`.
 """
@@ -59,14 +59,16 @@ def unpack(message: Message, row: type[RowType], **others: object) -> RowType:
 
     Raises TypeError for a field of the row that neither provides, and UnknownValueError.
     """
-    values: dict[str, object] = {}
+    values = dict(others)
     for name, optional, convert in _fields_of_row(cast("Any", row), message.DESCRIPTOR):
+        if name in others:
+            continue
         if optional and not message.HasField(name):
             values[name] = None
         else:
             value = getattr(message, name)
             values[name] = value if convert is None else convert(value)
-    return row(**(values | others))
+    return row(**values)
 
 
 def _values(row: object, message: Any, others: Mapping[str, object] = MappingProxyType({})) -> dict[str, Any]:
@@ -118,7 +120,7 @@ def _unpacker(field: Any, kind: Any) -> Callable[[Any], Any] | None:
     if field.enum_type is not None:
         return partial(member, kind, field.enum_type)
     if field.message_type is None:
-        return None
+        return tuple if field.is_repeated else None
     if field.message_type is Timestamp.DESCRIPTOR:
         return _instant
     one = partial(unpack, row=kind)

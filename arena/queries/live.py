@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from arena_client.v1 import matches_pb2, play_pb2
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.message import Message
 
-from arena.protobuf.rows import member
+from arena.protobuf.rows import unpack
 from arena.replay.header import MatchKind
 from arena.store.base.rows import JSON_KEY, ONLY_IF_SET
 
@@ -133,22 +133,11 @@ def _row(event: matches_pb2.MatchEvent, read: Read) -> LiveRow | None:
     """Return an event as a row, or None for an event of a later version of the protocol."""
     match event.WhichOneof("event"):
         case "began":
-            began = event.began
-            return RunningRow(
-                began.match_id,
-                began.game,
-                member(MatchKind, play_pb2.MatchKind.DESCRIPTOR, began.kind),
-                began.started.ToDatetime(tzinfo=UTC),
-                tuple(began.bots),
-                tuple(PointsRow(tuple(each.points), tuple(each.scores)) for each in began.rounds),
-                began.ladder,
-                began.season,
-            )
+            return unpack(event.began, RunningRow)
         case "round":
             return round_row(event.round, read)
         case "over":
-            over = event.over
-            return EndRow(over.match_id, tuple(over.scores), tuple(over.places), over.interrupted)
+            return unpack(event.over, EndRow)
         case _:
             return None
 
@@ -164,4 +153,4 @@ def round_row(report: play_pb2.RoundReport, read: Read) -> RoundRow:
         else:
             value = getattr(message, each.name)
             record[each.name] = tuple(value) if each.is_repeated else value
-    return RoundRow(report.match_id, report.round, tuple(report.points), tuple(report.scores), record)
+    return unpack(report, RoundRow, record=record)

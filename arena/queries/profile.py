@@ -162,12 +162,8 @@ def _opponent(seat: SeatRow, scores: Sequence[float]) -> OpponentRow:
 
 def _seat(seats: int, seat: int, results: Sequence[tuple[int, float]]) -> SeatRecord:
     places, points = zip(*results, strict=True)
-    return SeatRecord(seats, seat, len(results), fmean(places), *_mean(points))
-
-
-def _mean(values: Sequence[float]) -> tuple[float, float | None]:
-    """Return the mean of some values and its standard error."""
-    return fmean(values), stdev(values) / sqrt(len(values)) if len(values) > 1 else None
+    error = stdev(points) / sqrt(len(points)) if len(points) > 1 else None
+    return SeatRecord(seats, seat, len(results), fmean(places), fmean(points), error)
 
 
 def gathered(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from math import inf
@@ -145,13 +145,7 @@ class Client(DataSource):
         with self._translated_errors():
             answer = self._ladder.ListLadders(ladder_pb2.ListLaddersRequest(), timeout=CALL_TIMEOUT)
             return tuple(
-                unpack(
-                    each,
-                    LadderEntryRow,
-                    seats=tuple(each.seats),
-                    soft_limit_ms=each.conduct.soft_limit_ms,
-                    bank_ms=each.conduct.bank_ms,
-                )
+                unpack(each, LadderEntryRow, soft_limit_ms=each.conduct.soft_limit_ms, bank_ms=each.conduct.bank_ms)
                 for each in answer.ladders
             )
 
@@ -223,9 +217,7 @@ class Client(DataSource):
             seats=wanted.seats or None,
             faults=wanted.faults,
             lost=wanted.lost,
-            state=matches_pb2.MatchState.Value(
-                "MATCH_STATE_" + ("UNSPECIFIED" if wanted.state is None else wanted.state.name)
-            ),
+            state=matches_pb2.MatchState.Value(f"MATCH_STATE_{wanted.state.name if wanted.state else 'UNSPECIFIED'}"),
             limit=limit,
             ladder=ladder or None,
             season=season or None,
@@ -319,7 +311,7 @@ class Client(DataSource):
     def revoke_invitation(self, number: int, operator_token: str) -> None:
         """Revoke an invitation that no bot has used."""
         request = operator_pb2.RevokeInvitationRequest(number=number)
-        self._moderate(self._operator.RevokeInvitation, request, operator_token)
+        self._call(self._operator.RevokeInvitation, request, operator_token)
 
     def join(self, ladder: str, invitation: str, token: str) -> None:
         """Let the bot with this token enter a ladder with an invitation."""
@@ -342,16 +334,16 @@ class Client(DataSource):
 
     def start_event(self, name: str, operator_token: str) -> None:
         """Start an event at once."""
-        self._moderate(self._operator.StartEvent, operator_pb2.StartEventRequest(name=name), operator_token)
+        self._call(self._operator.StartEvent, operator_pb2.StartEventRequest(name=name), operator_token)
 
     def cancel_event(self, name: str, reason: str, operator_token: str) -> None:
         """Cancel an event that has not started."""
         request = operator_pb2.CancelEventRequest(name=name, reason=reason)
-        self._moderate(self._operator.CancelEvent, request, operator_token)
+        self._call(self._operator.CancelEvent, request, operator_token)
 
     def enter_event(self, event: str, bot: str, token: str) -> None:
         """Enter a bot into an event, with its token or the operator's."""
-        self._moderate(self._bots.EnterEvent, bots_pb2.EnterEventRequest(event=event, bot=bot), token)
+        self._call(self._bots.EnterEvent, bots_pb2.EnterEventRequest(event=event, bot=bot), token)
 
     def begin_season(self, ladder: str, operator_token: str) -> int:
         """Start the next season of a ladder. Return its number."""
@@ -402,42 +394,23 @@ class Client(DataSource):
         request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
         request.since.FromMicroseconds(since)
         voided: list[int] = []
-        with self._translated_errors(bot):
-            while True:
-                authorization = _authorization(operator_token)
-                answer = self._operator.VoidResults(request, timeout=CALL_TIMEOUT, metadata=authorization)
-                if not answer.match_ids:
-                    return voided
-                voided += answer.match_ids
-                request.after = voided[-1]
+        while found := self._call(self._operator.VoidResults, request, operator_token, bot).match_ids:
+            voided += found
+            request.after = voided[-1]
+        return voided
 
-    def ban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Ban an owner. `reason` is public."""
-        self._moderate(
-            self._operator.BanOwner, operator_pb2.BanOwnerRequest(owner=owner, reason=reason), operator_token
-        )
-
-    def unban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Lift the ban on an owner. `reason` is public."""
-        request = operator_pb2.UnbanOwnerRequest(owner=owner, reason=reason)
-        self._moderate(self._operator.UnbanOwner, request, operator_token)
-
-    def hide(self, bot: str, reason: str, operator_token: str) -> None:
-        """Hide a bot from the list of bots. `reason` is public."""
-        self._moderate(self._operator.HideBot, operator_pb2.HideBotRequest(name=bot, reason=reason), operator_token)
-
-    def show(self, bot: str, reason: str, operator_token: str) -> None:
-        """List a hidden bot again. `reason` is public."""
-        self._moderate(self._operator.ShowBot, operator_pb2.ShowBotRequest(name=bot, reason=reason), operator_token)
-
-    def delete(self, bot: str, reason: str, operator_token: str) -> None:
-        """Delete a bot. `reason` is public."""
-        self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
-
-    def rename(self, bot: str, new_name: str, reason: str, operator_token: str) -> None:
-        """Give a bot another name. `reason` is public."""
-        request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
-        self._moderate(self._operator.RenameBot, request, operator_token)
+    def decide(self, decision: str, operator_token: str, **fields: str) -> None:
+        """Make a decision about an owner or a bot. `fields`: the fields of its request; `reason` is public."""
+        decisions: dict[str, tuple[Callable[..., object], type[Message]]] = {
+            "ban": (self._operator.BanOwner, operator_pb2.BanOwnerRequest),
+            "unban": (self._operator.UnbanOwner, operator_pb2.UnbanOwnerRequest),
+            "hide": (self._operator.HideBot, operator_pb2.HideBotRequest),
+            "show": (self._operator.ShowBot, operator_pb2.ShowBotRequest),
+            "delete": (self._operator.DeleteBot, operator_pb2.DeleteBotRequest),
+            "rename": (self._operator.RenameBot, operator_pb2.RenameBotRequest),
+        }
+        call, request = decisions[decision]
+        self._call(call, request(**fields), operator_token, fields.get("name", ""))
 
     def events(self, limit: int = 50, before: int | None = None) -> tuple[EventRow, ...]:
         request = events_pb2.ListEventsRequest(limit=limit if before is None else PAGE)
@@ -475,9 +448,6 @@ class Client(DataSource):
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
         request = log_pb2.GetConsistencyRequest(first=first, second=second)
         return tuple(self._call(self._log.GetConsistency, request).proof)
-
-    def _moderate(self, call: Callable[..., object], request: Message, operator_token: str) -> None:
-        self._call(call, request, operator_token, getattr(request, "name", ""))
 
     def _call(
         self, call: Callable[..., T], request: Message, token: str = "", bot: str = "", timeout: float = CALL_TIMEOUT
@@ -560,12 +530,13 @@ def _reason(call: grpc.Call) -> str:
 
 
 def _event_row(message: events_pb2.EventSummary) -> EventRow:
-    state = member(EventState, events_pb2.EventState.DESCRIPTOR, message.state)
-    values = _values(message)
-    everyone, invited = values.pop("everyone"), values.pop("invited")
-    words = {"format": "all" if everyone else "race", "entry": "invited" if invited else "open", "state": state.value}
-    times = {name: values[name].ToDatetime(tzinfo=UTC) for name in ("start", "changed")}
-    return EventRow(**values | words | times)
+    return unpack(
+        message,
+        EventRow,
+        format="all" if message.everyone else "race",
+        entry="invited" if message.invited else "open",
+        state=member(EventState, events_pb2.EventState.DESCRIPTOR, message.state).value,
+    )
 
 
 def _event_document(message: events_pb2.GetEventResponse, tables: Sequence[events_pb2.EventTable]) -> dict[str, Any]:

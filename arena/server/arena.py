@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -34,8 +35,7 @@ from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.accounts import Accounts, parked_notice
-from arena.server.sessions.admission import Admission, Authorization, named_ladders, on_its_ladders
-from arena.server.sessions.features import held
+from arena.server.sessions.admission import Admission, Authorization, held, named_ladders, on_its_ladders
 from arena.server.sessions.kept_paces import KeptPaces
 from arena.server.sessions.messages import (
     NOT_STORING,
@@ -106,7 +106,8 @@ async def open_arena(
         number = None if node is None else node.number
         post = _webhook(config, store, nursery, number)
         accounts = Accounts(store, players, config, post)
-        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids, _fits(node))
+        fits = (lambda: True) if node is None else partial(node.does, FIT)
+        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated, post, ladder_ids, fits)
         baselines = Baselines(config, store, pool, publisher.replayed)
 
         def rated(header: Header) -> None:
@@ -202,11 +203,6 @@ async def open_arena(
             nursery.cancel_scope.cancel()
 
 
-def _fits(node: ThisNode | None) -> Callable[[], bool]:
-    """Return a predicate: true while this server computes the ratings."""
-    return (lambda: True) if node is None else partial(node.does, FIT)
-
-
 def _commit(store: Store, node: ThisNode) -> None:
     """Commit the journal of a node. Raises: StoreError: Nothing may be sent."""
     store.journal.commit()
@@ -244,58 +240,43 @@ def _tell_of_storage(players: Players, error: StoreError | None) -> None:
         session.tell(notice)
 
 
+@dataclass(eq=False, repr=False)
 class Arena:
     """The state and calls of a server: players, matches, accounts, the store and the ladder."""
 
-    def __init__(
-        self,
-        config: Config,
-        store: Store,
-        players: Players,
-        matchmaker: Matchmaker,
-        lifecycle: MatchLifecycle,
-        accounts: Accounts,
-        turns: Turns,
-        publisher: LadderPublisher,
-        live: LiveMatches,
-        figures: MatchFigures,
-        workers: WorkerPool,
-        nursery: trio.Nursery,
-        ladder_ids: dict[str, str],
-        events: Events,
-        node: ThisNode | None = None,
-    ) -> None:
-        self.config = config
-        self.store = store
-        self.players = players
-        self.matchmaker = matchmaker
+    config: Config
+    store: Store
+    players: Players
+    matchmaker: Matchmaker
+    _lifecycle: MatchLifecycle
+    accounts: Accounts
+    turns: Turns
+    publisher: LadderPublisher
+    live: LiveMatches
+    """The public state of running matches."""
+    figures: MatchFigures
+    """Counts and times of finished matches."""
+    workers: WorkerPool
+    _nursery: trio.Nursery
+    _ladder_ids: dict[str, str]
+    events: Events
+    node: ThisNode | None = None
+    """This server as one of several nodes; None if there are no others."""
+
+    def __post_init__(self) -> None:
         self.stopping = trio.Event()
         """Set when the server forms no more matches."""
         self.drained = trio.Event()
         """Set when no match runs any more, or when the remaining matches are left to the next server."""
-        self.accounts = accounts
-        self.authorization = Authorization(store.operator_token, accounts.authenticate)
-        self.admission = Admission(config.limits)
-        self.turns = turns
-        self.publisher = publisher
-        self.live = live
-        """The public state of running matches."""
+        self.authorization = Authorization(self.store.operator_token, self.accounts.authenticate)
+        self.admission = Admission(self.config.limits)
         self.started = now_us()
         """When the server started, in microseconds since 1970."""
-        self.figures = figures
-        """Counts and times of finished matches."""
-        self.workers = workers
-        self.ladder_ids: Mapping[str, str] = ladder_ids
+        self.ladder_ids: Mapping[str, str] = self._ladder_ids
         """The ids of the current seasons, by ladder name."""
-        self._ladder_ids = ladder_ids
-        self.events = events
-        self.node = node
-        """This server as one of several nodes; None if there are no others."""
         self.on_drain: Callable[[float], None] = lambda _: None
         """Function that is called with the time limit of each drain, in seconds, when the drain starts."""
-        self._games = {game.name: game for game in config.games}
-        self._lifecycle = lifecycle
-        self._nursery = nursery
+        self._games = {game.name: game for game in self.config.games}
 
     @property
     def playing(self) -> int:
@@ -375,7 +356,7 @@ class Arena:
             bot.name,
             games,
             config.policy,
-            *answer_limits(config),
+            answer_limits(config),
             config.park_after,
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,

@@ -19,11 +19,10 @@ from arena.ladder.ladder import Quota
 from arena.match.policy import Policy
 from arena.scheduling.clock import LadderClock
 from arena.scheduling.pace import PaceRules
-from arena.server.sessions.limits import Limits
-from arena.setting import setting
+from arena.server.sessions.limits import Limits, ReadyLimits
 from engine.game import Game, Option
 from engine.registry import GAMES
-from trio_grpc.limits.settings import TransportSettings
+from trio_grpc.limits.settings import TransportSettings, setting
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """Addresses that only programs on this machine can reach."""
@@ -100,8 +99,7 @@ class LadderSettings:
     """Time that a bot waits for other bots before house bots fill its table."""
     patience_grows: bool
     """True if patience grows with the lengths of recent matches. This needs a slow clock and no fixed patience."""
-    answer_limits: tuple[float, float, float]
-    """The time limits for answers to invitations: `ready_limit`, `offer_limit`, `seat_limit`."""
+    answer_limits: ReadyLimits
     house: bool
     """True if house bots fill tables."""
     entry: Entry
@@ -327,11 +325,10 @@ def _completed(config: Config, table: LadderTable) -> LadderSettings:
     )
 
 
-def answer_limits(config: Config) -> tuple[float, float, float]:
-    """Return the time limits for answers to invitations, in seconds: `ready_limit`, `offer_limit`, `seat_limit`."""
+def answer_limits(config: Config) -> ReadyLimits:
+    """Return the time limits for answers to invitations."""
     known = ((config.ready_limit, 30.0), (config.offer_limit, 2.0), (config.seat_limit, 3.0))
-    ready, offer, seat = [config.clock.answer_limit(usual) if own is None else own for own, usual in known]
-    return ready, offer, seat
+    return ReadyLimits(*[config.clock.answer_limit(usual) if own is None else own for own, usual in known])
 
 
 def log_fields(config: Config, ladder_id: str) -> dict[str, str]:

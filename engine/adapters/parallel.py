@@ -69,7 +69,7 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
         if over:
             self.agents = []
         return (
-            {agent: self._game.observe(agent) for agent in agents},
+            self._observed(),
             dict(zip(agents, won, strict=True)),
             dict.fromkeys(agents, over),
             dict.fromkeys(agents, False),

@@ -11,12 +11,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, Space
+from gymnasium.spaces import Discrete, Space
 from gymnasium.utils.seeding import np_random
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
 from engine.adapters.seeds import settled_seed
+from engine.adapters.spaces import observation_space, observed
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.game import OVER, Option
 from engine.registry import GAMES
@@ -51,19 +52,9 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         self.render_mode = "ansi"
         self.possible_agents = [f"player_{seat}" for seat in range(seats)]
         self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self._observation_spaces = {agent: self._observed() for agent in self.possible_agents}
+        self._observation_spaces = {agent: observation_space(self._game, seats) for agent in self.possible_agents}
         self._action_spaces = {agent: Discrete(len(self._game.actions)) for agent in self.possible_agents}
         self._random: np.random.Generator | None = None
-
-    def _observed(self) -> Space[Any]:
-        fields = self._game.observation(self._seats)
-        bounds = [
-            np.concatenate([np.full(field.size, bound, np.float32) for field, bound in zip(fields, given, strict=True)])
-            for given in ([field.low for field in fields], [field.high for field in fields])
-        ]
-        self._numbers = len(bounds[0])
-        mask = Box(0, 1, (len(self._game.actions),), np.int8)
-        return Dict({"observation": Box(bounds[0], bounds[1], dtype=np.float32), "action_mask": mask})
 
     def observation_space(self, agent: str) -> Space[Any]:
         """Return the space of an agent's observations."""
@@ -92,13 +83,7 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
 
     def observe(self, agent: str) -> dict[str, Any]:
         """Return an agent's observation and action mask; the mask is all zeros unless the seat is to choose."""
-        seat = self._seat_of[agent]
-        mask = np.zeros(len(self._game.actions), np.int8)
-        if seat in self._state.waiting():
-            mask[list(self._state.legal(seat))] = 1
-        numbers = np.empty(self._numbers, np.float32)
-        self._state.vector_into(seat, numbers)
-        return {"observation": numbers, "action_mask": mask}
+        return observed(self._state, self._seat_of[agent], self._observation_spaces[agent])
 
     def step(self, action: int | None) -> None:
         """Make the choice of the selected agent; None for an agent whose game is over."""

@@ -11,11 +11,11 @@ from hashlib import sha256
 from typing import Any, Protocol, TypeAlias
 
 import gymnasium
-import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Discrete
 
 from engine.adapters.rewards import Rewards
 from engine.adapters.seeds import decks, settled_seed
+from engine.adapters.spaces import observation_space, observed
 from engine.adapters.vector_env import IllegalActionError, checked_action
 from engine.game import OVER, Option, RoundReport, SeatView, State
 from engine.registry import GAMES
@@ -67,14 +67,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         self._seats, self._options = seats, options
         others = [each for each in range(seats) if each != seat]
         self._bots = {each: bots[place % len(bots)] for place, each in enumerate(others)}
-        fields = self.game.observation(seats)
-        low, high = (
-            np.repeat(np.array([getattr(field, bound) for field in fields], np.float32), [each.size for each in fields])
-            for bound in ("low", "high")
-        )
-        self._numbers = len(low)
-        mask = Box(0, 1, (len(self.game.actions),), np.int8)
-        self.observation_space = Dict({"observation": Box(low, high, dtype=np.float32), "action_mask": mask})
+        self.observation_space = observation_space(self.game, seats)
         self.action_space = Discrete(len(self.game.actions))
         self._seed = self._episode = self._choices = 0
         self._state: State[SeatView, RoundReport] | None = None
@@ -94,7 +87,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         self._choices = 0
         self._state = self.game.new(self._seats, decks(self._seed, 0, self._episode), **self._options)
         self._play_on(self._state)
-        return self._observed(self._state), {}
+        return observed(self._state, self.seat, self.observation_space), {}
 
     def step(self, action: Any) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
         """Make the seat's choice, then the others' choices until it is the seat's turn again.
@@ -110,7 +103,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         reward = self._applied(state, chosen, self.seat) + self._play_on(state)
         over = state.player == OVER
         info = {"scores": tuple(state.scores), "places": state.ranking()} if over else {}
-        return self._observed(state), reward, over, False, info
+        return observed(state, self.seat, self.observation_space), reward, over, False, info
 
     def _play_on(self, state: State[SeatView, RoundReport]) -> float:
         """Let the bots choose until it is the seat's turn; return the reward that the seat gets meanwhile."""
@@ -127,11 +120,3 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         state.apply(action, seat)
         rewards = self._rewards.of(before, state)
         return 0.0 if rewards is None else rewards[self.seat]
-
-    def _observed(self, state: State[SeatView, RoundReport]) -> Observed:
-        mask = np.zeros(len(self.game.actions), np.int8)
-        if self.seat in state.waiting():
-            mask[list(state.legal(self.seat))] = 1
-        numbers = np.empty(self._numbers, np.float32)
-        state.vector_into(self.seat, numbers)
-        return {"observation": numbers, "action_mask": mask}

@@ -18,7 +18,7 @@ from engine.deal import KEY_BYTES, SeededDecks
 from engine.game import OVER, Decks, places
 from engine.observation import fill, opened
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
-from engine.sixth_sense.observation import SeatVector, vector, vector_into
+from engine.sixth_sense.observation import LONGEST, SeatVector, vector, vector_into
 from engine.sixth_sense.observer import observe, seen
 from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
@@ -42,8 +42,6 @@ from engine.sixth_sense.view import SixthSenseRound, SixthSenseView
 _COLOURS: Final = len(COLOURS)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(7))
 """For each number of seats: by seat, the next seat."""
-_LAST_ROUND: Final = 60
-"""Number of rounds after which a game to a target score ends anyway (S16)."""
 
 _LEAD: Final = -1
 _PREDICT: Final = -2
@@ -436,7 +434,7 @@ class SixthSenseState:
             bytes(taken),
         )
         played = self.round + 1
-        if played == (self.setting.rounds or _LAST_ROUND) or 0 < self.setting.target <= max(self.scores):
+        if played == (self.setting.rounds or LONGEST) or 0 < self.setting.target <= max(self.scores):
             self._due = _NOTHING
             self.player = OVER
         else:

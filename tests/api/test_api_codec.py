@@ -19,13 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena import build
-from arena.api import codec
 from arena.api.codec import MOST_AT_ONCE, decode, decode_hello, encode
 from arena.api.game_codecs import ROUNDS, VIEWS, in_any
 from arena.match.effects import Ask
 from arena.match.policy import Policy
 from arena.protobuf.fields import tag, varint
 from arena.replay.header import MatchKind
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import (
     Answer,
     BotMessage,
@@ -272,7 +272,9 @@ def test_the_protocol_names_each_kind_of_build(compiled: bool, monkeypatch: pyte
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
     policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6_000_000, 6, 61_000_000, 26)
-    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 1.25, 3.5, 3, 7, 2.5, TransportSettings())).welcome
+    welcome = sent(
+        welcome=Welcome("ann", (GAME,), policy, ReadyLimits(12.5, 1.25, 3.5), 3, 7, 2.5, TransportSettings())
+    ).welcome
     assert (welcome.server, welcome.build, welcome.bot) == (__version__, build.kind(), "ann")
     assert welcome.conduct == pb.Conduct(
         soft_limit_ms=1500,
@@ -459,7 +461,7 @@ def test_every_kind_of_notice_has_a_number_of_its_own(kind: NoticeKind) -> None:
 
 
 def test_every_kind_of_notice_of_the_protocol_is_used() -> None:
-    assert {*codec.NOTICE_KINDS.values(), 0} == set(pb.NoticeKind.values())
+    assert {0, *(pb.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoticeKind)} == set(pb.NoticeKind.values())
 
 
 def test_a_notice_carries_what_it_is_about() -> None:

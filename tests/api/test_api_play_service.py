@@ -15,7 +15,7 @@ from trio.testing import MockClock
 
 from arena.api.play_service import PlayService
 from arena.server.arena import Arena
-from arena.server.sessions import features
+from arena.server.sessions import admission
 from arena.store.base.errors import StoreError
 from arena.store.bots import bots
 from engine.registry import GAMES
@@ -123,7 +123,7 @@ async def test_a_welcome_names_those_features_of_the_client_that_the_server_has(
             return list((await until(peer, lambda message: message.HasField("welcome"))).welcome.features)
 
     assert await greeted("ann") == [], "none is defined"
-    monkeypatch.setattr(features, "FEATURES", ("made-up", "of-tomorrow", "asked-by-nobody"))
+    monkeypatch.setattr(admission, "FEATURES", ("made-up", "of-tomorrow", "asked-by-nobody"))
     assert await greeted("bob") == ["of-tomorrow", "made-up"]
 
 

@@ -22,7 +22,7 @@ from trio.testing import MockClock
 from arena.replay.header import MatchKind
 from arena.scheduling.pace import OwedTime, PaceRules
 from arena.server.config import LadderSettings, answer_limits
-from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
+from arena.server.matches.ready_check import ReadyCheck, Replacement
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.runtime.timers import TimerOwner
@@ -160,7 +160,7 @@ class Evening:
         for queue in self.matchmaker._queues.values():
             queue.pool._chance = self.chance
         self.matchmaker.open(self._announce)
-        self._limits = ReadyLimits(*answer_limits(settings))
+        self._limits = answer_limits(settings)
         self._matches = 0
 
     def come(self, name: str, kind: Kind) -> SimulatedBot:

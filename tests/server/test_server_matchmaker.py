@@ -19,11 +19,12 @@ from arena.replay.header import MatchKind
 from arena.scheduling.information_gain import match_values
 from arena.scheduling.pace import OwedTime
 from arena.server.config import LadderSettings, LadderTable
-from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
+from arena.server.matches.ready_check import ReadyCheck
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.runtime.timers import Timers
 from arena.server.sessions.admission import on_its_ladders
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import Closed, Hello
 from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.sessions.players import Players

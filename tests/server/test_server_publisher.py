@@ -465,7 +465,7 @@ class Fake:
 
 @asynccontextmanager
 async def faked(store: MemoryStore, fit_client: Fake, **changes: Any) -> AsyncIterator[Arena]:
-    async with open_arena(config(**changes), cast("Store", store), fit_client=fit_client) as arena:
+    async with open_arena(config(**changes), cast("Store", store), fit_client=cast("FitClient", fit_client)) as arena:
         yield arena
 
 
@@ -542,7 +542,11 @@ def unthreaded(monkeypatch: pytest.MonkeyPatch) -> None:
 def publishing_of(store: AtOnce, fit_client: Fake, **changes: Any) -> publisher.LadderPublisher:
     settings = config(**{"fit_seconds": 10_000.0, **changes})
     return publisher.LadderPublisher(
-        settings, cast("Store", store), fit_client, lambda game, values: None, lambda kind, fields: None
+        settings,
+        cast("Store", store),
+        cast("FitClient", fit_client),
+        lambda game, values: None,
+        lambda kind, fields: None,
     )
 
 

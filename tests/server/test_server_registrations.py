@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 import structlog
@@ -11,37 +12,39 @@ from trio.testing import MockClock
 
 from arena.server.config import LadderTable
 from arena.server.sessions.accounts import Accounts
-from arena.server.sessions.hourly import HOUR, MOST_REMEMBERED, Registrations, TooManyRegistrations
+from arena.server.sessions.hourly import HOUR, MOST_REMEMBERED, HourlyAllowance, TooManyRegistrations
 from arena.server.sessions.limits import Limits
 from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.players import Players
 from arena.store.bots import bots
 from arena.store.bots.entry import NewInvitations
 from arena.store.nodes import NodeStart
-from arena.store.store import open_store
+from arena.store.store import Store, open_store
 from tests.server.server_rig import GAME, Bot, MemoryStore, config, running
 
 pytestmark = pytest.mark.virtual_clock
 
 
-def test_an_address_may_ask_for_so_many_registrations_an_hour() -> None:
-    registrations = Registrations(4)
+async def test_an_address_may_ask_for_so_many_registrations_an_hour(autojump_clock: MockClock) -> None:
+    limits = config(limits=Limits(registrations_per_address=4))
+    accounts = Accounts(cast("Store", MemoryStore()), Players(), limits, lambda kind, fields: None)
     for _ in range(4):
-        registrations.take("192.0.2.1", 0.0)
+        await accounts._take_registration("192.0.2.1")
     with pytest.raises(TooManyRegistrations, match=r"^4 registrations an hour .* try again in 15 min"):
-        registrations.take("192.0.2.1", 0.0)
-    registrations.take("192.0.2.2", 0.0)
-    registrations.take("192.0.2.1", HOUR / 4 + 1)
+        await accounts._take_registration("192.0.2.1")
+    await accounts._take_registration("192.0.2.2")
+    await trio.sleep(HOUR / 4 + 1)
+    await accounts._take_registration("192.0.2.1")
     with pytest.raises(TooManyRegistrations):
-        registrations.take("192.0.2.1", HOUR / 4 + 1)
+        await accounts._take_registration("192.0.2.1")
 
 
 def test_of_many_addresses_only_those_that_registered_lately_are_remembered() -> None:
-    registrations = Registrations(4)
+    registrations = HourlyAllowance(4 / HOUR)
     for number in range(MOST_REMEMBERED):
         registrations.take(str(number), 0.0)
     registrations.take("late", HOUR)
-    assert list(registrations._allowance._left) == ["late"]
+    assert list(registrations._left) == ["late"]
 
 
 async def test_invited_registrations_are_not_counted() -> None:

@@ -13,6 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 from arena.api.codec import PROTOBUF
 from arena.match.effects import Ask
 from arena.replay.header import MatchKind
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import (
     MAX_RESPONSE,
     BotMessage,
@@ -112,7 +113,7 @@ async def rig(nursery: trio.Nursery) -> Rig:
 
 async def test_what_waits_goes_out_in_one_message(rig: Rig) -> None:
     one, other = Asking(1), Asking(2)
-    rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0, 2.0, 3.0, 3, 8, 10.0, TransportSettings()))
+    rig.session.welcome(Welcome("ann", (GAME,), POLICY, ReadyLimits(30.0, 2.0, 3.0), 3, 8, 10.0, TransportSettings()))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
     one.ask(rig.session, 1)
     other.ask(rig.session, 7)

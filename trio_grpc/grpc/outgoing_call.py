@@ -30,6 +30,7 @@ from h2.events import (
 from h2.exceptions import ProtocolError
 
 from trio_grpc.grpc.call import CallRefused
+from trio_grpc.http2.http2 import FRAME_HEADER_SIZE, GOAWAY
 from trio_grpc.http2.proxy_protocol import header_for
 
 RECEIVE_SIZE: Final = 1 << 16
@@ -40,8 +41,6 @@ PING_AFTER: Final = 5.0
 """Seconds of silence after which the server is pinged."""
 PINGS: Final = 3
 """Number of pings without an answer after which the connection is lost."""
-FRAME_HEADER_SIZE: Final = 9
-GOAWAY: Final = 7
 STATUSES: Final = {code.value[0]: code for code in grpc.StatusCode}
 """Statuses by their numbers."""
 

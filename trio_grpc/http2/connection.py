@@ -48,11 +48,11 @@ TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
 MIN_RTT: Final = Struct("=148xI")
 """Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
-"""Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
-UNREAD_PER_BYTE: Final = 8
 """Value of a round trip that has not been measured yet."""
-REFUND_PER_CHECK: Final = 50
+UNREAD_PER_BYTE: Final = 8
 """Factor by which a peer without a token may have more memory for unread answers than for requests."""
+REFUND_PER_CHECK: Final = 50
+"""Number of useless frames that each check refunds."""
 
 log = structlog.get_logger(__name__)
 
@@ -139,8 +139,9 @@ class Connection:
         http2 = self.http2
         if http2.trusted:
             self._receive(RECEIVE_SIZE)
-            if http2.h2_work:
-                self._charge_h2_work()
+            if http2.h2_work:  # The opening of calls. Other work is charged to each call.
+                self._listener.work.charge(self.origin, http2.h2_work, self._listener.now)
+                http2.h2_work = 0.0
         elif self._listener.work.wait(self.origin, self._listener.now) > 0:
             self._paused = True
             self._set_interest()
@@ -150,11 +151,6 @@ class Connection:
             self._receive(RECEIVE_SIZE_UNTRUSTED)
             http2.h2_work = 0.0
             self.charge(thread_time() - start)
-
-    def _charge_h2_work(self) -> None:
-        """Charge the opening of calls on a trusted connection. Other work is charged to each call."""
-        work, self.http2.h2_work = self.http2.h2_work, 0.0
-        self._listener.work.charge(self.origin, work, self._listener.now)
 
     def resume(self) -> None:
         """Continue reading after a pause."""

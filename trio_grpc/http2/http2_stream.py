@@ -119,11 +119,6 @@ class Http2Stream:
             self._send_trailers()
         self.connection.request_flush()
 
-    def reset(self, code: ErrorCodes = ErrorCodes.CANCEL) -> None:
-        """Close the stream with RST_STREAM and drop unsent data."""
-        self.connection.close_stream(self, code)
-        self.connection.request_flush()
-
     def return_window(self) -> None:
         """Allow the peer to send as many bytes as have been handled. Small amounts are added up first."""
         owed = WINDOW - self.receive_window

@@ -368,7 +368,7 @@ def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
 
 
 Decision: TypeAlias = Literal["ban", "unban", "hide", "show", "delete", "rename"]
-"""Name of a function of `moderation`, and of the method of `Client` for it."""
+"""Name of a function of `moderation`, and of a decision for `Client.decide`."""
 
 takes_reason = click.option(
     "--reason", metavar="TEXT", default="", help="The public reason, in at most 200 characters."
@@ -390,7 +390,7 @@ def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"owner", "reason", "bots"}, "bots" names the owner's listed bots
     """
-    _decide(place, "ban", owner, reason)
+    _decide(place, "ban", owner=owner, reason=reason)
     with place.open() as source:
         own = [row.name for row in source.bots() if row.owner.lower() == owner.lower()]
     his = f"with {', '.join(own)}" if own else "who has no bot that is listed: see `arena bots list` for the spelling"
@@ -408,7 +408,7 @@ def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"owner", "reason"}
     """
-    _decide(place, "unban", owner, reason)
+    _decide(place, "unban", owner=owner, reason=reason)
     answer({"owner": owner, "reason": reason}, f"{owner} is not banned any more.", as_json)
 
 
@@ -425,7 +425,7 @@ def hide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"bot", "reason"}
     """
-    _decide(place, "hide", name, reason)
+    _decide(place, "hide", name=name, reason=reason)
     answer({"bot": name, "reason": reason}, f"{name} is hidden.", as_json)
 
 
@@ -440,7 +440,7 @@ def unhide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"bot", "reason"}
     """
-    _decide(place, "show", name, reason)
+    _decide(place, "show", name=name, reason=reason)
     answer({"bot": name, "reason": reason}, f"{name} is listed.", as_json)
 
 
@@ -458,7 +458,7 @@ def delete(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"bot", "reason"}
     """
-    _decide(place, "delete", name, reason)
+    _decide(place, "delete", name=name, reason=reason)
     answer({"bot": name, "reason": reason}, f"{name} is deleted.", as_json)
 
 
@@ -477,7 +477,7 @@ def rename(name: str, new_name: str, reason: str, place: DataPlace, as_json: boo
     \b
     JSON: {"bot", "new_name", "reason"}
     """
-    _decide(place, "rename", name, new_name, reason)
+    _decide(place, "rename", name=name, new_name=new_name, reason=reason)
     answer({"bot": name, "new_name": new_name, "reason": reason}, f"{name} is {new_name} now.", as_json)
 
 
@@ -512,13 +512,13 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
         )
 
 
-def _decide(place: DataPlace, decision: Decision, *arguments: str) -> None:
+def _decide(place: DataPlace, decision: Decision, **fields: str) -> None:
     """Make a decision of moderation, in the store or through a running server."""
     from arena.store.moderation import moderation
 
     AuthorizedChange(place).change(
-        lambda connection: getattr(moderation, decision)(connection, *arguments, _now()),
-        lambda server, token: getattr(server, decision)(*arguments, token),
+        lambda connection: getattr(moderation, decision)(connection, **fields, at=_now()),
+        lambda server, token: server.decide(decision, token, **fields),
     )
 
 

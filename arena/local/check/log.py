@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 import grpc
 from arena_client.v1 import log_pb2
 
-from arena.api.codec import encode_state
 from arena.log.head import LogEntry, LogHead, LogState, log_name
 from arena.log.keys import HeadSigner, Signer, first_key_leaf
 from arena.log.leaf import LeafKind, encode_leaf
 from arena.log.tree import completed, consistency_proof, inclusion_proof, leaf_hash, root
 from arena.match.effects import Over
+from arena.protobuf.rows import pack
 from arena.replay.header import Header
 from arena.server.runtime.wall_clock import now_us
 from trio_grpc.grpc.call import Call, CallRefused
@@ -70,7 +70,7 @@ class CheckLog(PartOfService):
 
     async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:
         """Return the current state of the log."""
-        return log_pb2.GetLogResponse(log=encode_state(self.state))
+        return log_pb2.GetLogResponse(log=pack(self.state, log_pb2.LogState))
 
     async def GetConsistency(self, request: log_pb2.GetConsistencyRequest, _: Call) -> log_pb2.GetConsistencyResponse:
         """Return the proof that an earlier log is a prefix of a later one."""

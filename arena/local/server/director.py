@@ -16,10 +16,11 @@ from arena.replay.hash_chain import with_chain
 from arena.replay.header import MatchKind, SeatedBot
 from arena.replay.record import Draft
 from arena.server.matches.driver import MatchDriver
-from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
+from arena.server.matches.ready_check import ReadyCheck
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.workers.pool import WorkerPool
 from engine.deal import match_key
@@ -79,7 +80,7 @@ class Director:
         self._timers = timers
         self._pool = WorkerPool(0, turns)
         self._drivers: set[MatchDriver] = set()
-        ready_limit = self._ladder.answer_limits[0]
+        ready_limit = self._ladder.answer_limits.answer
         self._limits = ReadyLimits(ready_limit, ready_limit, ready_limit)
 
     async def play(self, deal: GivenDeal, players: Sequence[Player], match_id: int) -> DirectedGame:

@@ -10,8 +10,7 @@ import trio
 from arena.log.head import LogState
 from arena.server.config import Config, answer_limits
 from arena.server.runtime.turns import Turns
-from arena.server.sessions.admission import Admission, Authorization, named_ladders, on_its_ladders
-from arena.server.sessions.features import held
+from arena.server.sessions.admission import Admission, Authorization, held, named_ladders, on_its_ladders
 from arena.server.sessions.messages import Closed, Hello, Link, MatchOver, MessageCodec, Reason, Welcome
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
@@ -49,7 +48,7 @@ async def let_play(
             player.name,
             tuple(games),
             config.policy,
-            *answer_limits(config),
+            answer_limits(config),
             config.park_after,
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,

@@ -73,6 +73,8 @@ class MatchDriver:
         the report of each finished round.
         """
         self.match_id = header.match_id
+        self.header = header
+        """Players, settings and secret seed of the match. Must stay secret until the match has ended."""
         self.players = players
         self.wakes_at = math.inf
         self.timer_id = 0
@@ -82,7 +84,6 @@ class MatchDriver:
         """The reasons for the decisions that the server made, by seat."""
         self._absences = [0] * len(players)
         """By seat, the number of its bot's current absence; 0 if the bot is present."""
-        self._header = header
         self._charged = charged
         self._notices = NoticeTexts(
             header.match_id, [each.name for each in players], stand_in.name, header.game.actions
@@ -121,19 +122,14 @@ class MatchDriver:
         self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
 
     @property
-    def header(self) -> Header:
-        """Players, settings and secret seed of the match. Must stay secret until the match has ended."""
-        return self._header
-
-    @property
     def ladder_id(self) -> str:
         """The id of the ladder."""
-        return self._header.ladder_id
+        return self.header.ladder_id
 
     @property
     def kind(self) -> MatchKind:
         """The kind of match."""
-        return self._header.kind
+        return self.header.kind
 
     @property
     def tells_paces(self) -> Sequence[bool]:
@@ -164,7 +160,7 @@ class MatchDriver:
         questions: dict[int, Ask] = {}
         for event in inputs:
             effects = self._match.receive(event)
-            self._record(event, effects, input_line(event, self._header.game))
+            self._record(event, effects, input_line(event, self.header.game))
             questions |= {effect.seat: effect for effect in effects if isinstance(effect, Ask)}
             self._over = next((effect for effect in effects if isinstance(effect, Over)), self._over)
             if self._round_over is not None:
@@ -246,7 +242,7 @@ class MatchDriver:
                         rating,
                         over.counts,
                         over.interrupted,
-                        self._header.kind,
+                        self.header.kind,
                         over.spoilt,
                         entry,
                     )
@@ -262,7 +258,7 @@ class MatchDriver:
         for bot_player, seat in self._seats.items():
             absence = self._absences[seat]
             if over.troubled[seat] and absence:
-                troubles[seat] = bot_player.playing.count_absence(absence, self._header.further_ladder) or None
+                troubles[seat] = bot_player.playing.count_absence(absence, self.header.further_ladder) or None
         return troubles
 
     def delayed(self) -> None:
@@ -325,9 +321,9 @@ class MatchDriver:
         for happened in todo:  # The loop appends choices of house bots to `todo`.
             effects = self._match.receive(happened)
             line = (
-                input_line(happened, self._header.game)
+                input_line(happened, self.header.game)
                 if self._journal is None
-                else self._journal.add(self._header, happened)
+                else self._journal.add(self.header, happened)
             )
             self._record(happened, effects, line)
             for effect in effects:
@@ -407,7 +403,7 @@ class MatchDriver:
         bot_player = self.players[effect.seat]
         if effect.why is not Cause.TIME or not isinstance(bot_player, BotPlayer) or session.knows_it_is_slow:
             return ""
-        advice = too_slow(self._header.policy, self.thinking[effect.seat].times, session.capacity)
+        advice = too_slow(self.header.policy, self.thinking[effect.seat].times, session.capacity)
         session.knows_it_is_slow = bool(advice)
         return advice
 
@@ -441,7 +437,7 @@ class MatchDriver:
 
     def _start(self, seat: int) -> None:
         """Send a bot the start of the match or, after its return, the match's state."""
-        header, session = self._header, self._session(seat)
+        header, session = self.header, self._session(seat)
         if session is None:
             return
         accepted = (each for each in header.offers if each.seat == seat and each.outcome is OfferOutcome.ACCEPTED)

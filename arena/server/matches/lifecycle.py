@@ -22,7 +22,7 @@ from arena.server.matches.driver import MatchDriver
 from arena.server.matches.house import CannotBeRestored, House
 from arena.server.matches.live import LiveMatches
 from arena.server.matches.persistence import RETRY, MatchPersistence
-from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
+from arena.server.matches.ready_check import ReadyCheck, Replacement
 from arena.server.nodes.node import ThisNode
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.wall_clock import now_us
@@ -139,7 +139,7 @@ class MatchLifecycle:
             players,
             secrets.token_bytes(SEED_BYTES),
             trio.current_time(),
-            ReadyLimits(*ladder.answer_limits),
+            ladder.answer_limits,
             self._settled,
             replacement,
             kind,

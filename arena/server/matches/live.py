@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import trio
@@ -45,28 +46,24 @@ class LiveMatch:
         """The finished rounds, oldest first."""
 
 
+@dataclass(slots=True)
 class LiveEvent:
     """An event of a match."""
 
-    __slots__ = ("encoded", "match", "what")
-
-    def __init__(self, match: LiveMatch, what: RoundReport | Over | None) -> None:
-        self.match: Final = match
-        self.what: Final = what
-        """A finished round or the match's outcome; None for the start of the match."""
-        self.encoded = b""
-        """Cache of the encoded event, which is the same for all watchers."""
+    match: LiveMatch
+    what: RoundReport | Over | None
+    """A finished round or the match's outcome; None for the start of the match."""
+    encoded: bytes = b""
+    """Cache of the encoded event, which is the same for all watchers."""
 
 
+@dataclass(slots=True)
 class Push:
     """One batch of events for the watchers."""
 
-    __slots__ = ("encoded", "events")
-
-    def __init__(self, events: Sequence[LiveEvent]) -> None:
-        self.events: Final = events
-        self.encoded = b""
-        """Cache of the encoded batch for watchers of all matches."""
+    events: Sequence[LiveEvent]
+    encoded: bytes = b""
+    """Cache of the encoded batch for watchers of all matches."""
 
 
 class LiveWatcher:

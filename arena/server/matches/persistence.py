@@ -168,7 +168,6 @@ class MatchPersistence:
                     ladder=recording.header.further_ladder,
                 )
                 figures, parked, entry = await self._write_end(finish)
-                break
             except StoreError as error:
                 log.error("result not stored yet", match_id=number, error=str(error), retry_in=RETRY)
                 if not delayed:
@@ -180,29 +179,27 @@ class MatchPersistence:
             except (MatchNotPlaying, UnknownMatch) as error:
                 log.error("match is not ours any more", match_id=number, error=str(error))
                 reason = Interruption.JOURNAL_LOST.in_words()
-                entry = await self.void(number, reason)
-                recording.stored()
-                return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), entry)
+                break
             except Exception:
                 log.exception("a fault of the server: the match is void", match_id=number)
                 reason = over.interrupted or Interruption.NOT_RECORDED.in_words()
-                entry = await self.void(number, reason)
+                break
+            else:
                 recording.stored()
-                return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), entry)
+                log.debug("match over", match_id=number, scores=over.scores, places=over.places)
+                return Recorded(over, tuple(map(_change, figures)), parked, _entry(entry))
+        voided = await self.void(number, reason)
         recording.stored()
-        log.debug("match over", match_id=number, scores=over.scores, places=over.places)
-        return Recorded(over, tuple(map(_change, figures)), parked, _entry(entry))
+        return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), voided)
 
     async def void(self, number: int, reason: str) -> LogEntry | None:
         """Record that a match has no result, and return its entry in the log. Retry until this is stored."""
         while True:
             try:
-                entry = await self._write_end(partial(_interrupt, match_id=number, reason=reason, at=now_us()))
-                break
+                return _entry(await self._write_end(partial(_interrupt, match_id=number, reason=reason, at=now_us())))
             except StoreError as error:
                 log.error("void match not stored yet", match_id=number, error=str(error), retry_in=RETRY)
                 await trio.sleep(RETRY)
-        return _entry(entry)
 
     async def _write_end(self, job: Job) -> Any:
         """Write the end of a match.

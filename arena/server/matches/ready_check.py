@@ -33,6 +33,7 @@ from typing import Final, TypeAlias
 
 from arena.replay.header import MatchKind, OfferOutcome, SeatOffer
 from arena.server.config import LadderSettings
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import Invitation
 from arena.server.sessions.player import BotPlayer, Player
 from engine.deal import NONCE_BYTES, commitment
@@ -48,18 +49,6 @@ NO_NONCE: Final = bytes(NONCE_BYTES)
 INVITATION_BITS: Final = 53
 """Numbers of invitations are below 2^53, because every language represents these exactly."""
 SALT_BYTES: Final = 32
-
-
-@dataclass(frozen=True, slots=True)
-class ReadyLimits:
-    """Time limits of a ready check, in seconds after an invitation."""
-
-    answer: float
-    """Time after which an unanswered invitation has failed."""
-    offer: float
-    """Time after which the seat of a bot that has not answered is also offered to another player."""
-    seat: float
-    """Time by which a seat must have a player."""
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ import trio
 
 from arena.server.config import Config, LadderSettings
 from arena.server.sessions.hourly import HOUR, HourlyAllowance
-from arena.server.sessions.player import BotPlayer, HousePlayer, Player
+from arena.server.sessions.player import BotPlayer, Player
 from arena.store.base.errors import Refused
 
 WAITS: Final = 30.0
@@ -159,25 +159,14 @@ class Challenges:
         Raises: TooManyChallenges: Nothing has been counted.
         """
         taken: list[tuple[HourlyAllowance, str]] = []
-        asked = [each for each in players[1:] if not isinstance(each, HousePlayer)]
         owner = challenger.owner.lower() if isinstance(challenger, BotPlayer) else challenger.name
         limits = self._limits
-        wanted = [
-            (
-                self._sent,
-                owner,
-                f"{limits.challenges_per_owner} challenges an hour the bots of one owner may send "
-                "(challenges_per_owner)",
-            )
-        ]
-        wanted += [
-            (
-                self._received,
-                str(each.bot_id),
-                f"{limits.challenges_per_bot} challenges an hour {each.name} may be sent (challenges_per_bot)",
-            )
-            for each in asked
-        ]
+        text = f"{limits.challenges_per_owner} challenges an hour the bots of one owner may send (challenges_per_owner)"
+        wanted = [(self._sent, owner, text)]
+        for each in players[1:]:
+            if isinstance(each, BotPlayer):
+                text = f"{limits.challenges_per_bot} challenges an hour {each.name} may be sent (challenges_per_bot)"
+                wanted.append((self._received, str(each.bot_id), text))
         for allowance, who, words in wanted:
             if not allowance.take(who, now):
                 for other, counted in taken:

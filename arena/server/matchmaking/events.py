@@ -21,6 +21,7 @@ from arena.scheduling.event.course import race_document
 from arena.scheduling.event.race import WHOLE
 from arena.server.nodes.node import EVENTS
 from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.stderr import decisions_log
@@ -67,17 +68,13 @@ class HeldEvent:
     def __init__(self, name: str) -> None:
         self.name = name
         self.changed = trio.Event()
-        """Set when a match or a ready check of the event ends, or the operator changes the event's state."""
+        """Wakes the event's task when a match or a ready check of the event ends, or the operator changes its state."""
         self.seating: set[int] = set()
         """Numbers of the tables that wait for their bots to be ready."""
         self.reserving: set[int] = set()
         """Numbers of the bots that reserve capacity for their next match of the event."""
         self.replaying: set[int] = set()
         """Numbers of the matches whose deals this server replays, or has replayed."""
-
-    def change(self) -> None:
-        """Wake the event's task."""
-        self.changed.set()
 
 
 class Events:
@@ -138,7 +135,7 @@ class Events:
         if held is not None:
             for bot_id in bots:
                 self._reserve(held, bot_id, True)
-            held.change()
+            held.changed.set()
 
     async def create(self, plan: EventPlan, entrants: Sequence[str]) -> None:
         """Announce an event. Raises what `contests.create` raises."""
@@ -210,7 +207,7 @@ class Events:
 
     def _wake(self, name: str) -> None:
         if (held := self._held.get(name)) is not None:
-            held.change()
+            held.changed.set()
 
     def _hold(self, name: str, after_restart: bool = False) -> None:
         if self._nursery is None:
@@ -372,7 +369,7 @@ class Events:
             await self._stored(job, writes=True)
         except Exception:
             log.exception("a fault of the server: the event waits for the next start", name=held.name)
-        held.change()
+        held.changed.set()
 
     async def _seat(self, event: StoredEvent, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
         """Announce the match of a table once its bots are ready. After a while, house bots play for missing bots."""
@@ -387,9 +384,9 @@ class Events:
         for bot_id in seated:
             ready = None if bot_id is None else self._ready(bot_id, ladder)
             players.append(next(house) if ready is None else ready)
-        answer = ladder.answer_limits[0]
+        answer = ladder.answer_limits.answer
         # Equal limits keep the ready check from offering a seat to another player while the bot may still answer.
-        own = replace(ladder, answer_limits=(answer, answer, answer))
+        own = replace(ladder, answer_limits=ReadyLimits(answer, answer, answer))
         assert self._announce is not None, "`run` announces"
         ready_check = self._announce(own, players, MatchKind.EVENT, lambda check, at_once: next(house))
         ready_check.event = f"{event.plan.name}/{table.number}"
@@ -403,7 +400,7 @@ class Events:
         """Record the end of a ready check: either a match starts, or the table is seated again later."""
         if match_id is not None:
             held.seating.discard(table.number)
-            held.change()
+            held.changed.set()
             return
         log.info("event table called off", name=held.name, table=table.number, why=failure)
         self._back(course, held, table)
@@ -413,7 +410,7 @@ class Events:
     async def _again(self, held: HeldEvent, table: EventTable) -> None:
         await trio.sleep(RETRY)
         held.seating.discard(table.number)
-        held.change()
+        held.changed.set()
 
     def _back(self, course: EventCourse, held: HeldEvent, table: EventTable) -> None:
         """Reserve capacity again for the bots of a table that has ended."""

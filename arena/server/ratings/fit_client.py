@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import structlog
 import trio
@@ -50,29 +50,6 @@ class NotFitted(Exception):  # noqa: N818 - the name says what is the matter
     """No ladder is available now. The message gives the reason."""
 
 
-class FitClient(Protocol):
-    """The interface of fit clients."""
-
-    @property
-    def warm(self) -> bool:
-        """True if the process has read all results, so that a fit is quick."""
-
-    async def ready(self) -> None:
-        """Wait until a fit could start at once, or until the process has ended."""
-
-    async def fit(self, ladder_id: str, seats: int = 0) -> Ladder:
-        """Return a ladder computed from all results so far. With `seats`, use only tables of that size.
-
-        Raises: NotFitted: With `seats`, also if the process is busy for `ASIDE` seconds.
-        """
-
-    async def match_values(self, ladder_id: str) -> MatchValues[int]:
-        """Return the value of a match for a published ladder, by bot number.
-
-        Raises: NotFitted.
-        """
-
-
 @asynccontextmanager
 async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIterator[FitClient]:
     """Yield a fit client for the database in a data directory. Its process runs while the `with` block runs.
@@ -80,7 +57,7 @@ async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIter
     `quota` limits how many matches of a pair count.
     """
     async with trio.open_nursery() as nursery:
-        fit_client = _FitProcess(directory, quota)
+        fit_client = FitClient(directory, quota)
         nursery.start_soon(keep, fit_client.run)
         yield fit_client
         nursery.cancel_scope.cancel()
@@ -108,11 +85,12 @@ class _Limit:
         self._silences += 1
 
 
-class _FitProcess:
-    """A fit client with one process."""
+class FitClient:
+    """A client with one process."""
 
     def __init__(self, directory: Path, quota: Quota) -> None:
         self.warm = False
+        """True if the process has read all results, so that a fit is quick."""
         self._directory = directory
         self._quota = quota
         self._calls: Calls | None = None
@@ -128,11 +106,16 @@ class _FitProcess:
         """The current task of the process, and the time at which that task started."""
 
     async def ready(self) -> None:
+        """Wait until a fit could start at once, or until the process has ended."""
         await self._started.wait()
         async with self._turn:
             pass
 
     async def fit(self, ladder_id: str, seats: int = 0) -> Ladder:
+        """Return a ladder computed from all results so far. With `seats`, use only tables of that size.
+
+        Raises: NotFitted: With `seats`, also if the process is busy for `ASIDE` seconds.
+        """
         if not seats:
             await self._started.wait()
             async with self._turn:
@@ -148,6 +131,7 @@ class _FitProcess:
         raise NotFitted(f"the process that fits ladders has other work ({busy}); ask again later")
 
     async def match_values(self, ladder_id: str) -> MatchValues[int]:
+        """Return the value of a match for a published ladder, by bot number. Raises: NotFitted."""
         await self._started.wait()
         async with self._turn:
             values: MatchValues[int] = await self._answer(f"weighs matches of {ladder_id}", ladder_id)

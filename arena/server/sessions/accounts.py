@@ -13,7 +13,7 @@ import trio
 from arena.log.head import LogEntry
 from arena.server.config import Config, LadderSettings
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.hourly import Registrations, TooManyRegistrations
+from arena.server.sessions.hourly import HOUR, HourlyAllowance, TooManyRegistrations
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
 from arena.server.sessions.players import Players
 from arena.stderr import decisions_log
@@ -48,7 +48,7 @@ class Accounts:
         self._limits = limits = config.limits
         self._ladders = {ladder.name: ladder for ladder in config.ladders}
         self._post = post
-        self._registrations = Registrations(limits.registrations_per_address)
+        self._registrations = HourlyAllowance(limits.registrations_per_address / HOUR)
         self._parked: dict[str, dict[int, bots.Bot]] = {}
         """By ladder name (empty: the default ladders), the parked bots by number, with their rows at the time of
         parking.
@@ -87,7 +87,9 @@ class Accounts:
 
     async def _take_registration(self, origin: str) -> None:
         """Count one more registration request for all nodes together. Raises: TooManyRegistrations, StoreError."""
-        self._registrations.take(origin, trio.current_time())
+        now, registrations_per_address = trio.current_time(), self._limits.registrations_per_address
+        if not self._registrations.take(origin, now):
+            raise TooManyRegistrations(registrations_per_address, self._registrations.wait(origin, now))
         if self._store.lease is not None:
             allowance = self._allowance(origin)
             if wait := await self._store.write(partial(nodes.spend, allowance=allowance)):
@@ -300,8 +302,7 @@ class Accounts:
             if bot_player is not None:
                 bot_player.parked = bot_player.parked | {ladder}
                 self._players.changed(bot_player)
-                if bot_player.session is not None:
-                    bot_player.session.notify(parked_notice(bot, ladder))
+                bot_player.notify(parked_notice(bot, ladder))
 
     def _changed(self) -> None:
         self._changes += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hmac import compare_digest
 from typing import Final
@@ -15,8 +15,15 @@ from arena.server.sessions.rate_limit import TokenBucket
 from arena.store.bots.bots import Bot
 from engine.game import option_text
 
+FEATURES: Collection[str] = ()
+"""Names of the optional features of the protocol that this server supports; none is defined yet."""
 CONNECTS_SAVED: Final = 60.0
 """Number of seconds for which a bot's unused allowance of connections accumulates."""
+
+
+def held(understood: Collection[str]) -> tuple[str, ...]:
+    """Return the features that a stream uses: those that both sides support. `understood`: the client's features."""
+    return tuple(name for name in understood if name in FEATURES)
 
 
 def on_its_ladders(hello: Hello, ladders: Mapping[str, str]) -> Hello:

@@ -49,20 +49,3 @@ class TooManyRegistrations(Refused):
             f"try again in {math.ceil(wait / 60)} min"
         )
         self.wait = wait
-
-
-class Registrations:
-    """The remaining registrations of each address."""
-
-    def __init__(self, registrations_per_address: int) -> None:
-        self._registrations_per_address = registrations_per_address
-        self._allowance = HourlyAllowance(registrations_per_address / HOUR)
-
-    def take(self, origin: str, now: float) -> None:
-        """Count one more registration request. Raises: TooManyRegistrations."""
-        if not self._allowance.take(origin, now):
-            raise TooManyRegistrations(self._registrations_per_address, self._allowance.wait(origin, now))
-
-    def give_back(self, origin: str) -> None:
-        """Undo one `take`, because the registration was by invitation."""
-        self._allowance.give_back(origin)

@@ -42,12 +42,8 @@ class KeptPaces:
 
     async def load(self) -> None:
         """Load the paces that an earlier server stored. Raises: StoreError."""
-        now, wall = trio.current_time(), now_us()
         for ladder in self._players.pace_rules:
-            for kept in await self._store.read(partial(paces.kept, ladder=ladder)):
-                at = now - max(0, wall - kept.at) / 1e6
-                self._players.pace(kept.bot_id, ladder).restore(kept.pace, at, kept.balance)
-        self._saved = self._known()
+            await self.learn(ladder)
 
     async def learn(self, ladder: str) -> None:
         """Load the paces that another node has measured, for bots without a seat here. Raises: StoreError."""

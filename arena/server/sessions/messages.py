@@ -16,6 +16,7 @@ from arena.log.head import LogEntry, LogState
 from arena.match.effects import Ask
 from arena.match.policy import Policy
 from arena.replay.header import MatchKind
+from arena.server.sessions.limits import ReadyLimits
 from engine.game import Game, RoundReport
 from trio_grpc.limits.settings import TransportSettings
 
@@ -117,8 +118,7 @@ class LadderTerms(NamedTuple):
     options: Mapping[str, str]
     """Options that differ from their defaults."""
     policy: Policy
-    answer_limits: tuple[float, float, float]
-    """Like `ready_limit`, `offer_limit` and `seat_limit` of `Welcome`."""
+    answer_limits: ReadyLimits
 
 
 class ListedNode(NamedTuple):
@@ -136,12 +136,7 @@ class Welcome:
     bot: str
     games: tuple[Game, ...]
     policy: Policy
-    ready_limit: float
-    """Number of seconds within which the bot must accept an invitation."""
-    offer_limit: float
-    """Number of seconds without an answer after which the seat is also offered to another bot."""
-    seat_limit: float
-    """Maximum number of seconds for which a match waits until a seat has a player."""
+    answer_limits: ReadyLimits
     park_after: int
     """Number of consecutive matches with trouble after which a bot is parked."""
     capacity: int

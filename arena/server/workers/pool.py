@@ -243,7 +243,7 @@ class WorkerPool:
             elif thought.failures or self._workers:
                 self._thoughts.append(thought)
             else:
-                self._answer_here(thought)
+                thought.later(thought.ask, self._think(thought.match_id, thought.ask, thought.question))
         if self._thoughts and not self._workers and self._nursery is not None:
             self._nursery.start_soon(self._give_up_later)
         self._send_out()
@@ -260,9 +260,6 @@ class WorkerPool:
             waiting = list(self._thoughts)
             self._thoughts.clear()
             self._lost(waiting)
-
-    def _answer_here(self, thought: Thought) -> None:
-        thought.later(thought.ask, self._think(thought.match_id, thought.ask, thought.question))
 
     def _think(self, match_id: int, ask: Ask, question: Question) -> int:
         """Make a choice in this thread."""

@@ -86,13 +86,10 @@ class SearchWorker:
         with self._turns:
             for answers in messages:
                 thoughts, worker.thoughts = worker.thoughts, ()
-                self._settle_account()
+                self.spent += trio.current_time() - self._handed
                 for thought, given in zip(thoughts, answers, strict=True):
                     self._tell(thought, given)
             self._hand_over()
-
-    def _settle_account(self) -> None:
-        self.spent += trio.current_time() - self._handed
 
     def _patience(self) -> float:
         worker = self._worker
@@ -126,7 +123,7 @@ class SearchWorker:
         """Repeat or answer the question during which the process died."""
         with self._turns:
             for thought in owed:
-                self._settle_account()
+                self.spent += trio.current_time() - self._handed
                 if (failures := thought.failures + 1) < FAILURES:
                     self._thoughts.appendleft(thought._replace(failures=failures))
                 else:

@@ -21,7 +21,7 @@ from socket import SHUT_RDWR, socket
 from threading import Condition, Thread, Timer
 from time import monotonic
 from typing import Any, Final, NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import structlog
 import trio
@@ -98,11 +98,8 @@ def webhook_address(webhook: str) -> Address:
         raise WebhookError(f"{webhook!r} has a part after #, which is never sent: leave it out")
     if parts.scheme == "http" and not _on_this_machine(host):
         raise WebhookError(f"{webhook!r} would leave this machine in clear text: use https")
-    return Address(parts.scheme == "https", host, port, _target(parts))
-
-
-def _target(parts: SplitResult) -> str:
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Address(parts.scheme == "https", host, port, target)
 
 
 def _on_this_machine(host: str) -> bool:

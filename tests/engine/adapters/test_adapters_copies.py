@@ -19,6 +19,7 @@ from arena.house import HOUSE_BOTS, named_bots
 from engine.adapters.parallel import ParallelGameEnv
 from engine.adapters.pettingzoo import env
 from engine.adapters.seat_env import SeatEnv
+from engine.adapters.spaces import observed as observed_of
 from engine.adapters.vector_env import VectorEnv, choose
 from engine.registry import GAMES
 
@@ -57,7 +58,7 @@ def parallel_course(environment: Any, random: Random) -> Iterator[Any]:
 def seat_course(environment: Any, random: Random) -> Iterator[Any]:
     """Return the observations and rewards of a seat against house bots."""
     while True:
-        observed = environment._observed(environment._state)
+        observed = observed_of(environment._state, environment.seat, environment.observation_space)
         _, reward, over, _, info = environment.step(allowed(random, observed["action_mask"]))
         if over:
             environment.reset()

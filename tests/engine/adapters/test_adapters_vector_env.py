@@ -16,6 +16,7 @@ from engine.adapters.parallel import ParallelGameEnv
 from engine.adapters.pettingzoo import env
 from engine.adapters.seat_env import SeatEnv
 from engine.adapters.seeds import SeedError, decks
+from engine.adapters.spaces import observed as observed_of
 from engine.adapters.vector_env import IllegalActionError, MaskError, VectorEnv, choose
 from engine.game import OVER, OptionError, UnknownGameError
 from engine.registry import GAMES
@@ -252,7 +253,7 @@ def test_an_action_that_is_no_whole_number_plays_nothing(action: Any) -> None:
     observed, _ = alone.reset(seed=1)
     with pytest.raises(IllegalActionError, match="seat 1 cannot take action"):
         alone.step(action)
-    assert (alone._observed(alone._state)["observation"] == observed["observation"]).all()  # type: ignore[arg-type]
+    assert (observed_of(alone._state, 1, alone.observation_space)["observation"] == observed["observation"]).all()  # type: ignore[arg-type]
     alone.step(np.array(81))  # learners pass it in this form
     together.reset(seed=1)
     with pytest.raises(IllegalActionError, match="player_1 cannot take action"):

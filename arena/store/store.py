@@ -26,6 +26,7 @@ from arena.store.base.database import Database
 from arena.store.base.directory import OpenFiles, database_of, identity, operator_token
 from arena.store.base.errors import StoreError, StoreReplaced
 from arena.store.base.interruption import Interruption
+from arena.store.base.lock import announce
 from arena.store.base.migrate import check, migrate
 from arena.store.base.statements import database_now
 from arena.store.journal.journal import (
@@ -125,7 +126,7 @@ class Store:
         Raises:
             StoreError: The socket's path cannot be written.
         """
-        self._database.announce(self.lock, socket)
+        announce(self._database.path.parent, self.lock, socket)
 
     async def watch(self) -> None:
         """Wait until a file of the data directory is deleted or replaced. Then raise StoreReplaced within a second."""

@@ -7,7 +7,8 @@ All of them can be pickled with their fields.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,6 +101,15 @@ def file_error(path: Path, error: OSError) -> DiskFull | StoreUnusable:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DiskFull(path)
     return StoreUnusable(path, error.strerror or str(error))
+
+
+@contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Raise operating system errors of the `with` block as errors about a file. Raises: DiskFull, StoreUnusable."""
+    try:
+        yield
+    except OSError as error:
+        raise file_error(path, error) from error
 
 
 class StoreReplaced(StoreError):

@@ -15,10 +15,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from arena.store.base.database import LockHolder
-from arena.store.base.errors import StoreLocked, StoreUnusable, file_error
+from arena.store.base.errors import StoreLocked, StoreUnusable, file_error, file_errors
 
 _LOCK: Final = "arena.lock"
 _NODE_LOCK: Final = "node-{}.lock"
@@ -26,6 +25,15 @@ _LONGEST: Final = 8192
 """Maximum number of bytes read from the lock file."""
 _LAST_WRITES: Final = 30.0
 """Maximum number of seconds that the writer process of a dead server may need to finish its last jobs."""
+
+
+class LockHolder(NamedTuple):
+    """The process that has locked a data directory."""
+
+    pid: int | None
+    """Process id; None while the process is about to write it."""
+    socket: Path | None
+    """The Unix socket of the process, if it is a server that already listens."""
 
 
 @contextmanager
@@ -51,11 +59,9 @@ def locked(directory: Path, node: int | None = None) -> Iterator[int]:
         raise file_error(directory, error) from error
     try:
         _take(lock, directory)
-        try:
+        with file_errors(directory / name):
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
-        except OSError as error:
-            raise file_error(directory / name, error) from error
         yield lock
         os.ftruncate(lock, 0)
     finally:
@@ -69,11 +75,9 @@ def announce(directory: Path, lock: int, socket: Path) -> None:
     path.
     """
     told = socket.name if socket.parent == directory.absolute() else str(socket.absolute())
-    try:
+    with file_errors(directory / _LOCK):
         pid = os.pread(lock, _LONGEST, 0).partition(b"\n")[0]  # The parent's id, if this process is one of its nodes.
         os.pwrite(lock, b"\n" + os.fsencode(told) + b"\0", len(pid))
-    except OSError as error:
-        raise file_error(directory / _LOCK, error) from error
 
 
 def _take(lock: int, directory: Path) -> None:
@@ -99,7 +103,7 @@ def _alive(pid: int) -> bool:
 
 
 def holder(directory: Path) -> LockHolder | None:
-    """The lock is held only for a moment. A starting server tries again."""
+    """Return the holder of a directory's lock, or None if the lock is free. Raises: StoreUnusable."""
     path = directory / _LOCK
     try:
         lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

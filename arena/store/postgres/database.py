@@ -14,11 +14,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from arena.store.base import lock as locks
-from arena.store.base.database import Database, LockHolder
-from arena.store.base.errors import STANDBY, DiskFull, ServerUnusable, StoreBusy, StoreError, StoreUnusable, file_error
+from arena.store.base.database import Database
+from arena.store.base.errors import STANDBY, DiskFull, ServerUnusable, StoreBusy, StoreError, StoreUnusable, file_errors
 from arena.store.base.migrate import copy_rows, migrate
 
 FILE: Final = "postgresql.url"
@@ -76,18 +76,16 @@ def store_address(directory: Path, store: str) -> None:
     if address_in(directory) == store:
         return
     path = directory / FILE
-    try:
+    with file_errors(path):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = path.with_name(f"{FILE}.new")
         new.touch(mode=0o600)
         new.write_text(f"{store}\n")
         new.replace(path)
-    except OSError as error:
-        raise file_error(path, error) from error
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresDatabase:
+class PostgresDatabase(Database):
     """The database of a data directory in PostgreSQL."""
 
     directory: Path
@@ -113,9 +111,6 @@ class PostgresDatabase:
     def size(self, connection: Connection) -> int | None:
         size: int | None = connection.scalar(text("SELECT pg_database_size(current_database())"))
         return size
-
-    def exists(self) -> bool:
-        return self.path.is_file()
 
     def empty(self) -> bool:
         engine = self.reading()
@@ -149,36 +144,20 @@ class PostgresDatabase:
     def locked(self, node: int | None = None, identity: str = "") -> Iterator[int]:
         from arena.store.postgres import engine
 
-        with locks.locked(self.directory, node) as held:
-            if node is not None:
-                yield held
-                return
-            with ExitStack() as stack:
+        with locks.locked(self.directory, node) as held, ExitStack() as stack:
+            if node is None:
                 try:
                     stack.enter_context(engine.locked_database(self.address, without_password(self.address), identity))
                 except DBAPIError as error:
                     raise self.named(error) from error
-                yield held
+            yield held
 
     def used_elsewhere(self, connection: Connection) -> bool:
         from arena.store.postgres import engine
 
         return engine.servers(connection) > 1
 
-    def announce(self, lock: int, socket: Path) -> None:
-        locks.announce(self.directory, lock, socket)
-
-    def holder(self) -> LockHolder | None:
-        return locks.holder(self.directory)
-
-    def named(self, error: Exception) -> Exception:
-        if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
-            return error
-        renamed = self._of_driver(error.orig)
-        renamed.__cause__ = error
-        return renamed
-
-    def _of_driver(self, error: BaseException | None) -> StoreError:
+    def of_driver(self, error: BaseException | None) -> StoreError:
         code = getattr(error, "sqlstate", None)
         place = without_password(self.address)
         if code is None and (found := _connection_code(str(error))):

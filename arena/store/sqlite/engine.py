@@ -19,7 +19,7 @@ from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.ext.compiler import compiles
 
-from arena.store.base.errors import file_error
+from arena.store.base.errors import file_errors
 from arena.store.base.statements import DatabaseClock, forget_on_rollback
 from arena.store.schema import APPEND_ONLY, AppendOnly
 
@@ -82,12 +82,8 @@ def writing(path: Path) -> Engine:
 
     def connect() -> sqlite3.Connection:
         # Use exclusive locking: closing a file that a connection of this process has open would release its locks.
-        try:
+        with file_errors(path), suppress(FileExistsError):
             path.touch(mode=0o600, exist_ok=False)
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise file_error(path, error) from error
         return _connect(path, "rwc", settings)
 
     return _engine(connect, _begin_writing, NullPool)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from arena.store.base.database import Database
+from arena.store.base.database import Database, disposed
 from arena.store.base.directory import database_of, token_file
 from arena.store.base.errors import StoreUnusable, file_errors
 from arena.store.base.migrate import require_current
@@ -105,15 +105,6 @@ def _current(database: Database, engine: Engine) -> Iterator[Connection]:
                 yield connection
         finally:
             files.close()
-
-
-@contextmanager
-def disposed(engine: Engine) -> Iterator[Engine]:
-    """Close an engine's open connections when the `with` block ends."""
-    try:
-        yield engine
-    finally:
-        engine.dispose()
 
 
 @contextmanager

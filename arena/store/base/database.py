@@ -5,8 +5,8 @@ Each implementation is a package next to this one; `directory.database_of` choos
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +14,15 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from arena.store.base.errors import StoreError
+
+
+@contextmanager
+def disposed(engine: Engine) -> Iterator[Engine]:
+    """Close an engine's open connections when the `with` block ends."""
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 class Database(Protocol):

@@ -115,9 +115,8 @@ def write_synced(path: Path, content: bytes) -> None:
     """Write a new file that only its owner can open, in place of any earlier one, and sync it. Raises: OSError."""
     path.unlink(missing_ok=True)
     path.touch(mode=0o600, exist_ok=False)
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
+    path.write_bytes(content)
+    with path.open("rb") as file:
         os.fsync(file.fileno())
 
 

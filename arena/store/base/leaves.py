@@ -172,6 +172,17 @@ def seal_added(connection: Connection, sign: Sign) -> None:
     transaction, leaves = cache(connection).get(_SIZE, (None, 0))
     if transaction is None or transaction is not _transaction(connection):
         return
+    _sign(connection, leaves, sign)
+
+
+def seal(connection: Connection, sign: Sign) -> None:
+    """Sign and store the head of all leaves, unless it is already stored or the log is empty."""
+    leaves, before = size(connection), head(connection)
+    if leaves != (0 if before is None else before.size):
+        _sign(connection, leaves, sign)
+
+
+def _sign(connection: Connection, leaves: int, sign: Sign) -> None:
     made = root_of(connection, leaves)
     row = {"size": leaves, "root": made, "signature": sign(leaves, made)}
     if _NEXT_HEAD in cache(connection):  # No head is ever deleted.
@@ -179,19 +190,6 @@ def seal_added(connection: Connection, sign: Sign) -> None:
     elif not _NEXT_HEAD.run(connection, row).rowcount:
         _FIRST_HEAD.run(connection, row | {"only": 1})
     cache(connection)[_NEXT_HEAD] = True
-
-
-def seal(connection: Connection, sign: Sign) -> None:
-    """Sign and store the head of all leaves, unless it is already stored or the log is empty."""
-    leaves, before = size(connection), head(connection)
-    if leaves == (0 if before is None else before.size):
-        return
-    made = root_of(connection, leaves)
-    row = {"size": leaves, "root": made, "signature": sign(leaves, made)}
-    if before is None:
-        _FIRST_HEAD.run(connection, row | {"only": 1})
-    else:
-        _NEXT_HEAD.run(connection, row)
 
 
 def head(connection: Connection) -> LogHead | None:

@@ -113,15 +113,11 @@ def run(connection: Connection, sql: str, values: Mapping[str, object]) -> DBAPI
         if session is not None:
             answer: DBAPICursor = session.ask(sql, values)
             return answer
-        cursor = _cursor(connection)
+        cursor: DBAPICursor = _driver(connection).cursor()
         cursor.execute(sql, values)
     except connection.dialect.loaded_dbapi.Error as error:
-        raise _wrapped(connection, error, sql) from error
-    return cursor
-
-
-def _cursor(connection: Connection) -> DBAPICursor:
-    cursor: DBAPICursor = _driver(connection).cursor()
+        # Without parameter values, because errors are logged.
+        raise DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error) from error
     return cursor
 
 
@@ -138,8 +134,3 @@ def _driver(connection: Connection) -> Any:
     driver = connection.connection.dbapi_connection
     assert driver is not None, "the connection is open"
     return driver
-
-
-def _wrapped(connection: Connection, error: Exception, sql: str) -> BaseException:
-    """Return SQLAlchemy's error for a driver's error, without parameter values."""
-    return DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error)

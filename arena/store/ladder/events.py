@@ -18,6 +18,7 @@ LONGEST_REASON: Final = 200
 AT_ONCE: Final = 10_000
 """Number of rows fetched from the database in one batch."""
 _COLUMNS: Final = schema.rated_results.c
+_TEXTS: Final = ("reason", "nodes", "places", "counts", "spoilt")
 # The insert statement itself computes the next number.
 _ADD: Final = Statement(
     insert(schema.rated_results).inline().values(number=schema.next_number(schema.rated_results)),
@@ -42,7 +43,17 @@ def add_result(
     at: int,
 ) -> None:
     """Store the result of a rated match, by seat. `counts` and `spoilt`: as in `MatchResult`."""
-    _add(connection, ladder_id, match_id, "result", at, "", nodes, places, counts, spoilt)
+    _add(
+        connection,
+        ladder_id,
+        match_id,
+        "result",
+        at,
+        nodes=",".join(map(str, nodes)),
+        places="".join(map(str, places)),
+        counts=_flags(counts),
+        spoilt=_flags(spoilt) if any(spoilt) else "",
+    )
 
 
 def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
@@ -60,7 +71,7 @@ def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str
         state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match_id))
         raise UnknownMatch(match_id) if state is None else NoResult(match_id, state)
     ladder_id = str(kinds["result"].ladder)
-    _add(connection, ladder_id, match_id, "void", at, reason, (), (), (), ())
+    _add(connection, ladder_id, match_id, "void", at, reason=reason)
     return ladder_id
 
 
@@ -129,26 +140,9 @@ def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, 
     return {row.match_id: row.reason for row in connection.execute(found)}
 
 
-def _add(
-    connection: Connection,
-    ladder_id: str,
-    match_id: int,
-    kind: str,
-    at: int,
-    reason: str,
-    nodes: Sequence[Node],
-    places: Sequence[int],
-    counts: Sequence[bool],
-    spoilt: Sequence[bool],
-) -> None:
-    row = {"ladder": ladder_id, "of_ladder": ladder_id, "match_id": match_id, "kind": kind, "at": at, "reason": reason}
-    by_seat = {
-        "nodes": ",".join(map(str, nodes)),
-        "places": "".join(map(str, places)),
-        "counts": _flags(counts),
-        "spoilt": _flags(spoilt) if any(spoilt) else "",
-    }
-    _ADD.write(connection, row | by_seat)
+def _add(connection: Connection, ladder_id: str, match_id: int, kind: str, at: int, **columns: str) -> None:
+    row = {"ladder": ladder_id, "of_ladder": ladder_id, "match_id": match_id, "kind": kind, "at": at}
+    _ADD.write(connection, row | dict.fromkeys(_TEXTS, "") | columns)
 
 
 def nodes_of(text: str) -> tuple[Node, ...]:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from arena.store.base import lock as locks
-from arena.store.base.database import Database
+from arena.store.base.database import Database, disposed
 from arena.store.base.errors import STANDBY, DiskFull, ServerUnusable, StoreBusy, StoreError, StoreUnusable, file_errors
 from arena.store.base.migrate import copy_rows, migrate
 
@@ -113,14 +113,11 @@ class PostgresDatabase(Database):
         return size
 
     def empty(self) -> bool:
-        engine = self.reading()
         try:
-            with engine.connect() as connection:
+            with disposed(self.reading()) as engine, engine.connect() as connection:
                 return not connection.dialect.get_table_names(connection)
         except DBAPIError as error:
             raise self.named(error) from error
-        finally:
-            engine.dispose()
 
     def writing(self, beside: bool = True) -> Engine:
         from arena.store.postgres import engine

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -107,26 +107,20 @@ def copy(connection: Connection, path: Path, progress: Callable[[int, int], None
     source = connection.connection.dbapi_connection
     assert isinstance(source, sqlite3.Connection), "the connection is open"
     path.touch(mode=0o600, exist_ok=False)
-    to = sqlite3.connect(path, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(path, isolation_level=None)) as to:
         to.execute("PRAGMA synchronous = OFF")  # The caller syncs the copy.
         source.backup(to, pages=_COPIED, progress=lambda _, left, pages: progress(pages - left, pages), sleep=0)
         # A single file, so that reading the copy creates no other files.
         to.execute("PRAGMA journal_mode = DELETE").fetchall()
-    finally:
-        to.close()
 
 
 def compact(path: Path) -> None:
     """Rewrite a database if most of it is free."""
-    raw = _connect(path, "rw", ("PRAGMA synchronous = FULL",))
-    try:
+    with closing(_connect(path, "rw", ("PRAGMA synchronous = FULL",))) as raw:
         ((free,), (pages,), (size,)) = (raw.execute(f"PRAGMA {each}").fetchone() for each in _PAGES)
         if free * size >= _WORTH_COMPACTING and 2 * free > pages:
             with suppress(sqlite3.OperationalError):
                 raw.execute("VACUUM")
-    finally:
-        raw.close()
 
 
 def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:

@@ -288,7 +288,8 @@ def open_journal(
 
     Raises: StoreUnusable, DiskFull.
     """
-    directory = _journal_of_node(data, node)
+    # The first node uses the same folder as a server without other nodes.
+    directory = data / _DIRECTORY if node in (None, 1) else data / _DIRECTORY / str(node)
     with file_errors(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         content = _all_content(data / _DIRECTORY)
@@ -365,11 +366,6 @@ def journal_files(data: Path) -> frozenset[tuple[int, int]]:
 def journal_of(data: Path) -> Path:
     """Return the journal's folder in a data directory."""
     return data / _DIRECTORY
-
-
-def _journal_of_node(data: Path, node: int | None) -> Path:
-    """Return the folder of a node's journal. The first node uses the same folder as a server without other nodes."""
-    return data / _DIRECTORY if node in (None, 1) else data / _DIRECTORY / str(node)
 
 
 def _further(directory: Path) -> list[Path]:

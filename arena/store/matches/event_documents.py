@@ -163,11 +163,10 @@ def _rows(connection: Connection, *events: StoredEvent) -> tuple[EventRow, ...]:
     for event in events:
         plan = event.plan
         leaf = (ended if event.over else announced)[plan.name]
-        terms = plan.name, plan.ladder, plan.seats, plan.format, plan.matches, plan.seconds, plan.entry
         found.append(
             EventRow(
                 event.id,
-                *terms,
+                *plan[:-1],
                 instant(plan.start),
                 event.state,
                 len(contests.entrants(connection, event.id)),

@@ -122,12 +122,12 @@ class PostgresDatabase(Database):
     def writing(self, beside: bool = True) -> Engine:
         from arena.store.postgres import engine
 
-        return engine.writing(self.address, without_password(self.address), beside)
+        return engine.writing(self.address, beside)
 
     def reading(self) -> Engine:
         from arena.store.postgres import engine
 
-        return engine.reading(self.address, without_password(self.address))
+        return engine.reading(self.address)
 
     def copy(self, connection: Connection, to: Database, progress: Callable[[int, int], None]) -> None:
         with to.writing().connect() as target, target.begin():
@@ -144,7 +144,7 @@ class PostgresDatabase(Database):
         with locks.locked(self.directory, node) as held, ExitStack() as stack:
             if node is None:
                 try:
-                    stack.enter_context(engine.locked_database(self.address, without_password(self.address), identity))
+                    stack.enter_context(engine.locked_database(self.address, identity))
                 except DBAPIError as error:
                     raise self.named(error) from error
             yield held

@@ -23,6 +23,7 @@ from sqlalchemy.sql.operators import asc_op, desc_op
 
 from arena.store.base.errors import STANDBY, ServerUnusable, StoreError
 from arena.store.base.statements import REPLAYS_IN_ROWS, SESSION, forget_on_rollback
+from arena.store.postgres.database import without_password
 from arena.store.schema import APPEND_ONLY, AppendOnly, metadata
 
 if TYPE_CHECKING:
@@ -111,27 +112,22 @@ class ArenaDialect(PGDialect_psycopg):
 registry.register("postgresql.arena", __name__, ArenaDialect.__name__)
 
 
-def writing(address: str, place: str, beside: bool) -> Engine:
-    """Return a writing engine. A transaction acquires the write lock with its first statement.
-
-    `place`: the address that errors name.
-    """
+def writing(address: str, beside: bool) -> Engine:
+    """Return a writing engine. A transaction acquires the write lock with its first statement."""
     pause = _LONGEST_PAUSE if beside else 0
     settings = f"SET idle_in_transaction_session_timeout = {pause}; SET lock_timeout = {LOCK_TIMEOUT * 1000:.0f}"
     begin = "BEGIN", f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
-    return _engine(address, place, settings, begin, {"poolclass": NullPool}, writes=True)
+    return _engine(address, settings, begin, {"poolclass": NullPool}, writes=True)
 
 
-def reading(address: str, place: str) -> Engine:
+def reading(address: str) -> Engine:
     """Return a read-only engine. Each transaction sees one committed state."""
     begin = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
-    return _engine(
-        address, place, "SET default_transaction_read_only = on", begin, {"poolclass": QueuePool}, writes=False
-    )
+    return _engine(address, "SET default_transaction_read_only = on", begin, {"poolclass": QueuePool}, writes=False)
 
 
 @contextmanager
-def locked_database(address: str, place: str, identity: str = "") -> Iterator[None]:
+def locked_database(address: str, identity: str = "") -> Iterator[None]:
     """Lock a database for one data directory, or if `identity` is given, for one of several that share it.
 
     `identity`: the identity of the data directory, which no other directory has. A session holds the lock. When it
@@ -139,7 +135,7 @@ def locked_database(address: str, place: str, identity: str = "") -> Iterator[No
 
     Raises: DBAPIError, ServerUnusable, StoreError: The driver is not installed.
     """
-    session, ended = _lock_session(address, place, identity), Event()
+    session, ended = _lock_session(address, identity), Event()
 
     def hold() -> None:
         nonlocal session
@@ -149,7 +145,7 @@ def locked_database(address: str, place: str, identity: str = "") -> Iterator[No
             except _driver().Error:
                 session.close()
                 with suppress(DBAPIError, ServerUnusable):
-                    session = _lock_session(address, place, identity)
+                    session = _lock_session(address, identity)
 
     holder = Thread(target=hold, name="directory-lock", daemon=True)
     holder.start()
@@ -161,9 +157,9 @@ def locked_database(address: str, place: str, identity: str = "") -> Iterator[No
         session.close()
 
 
-def _lock_session(address: str, place: str, identity: str) -> psycopg.Connection[Any]:
+def _lock_session(address: str, identity: str) -> psycopg.Connection[Any]:
     driver = _driver()
-    statement = "SELECT pg_try_advisory_lock(%s)"
+    statement, place = "SELECT pg_try_advisory_lock(%s)", without_password(address)
     try:
         session: psycopg.Connection[Any] = driver.connect(address, autocommit=True, **_CONNECT)
         try:
@@ -203,10 +199,8 @@ def _driver() -> Any:
     return psycopg
 
 
-def _engine(
-    address: str, place: str, settings: str, begin: tuple[str, ...], pool: dict[str, Any], *, writes: bool
-) -> Engine:
-    driver = _driver()
+def _engine(address: str, settings: str, begin: tuple[str, ...], pool: dict[str, Any], *, writes: bool) -> Engine:
+    driver, place = _driver(), without_password(address)
     from arena.store.postgres.session import Conversions, Cursor, PostgresSession
 
     def connect() -> psycopg.Connection[Any]:

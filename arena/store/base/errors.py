@@ -244,29 +244,17 @@ class UnknownBot(Refused):
 class OfTheHouse(Refused):
     """The bot is a house bot, which has no token and is never parked, hidden, deleted or renamed."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is one of the server's own: it has no token, is never parked and stays as it is")
-
 
 class BotDeleted(Refused):
     """The operator has deleted the bot."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} was deleted: its results stay under this name, and no other bot is given it")
 
 
 class NotParked(Refused):
     """The bot is not parked."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is not parked; it is given seats whenever it is connected and has room")
-
 
 class OwnerBanned(Refused):
     """The owner of the bot is banned."""
-
-    def __init__(self, owner: str, why: str) -> None:
-        super().__init__(f"{why}; only the server's operator can change that")
 
 
 class NothingToChange(Refused):
@@ -286,9 +274,6 @@ class InvitationNotAllowed(Refused):
 
 class NoSuchInvitation(Refused):
     """No invitation has this number."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"there is no invitation {number}; `arena bots invitations` has their numbers")
 
 
 class EntryRefused(Refused):
@@ -336,9 +321,6 @@ class NoSuchEvent(Refused):
 class EventNameTaken(Refused):
     """An event, perhaps a past one, already has this name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is an event {name!r} already; choose another name")
-
 
 class BadEvent(Refused):
     """The server cannot run such an event. The message gives the value and the remedy."""
@@ -350,9 +332,6 @@ class EventRefused(Refused):
 
 class UnknownToken(Refused):
     """No bot has this token."""
-
-    def __init__(self) -> None:
-        super().__init__("no bot here has this token; register the bot, or use the token of its registration")
 
 
 class UnknownMatch(Refused):
@@ -366,15 +345,9 @@ class UnknownMatch(Refused):
 class NoResult(Refused):
     """The match has no result that could be annulled."""
 
-    def __init__(self, match_id: int, state: str) -> None:
-        super().__init__(f"match {match_id} is {state} and has no result; only that of a finished match can be void")
-
 
 class ResultVoid(Refused):
     """The result of the match is already annulled."""
-
-    def __init__(self, match_id: int, reason: str) -> None:
-        super().__init__(f"the result of match {match_id} is void already: {reason}")
 
 
 class ReasonNotAllowed(Refused):

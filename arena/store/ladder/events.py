@@ -66,10 +66,12 @@ def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str
         row.kind: row for row in connection.execute(select(schema.rated_results).where(_COLUMNS.match_id == match_id))
     }
     if "void" in kinds:
-        raise ResultVoid(match_id, kinds["void"].reason)
+        raise ResultVoid(f"the result of match {match_id} is void already: {kinds['void'].reason}")
     if "result" not in kinds:
         state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match_id))
-        raise UnknownMatch(match_id) if state is None else NoResult(match_id, state)
+        if state is None:
+            raise UnknownMatch(match_id)
+        raise NoResult(f"match {match_id} is {state} and has no result; only that of a finished match can be void")
     ladder_id = str(kinds["result"].ladder)
     _add(connection, ladder_id, match_id, "void", at, reason=reason)
     return ladder_id

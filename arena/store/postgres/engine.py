@@ -200,7 +200,8 @@ def _driver() -> Any:
 
 
 def _engine(address: str, settings: str, begin: tuple[str, ...], pool: dict[str, Any], *, writes: bool) -> Engine:
-    driver, place = _driver(), without_password(address)
+    _driver()  # Raises: StoreError: It is not installed.
+    place = without_password(address)
     from arena.store.postgres.session import Conversions, Cursor, PostgresSession
 
     def connect() -> psycopg.Connection[Any]:
@@ -235,11 +236,8 @@ def _engine(address: str, settings: str, begin: tuple[str, ...], pool: dict[str,
         session: Any = connection.connection.dbapi_connection
         if writes:
             session.begin(*(each.encode() for each in begin))
-            return
-        try:
-            session.execute(begin[0])
-        except driver.Error as error:
-            raise DBAPIError.instance(begin[0], None, error, driver.Error) from error
+        else:
+            connection.exec_driver_sql(begin[0])
 
     event.listen(made, "begin", on_begin)
     forget_on_rollback(made)

@@ -33,11 +33,7 @@ WEIGHTS: Final = {seats: WHOLE * 3 // (seats + 1) for seats in SEATS}
 
 
 class Entrants:
-    """Entrants by position.
-
-    Raises:
-        LadderError: the entrants contradict each other.
-    """
+    """Entrants by position. Raises: LadderError: The entrants contradict each other."""
 
     def __init__(self, entrants: Iterable[Entrant]) -> None:
         self.entrants: Final = tuple(sorted(entrants, key=lambda entrant: entrant.node))

@@ -126,11 +126,7 @@ def _unpacker(field: Any, kind: Any) -> Callable[[Any], Any] | None:
 
 
 def member(members: type[EnumType], enum: EnumDescriptor, number: int) -> EnumType:
-    """Return the member for a value of the protocol's enum.
-
-    Raises:
-        UnknownValueError: there is no such member.
-    """
+    """Return the member for a value of the protocol's enum. Raises: UnknownValueError: There is no such member."""
     found = enum.values_by_number.get(number)
     name = "" if found is None else found.name.removeprefix(_prefix(enum))
     if name not in members.__members__:

@@ -111,11 +111,7 @@ class Store:
         return value
 
     def announce(self, socket: Path) -> None:
-        """Record this server's Unix socket, for programs that look for the holder of the directory's lock.
-
-        Raises:
-            StoreError: The socket's path cannot be written.
-        """
+        """Record this server's Unix socket, for programs that look for the lock's holder. Raises: StoreError."""
         announce(self._database.path.parent, self.lock, socket)
 
     async def watch(self) -> None:
@@ -284,9 +280,7 @@ def _has_tables(database: Database) -> bool:
 
 
 def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
-    """Check that each match in the journal is the match with the same number in the database. Raises:
-    StoreError: The journal belongs to another database.
-    """
+    """Check that each match in the journal is the one with this number in the database. Raises: StoreError."""
     for match_id, lines in content.lines.items():
         with suppress(ReplayError):  # Other code interrupts an unreadable match, with this error as the reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")

@@ -33,10 +33,7 @@ class Fits:
         """
 
     def read(self, connection: Connection) -> None:
-        """Read the events of all ladders, so that the next call of `ladder` is fast.
-
-        Raises: LadderError.
-        """
+        """Read the events of all ladders, so that the next call of `ladder` is fast. Raises: LadderError."""
         for ladder_id in events.ladders(connection):
             fitted = self._read(connection, ladder_id)
             self._replayed(connection, ladder_id, fitted.through)

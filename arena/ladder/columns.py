@@ -116,13 +116,9 @@ class Columns:
     places: Places
     """Place of each seat [M, 7]. 1 is the best, ties share a place, and columns beyond the last seat contain 0."""
     counts: Flags
-    """For each seat [M, 7], True if the result counts for its node. All seats of one node in a match have the same
-    value.
-    """
+    """For each seat [M, 7], True if the result counts for its node. All seats of a node in a match are alike."""
     spoilt: Flags
-    """For each seat [M, 7], True if its result does not change its opponents' ratings. All seats of one node have the
-    same value.
-    """
+    """For each seat [M, 7], True if its result changes no opponent's rating. All seats of a node are alike."""
     through: int
     """Number of the last event included."""
     days: Ints

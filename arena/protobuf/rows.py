@@ -120,7 +120,7 @@ def _unpacker(field: Any, kind: Any) -> Callable[[Any], Any] | None:
     if field.message_type is None:
         return None
     if field.message_type is Timestamp.DESCRIPTOR:
-        return _instant
+        return partial(Timestamp.ToDatetime, tzinfo=UTC)
     one = partial(unpack, row=kind)
     return (lambda messages: tuple(map(one, messages))) if field.is_repeated else one
 
@@ -142,7 +142,3 @@ def _prefix(enum: Any) -> str:
 def _timestamp(instant: datetime) -> dict[str, int]:
     passed = instant - _EPOCH
     return {"seconds": passed.days * 86_400 + passed.seconds, "nanos": passed.microseconds * 1000}
-
-
-def _instant(timestamp: Timestamp) -> datetime:
-    return timestamp.ToDatetime(tzinfo=UTC)

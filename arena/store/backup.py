@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, func, select
@@ -285,7 +284,7 @@ def _made(path: Path) -> Iterator[Path]:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise PathTaken(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # Accessible only to its owner.
+        directory = Path(tempfile.mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # Only for its owner.
         try:
             yield directory
             for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):

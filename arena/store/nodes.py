@@ -23,8 +23,7 @@ from arena.replay.header import MatchKind
 from arena.store import schema
 from arena.store.base.changes import NEWEST_CHANGE, Change
 from arena.store.base.errors import JobLost, LeaseLost, NodeError
-from arena.store.base.interruption import Interruption
-from arena.store.base.rows import MatchState
+from arena.store.base.rows import Interruption, MatchState
 from arena.store.base.statements import DatabaseClock, Statement, database_now
 from arena.store.matches import matches
 
@@ -194,9 +193,7 @@ def renew(connection: Connection, lease: Lease) -> Lease:
 
 
 def release(connection: Connection, lease: Lease) -> None:
-    """Release a node's lease and the leases of its jobs. The node's running matches stay in its journal for its next
-    start.
-    """
+    """Release a node's lease and those of its jobs. Its running matches stay in its journal for its next start."""
     own = (_NODES.number == lease.number) & (_NODES.session == lease.session) & (_NODES.state == REGISTERED)
     if connection.execute(update(schema.nodes).where(own).values(state=RELEASED)).rowcount:
         connection.execute(delete(schema.leases).where(_LEASES.node == lease.number))
@@ -320,9 +317,7 @@ def give_back(connection: Connection, allowance: Allowance) -> None:
 
 
 def newest_change(connection: Connection) -> int:
-    """Return the number of the newest change, as a start for `changed_since`. Read it before the data that may
-    change.
-    """
+    """Return the newest change's number, as a start for `changed_since`. Read it before the data that may change."""
     (number,) = NEWEST_CHANGE.run(connection, {}).fetchone() or (0,)
     return int(number)
 

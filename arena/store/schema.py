@@ -48,9 +48,7 @@ class AppendOnly(NamedTuple):
     number: str
     """Name of the column with the rows' numbers."""
     within: str | None = None
-    """Name of a column. Rows are numbered separately for each value of this column. None if all rows are numbered
-    together.
-    """
+    """Name of a column. Rows are numbered separately for each of its values; None if they are numbered together."""
 
 
 def next_number(table: Table) -> ColumnElement[int]:
@@ -285,9 +283,7 @@ event_matches = Table(
     Column("number", Int, nullable=False, comment="number of the table, from 0 for each event"),
     Index(None, "event_id", "number"),
 )
-"""Matches of events. A table's first match with a result counts; after a match without a result, the table plays
-again.
-"""
+"""Matches of events. A table's first match with a result counts; after one without, the table plays again."""
 
 ratings = Table(
     "ratings",

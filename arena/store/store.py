@@ -26,9 +26,9 @@ from arena.store.base import leaves as log
 from arena.store.base.database import Database, disposed
 from arena.store.base.directory import OpenFiles, database_of, identity, operator_token
 from arena.store.base.errors import StoreError, StoreReplaced
-from arena.store.base.interruption import Interruption
 from arena.store.base.lock import announce
 from arena.store.base.migrate import migrate, revision_of
+from arena.store.base.rows import Interruption
 from arena.store.base.statements import database_now
 from arena.store.journal.journal import (
     Journal,
@@ -72,7 +72,7 @@ class FilesFound(NamedTuple):
     """Files that other users could open."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Store:
     """An open data directory, as used by its server."""
 

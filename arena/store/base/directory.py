@@ -15,7 +15,6 @@ from arena.store.postgres.database import (
     address_in,
     check_address,
     store_address,
-    without_password,
 )
 from arena.store.sqlite.database import SqliteDatabase
 
@@ -54,7 +53,7 @@ def require_empty(store: str) -> None:
     """Check that a PostgreSQL database has no tables. Raises: ServerUnusable, StoreError."""
     check_address(store)
     if not PostgresDatabase(Path(), store).empty():
-        raise ServerUnusable(without_password(store), "it has tables already: `createdb` makes an empty database")
+        raise ServerUnusable(store, "it has tables already: `createdb` makes an empty database")
 
 
 def token_file(directory: Path) -> Path:

@@ -157,11 +157,18 @@ class StoreBusy(StoreError):
         )
 
 
+def without_password(store: str) -> str:
+    """Return an address without its password and its parameters."""
+    start, _, rest = store.partition("://")
+    access, at, place = rest.partition("?")[0].rpartition("@")
+    return f"{start}://{access.partition(':')[0]}{at}{place}" if rest else store.partition("@")[0]
+
+
 class ServerUnusable(StoreError):
     """The database server cannot be reached or used."""
 
     def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"{address} cannot be used as the store: {reason}")
+        super().__init__(f"{without_password(address)} cannot be used as the store: {reason}")
 
 
 class NodeError(StoreError):

@@ -214,9 +214,7 @@ def leaf(connection: Connection, number: int) -> bytes:
 
 
 def outcome(connection: Connection, match_id: int) -> LogEntry | None:
-    """Return the leaf with which a match ended, with its proof under the newest head. None if the head does not include
-    the leaf.
-    """
+    """Return the leaf with which a match ended, with its proof; None if the newest head does not include it."""
     (number,) = _OF_MATCH.run(connection, {"of_match": match_id}).fetchone() or (None,)
     under = head(connection)
     return None if number is None or under is None or number > under.size else entry(connection, number, under)

@@ -33,9 +33,7 @@ class _Session(Protocol):
 
 
 class DatabaseClock(FunctionElement[int]):
-    """The present time by the clock of the database's machine, in microseconds since 1970. It advances within a
-    transaction.
-    """
+    """The present time by the database machine's clock, in microseconds since 1970. It advances in a transaction."""
 
     name = "database_clock"
     type = BigInteger()

@@ -56,9 +56,7 @@ class Bot:
     troubles: tuple[int, ...] = ()
     """Numbers of the bot's latest consecutive matches with trouble: it was suspended or replaced by a house bot."""
     parked: int | None = None
-    """Time since which the bot is parked because of these matches, in microseconds since 1970; None if it is not
-    parked.
-    """
+    """Time since which the bot is parked because of these matches, in microseconds since 1970; None if it is not."""
     forgiven: int = 0
     """A match number. Matches up to this number do not count for parking."""
     hidden: bool = False

@@ -215,9 +215,7 @@ class _Copy:
         self._file: Final = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
     def proceed(self, amount: int) -> bool:
-        """Copy the lines in the next `amount` bytes, or in one block if that is longer. Return whether the copy has
-        ended, successfully or not.
-        """
+        """Copy the lines in the next `amount` bytes, or in one longer block. Return whether it has ended or failed."""
         if self._syncing is not None:
             return not self._syncing.is_alive()
         try:
@@ -353,9 +351,7 @@ def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
 
 
 def journal_files(data: Path) -> frozenset[tuple[int, int]]:
-    """Return the numbers of a journal's files with their inodes. A changed inode shows that a copy has replaced the
-    file.
-    """
+    """Return the numbers of a journal's files with their inodes. A new inode shows that a copy replaced the file."""
     found: set[tuple[int, int]] = set()
     for number in _numbers(data / _DIRECTORY):
         with suppress(FileNotFoundError):

@@ -115,9 +115,7 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
 
 
 def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
-    """Return a bot's matches with numbers above `after` whose results were stored at the time `since` or later and
-    still count.
-    """
+    """Return a bot's matches above `after` whose results still count and were stored at the time `since` or later."""
     seats, void = schema.match_seats.c, schema.rated_results.alias("void")
     gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
     query = select(seats.match_id).distinct().join(schema.rated_results, _COLUMNS.match_id == seats.match_id)

@@ -44,9 +44,7 @@ class EndedMatch(NamedTuple):
 
 
 def after(connection: Connection, bot_id: int, leaf: int) -> list[EndedMatch]:
-    """Return a bot's ended matches with leaves after `leaf`, in the order of the leaves. At most the newest `MOST` are
-    returned.
-    """
+    """Return a bot's ended matches with leaves after `leaf`, in the order of the leaves; at most the newest `MOST`."""
     under = log.head(connection)
     if under is None or leaf >= under.size:
         return []

@@ -34,9 +34,7 @@ LARGEST_ID: Final = (1 << 63) - 1
 
 
 class _Courses:
-    """The courses of running events. Each continues from its last computed state, since computing it from the start
-    takes a second.
-    """
+    """The courses of running events. Each continues from its last state, since a whole computation takes a second."""
 
     def __init__(self) -> None:
         self._lock = Lock()

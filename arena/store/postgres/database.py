@@ -18,7 +18,16 @@ from sqlalchemy.exc import DBAPIError
 
 from arena.store.base import lock as locks
 from arena.store.base.database import Database, disposed
-from arena.store.base.errors import STANDBY, DiskFull, ServerUnusable, StoreBusy, StoreError, StoreUnusable, file_errors
+from arena.store.base.errors import (
+    STANDBY,
+    DiskFull,
+    ServerUnusable,
+    StoreBusy,
+    StoreError,
+    StoreUnusable,
+    file_errors,
+    without_password,
+)
 from arena.store.base.migrate import copy_rows, migrate
 
 FILE: Final = "postgresql.url"
@@ -53,18 +62,11 @@ def address_in(directory: Path) -> str | None:
         raise StoreUnusable(directory / FILE, str(error)) from error
 
 
-def without_password(store: str) -> str:
-    """Return an address without its password and its parameters."""
-    start, _, rest = store.partition("://")
-    access, at, place = rest.partition("?")[0].rpartition("@")
-    return f"{start}://{access.partition(':')[0]}{at}{place}" if rest else store.partition("@")[0]
-
-
 def check_address(store: str) -> None:
     """Check the form of an address. Raises: ServerUnusable."""
     parts = urlsplit(store)
     if parts.scheme not in SCHEMES or not parts.path.strip("/") or any(each.isspace() for each in store):
-        raise ServerUnusable(without_password(store), "write postgresql://USER@HOST/DATABASE")
+        raise ServerUnusable(store, "write postgresql://USER@HOST/DATABASE")
 
 
 def store_address(directory: Path, store: str) -> None:
@@ -156,7 +158,6 @@ class PostgresDatabase(Database):
 
     def of_driver(self, error: BaseException | None) -> StoreError:
         code = getattr(error, "sqlstate", None)
-        place = without_password(self.address)
         if code is None and (found := _connection_code(str(error))):
             code = found
         if code == "53100":
@@ -166,11 +167,11 @@ class PostgresDatabase(Database):
 
             return StoreBusy(self.path, engine.LOCK_TIMEOUT)
         if code in _REMEDIES:
-            return ServerUnusable(place, _REMEDIES[code])
+            return ServerUnusable(self.address, _REMEDIES[code])
         reason = " ".join(str(error).split())
         if code is None or code[:2] in {"08", "57"}:
-            return ServerUnusable(place, f"{_UNREACHABLE} ({reason})")
-        return StoreError(f"{place}: {reason}")
+            return ServerUnusable(self.address, f"{_UNREACHABLE} ({reason})")
+        return StoreError(f"{without_password(self.address)}: {reason}")
 
 
 def _connection_code(message: str) -> str | None:

@@ -23,7 +23,6 @@ from sqlalchemy.sql.operators import asc_op, desc_op
 
 from arena.store.base.errors import STANDBY, ServerUnusable, StoreError
 from arena.store.base.statements import REPLAYS_IN_ROWS, SESSION, forget_on_rollback
-from arena.store.postgres.database import without_password
 from arena.store.schema import APPEND_ONLY, AppendOnly, metadata
 
 if TYPE_CHECKING:
@@ -159,17 +158,17 @@ def locked_database(address: str, identity: str = "") -> Iterator[None]:
 
 def _lock_session(address: str, identity: str) -> psycopg.Connection[Any]:
     driver = _driver()
-    statement, place = "SELECT pg_try_advisory_lock(%s)", without_password(address)
+    statement = "SELECT pg_try_advisory_lock(%s)"
     try:
         session: psycopg.Connection[Any] = driver.connect(address, autocommit=True, **_CONNECT)
         try:
             session.execute(_LOST_MACHINE)
             if not identity:
-                _lock(session, statement, _DIRECTORY_LOCK, place, _IN_USE)
+                _lock(session, statement, _DIRECTORY_LOCK, address, _IN_USE)
                 return session
-            _lock(session, "SELECT pg_try_advisory_lock_shared(%s)", _DIRECTORY_LOCK, place, _IN_USE_ALONE)
+            _lock(session, "SELECT pg_try_advisory_lock_shared(%s)", _DIRECTORY_LOCK, address, _IN_USE_ALONE)
             own = int.from_bytes(sha256(identity.encode()).digest()[:8], signed=True)
-            _lock(session, statement, own, place, _COPIED)
+            _lock(session, statement, own, address, _COPIED)
         except BaseException:
             session.close()
             raise
@@ -178,11 +177,11 @@ def _lock_session(address: str, identity: str) -> psycopg.Connection[Any]:
     return session
 
 
-def _lock(session: psycopg.Connection[Any], statement: str, key: int, place: str, reason: str) -> None:
+def _lock(session: psycopg.Connection[Any], statement: str, key: int, address: str, reason: str) -> None:
     end = time.monotonic() + _LAST_SESSION
     while session.execute(statement.encode(), [key]).fetchone() != (True,):
         if time.monotonic() > end:
-            raise ServerUnusable(place, reason)
+            raise ServerUnusable(address, reason)
         time.sleep(0.1)
 
 
@@ -201,7 +200,6 @@ def _driver() -> Any:
 
 def _engine(address: str, settings: str, begin: tuple[str, ...], pool: dict[str, Any], *, writes: bool) -> Engine:
     _driver()  # Raises: StoreError: It is not installed.
-    place = without_password(address)
     from arena.store.postgres.session import Conversions, Cursor, PostgresSession
 
     def connect() -> psycopg.Connection[Any]:
@@ -211,12 +209,12 @@ def _engine(address: str, settings: str, begin: tuple[str, ...], pool: dict[str,
             version = connection.info.server_version // 10000
             if version < OLDEST_SERVER:
                 reason = f"it is PostgreSQL {version}, and the arena needs {OLDEST_SERVER} or later"
-                raise ServerUnusable(place, reason)
+                raise ServerUnusable(address, reason)
             connection.execute(settings)
             if writes:
                 connection.cursor_factory = Cursor
             if writes and connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
-                raise ServerUnusable(place, STANDBY)
+                raise ServerUnusable(address, STANDBY)
         except BaseException:
             connection.close()
             raise

@@ -28,9 +28,7 @@ from arena.store.base.statements import REPLAYS_IN_ROWS, Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment number of a replay that is stored in its row. This happens in an in-memory database, or before an upgrade
-moves the replay.
-"""
+"""The segment number of a replay in its row: in an in-memory database, or before an upgrade moves it."""
 FULL: Final = 16 << 20
 """Size in bytes at which a segment is full."""
 _KEY: Final = "arena_replay_files"
@@ -100,8 +98,7 @@ class ReplayFiles:
         self._emptied.clear()
 
     def add(self, connection: Connection, content: bytes) -> tuple[int, int]:
-        """Write a packed replay; return its segment's number and its offset in the file. Raises: DiskFull,
-        StoreUnusable."""
+        """Write a packed replay; return its segment's number and its offset. Raises: DiskFull, StoreUnusable."""
         try:
             if self._file < 0 or self._end >= FULL or not self._at_end:
                 self._begin(connection)

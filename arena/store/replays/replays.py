@@ -27,9 +27,7 @@ from arena.store.replays.files import IN_ROW, ReplayFiles, attached, packed
 AT_ONCE: Final = 256
 """Number of replays moved in one transaction."""
 SPARE: Final = 64 << 20
-"""Number of bytes that must be free on the disk in addition to the replays' size. The database grows a little before it
-shrinks.
-"""
+"""Number of bytes that must be free beyond the replays' size. The database grows a little before it shrinks."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Progress callback, called with the number of replays moved so far, and the total number."""
 _REPLAYS: Final = schema.replays.c

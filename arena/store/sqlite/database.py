@@ -1,6 +1,4 @@
-"""A data directory with its database in one SQLite file. The module translates SQLite's error codes to the store's
-errors.
-"""
+"""A data directory with its database in one SQLite file. SQLite's error codes become the store's errors."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ FILE: Final = "arena.db"
 
 
 def _full(directory: Path) -> bool:
-    """Return whether a directory's disk has no space for a file. SQLite then reports that it cannot open the
-    database.
-    """
+    """Return whether a disk has no space for a file. SQLite then reports that it cannot open the database."""
     with suppress(OSError):
         disk = os.statvfs(directory)
         # Some file systems do not count files.

@@ -137,9 +137,7 @@ def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connec
 
 
 def _begin_writing(connection: Connection) -> None:
-    """Begin a transaction that holds the write lock. Raises: OperationalError: Another process has held the lock for
-    too long.
-    """
+    """Begin a transaction with the write lock. Raises: OperationalError: Another process has held it for too long."""
     driver = connection.connection.dbapi_connection
     assert isinstance(driver, sqlite3.Connection), "the connection is open"
     deadline = time.monotonic() + BUSY_TIMEOUT

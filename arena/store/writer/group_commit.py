@@ -72,9 +72,7 @@ class Committer:
         self._replays: Final = attach(connection, database.path.parent, shared)
 
     def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run these jobs in one transaction and return their outcomes. Errors are returned, not raised, because the
-        writer survives them.
-        """
+        """Run these jobs in one transaction. Return their outcomes, errors too, because the writer survives them."""
         try:
             try:
                 return self._commit(jobs, self._plain if self._without_savepoints else self._try)

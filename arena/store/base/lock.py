@@ -38,17 +38,7 @@ class LockHolder(NamedTuple):
 
 @contextmanager
 def locked(directory: Path, node: int | None = None) -> Iterator[int]:
-    """Lock a directory for one server, or for the node with this number. Yield the lock's descriptor.
-
-    If the directory is missing, create it, accessible only to its owner.
-
-    The lock is held until every process that has the descriptor open has closed it or ended.
-
-    Raises:
-        StoreLocked: Another server has the lock.
-        StoreUnusable: The path is not a directory or cannot be written.
-        DiskFull: The disk is full.
-    """
+    """Lock a directory as in `Database.locked`. Yield the descriptor. Raises: StoreLocked, StoreUnusable, DiskFull."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = _LOCK if node is None else _NODE_LOCK.format(node)

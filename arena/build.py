@@ -16,9 +16,7 @@ from typing import Final
 
 PACKAGES: Final = ("arena", "engine", "trio_grpc")
 FINGERPRINT: Final = "sources.json"
-"""File in the folder of the compiled build with the size and time of each of its source files, and a digest of them
-all.
-"""
+"""File in the folder of the compiled build: size and time of each of its source files, and a digest of them all."""
 COMPILED: Final = "arena/match/match"
 """A module that is compiled in every compiled build."""
 

@@ -80,8 +80,7 @@ def read_lines(trace: TracebackType | None) -> None:
 
 
 def with_lines(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Read the sources for the exception that is logged: a structlog processor for use before the one that formats
-    it."""
+    """Read the sources for the exception that is logged: a structlog processor for use before the formatting one."""
     error = event.get("exc_info")
     if isinstance(error, tuple):
         error = error[1]

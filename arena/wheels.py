@@ -23,18 +23,12 @@ NO_SOURCES: Final = (*EXTENSION_SUFFIXES, "pyproject.toml")
 
 
 def client_wheel() -> tuple[str, bytes]:
-    """Return the file name and content of the client's wheel.
-
-    Raises: ModuleNotFoundError: the package is not installed.
-    """
+    """Return the file name and content of the client's wheel. Raises: ModuleNotFoundError: It is not installed."""
     return _installed("arena-client", "arena_client")
 
 
 def engine_wheel() -> tuple[str, bytes]:
-    """Return the file name and content of the engine's wheel, without compiled modules.
-
-    Raises: ModuleNotFoundError: the package is not installed.
-    """
+    """Return the name and content of the engine's wheel of sources. Raises: ModuleNotFoundError: It is missing."""
     return _installed("arena-engine", "engine")
 
 

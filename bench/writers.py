@@ -102,7 +102,7 @@ def _prepare(connection: Connection, writers: int) -> None:
         for name in "ab":
             bots.register(connection, f"bot-{writer}{name}", "", _now())
         if writers > 1:
-            nodes.register(connection, writer, f"localhost:{writer}", "bench")
+            nodes.register(connection, nodes.NodeStart(writer, f"localhost:{writer}", "bench"))
 
 
 def _begin(connection: Connection, players: Sequence[bots.BotId], number: int, node: int | None) -> matches.MatchId:

@@ -35,8 +35,7 @@ from arena.server.sessions.messages import (
     RoundOver,
     Welcome,
 )
-from arena.store.base.interruption import Interruption
-from arena.store.base.rows import EventRow
+from arena.store.base.rows import EventRow, Interruption
 from arena.version import __version__
 from engine.deal import NONCE_BYTES
 from engine.game import RoundReport, SeatView

@@ -73,7 +73,8 @@ class DataPlace:
             click.ClickException: No server uses the directory, or that server cannot be reached.
         """
         from arena.queries.remote import at_socket
-        from arena.store.base.directory import holder, operator_token
+        from arena.store.base.directory import operator_token
+        from arena.store.base.lock import holder
 
         assert self.data is not None, "the caller has checked"
         found = holder(self.data)

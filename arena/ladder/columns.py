@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Final, NamedTuple, TypeAlias, assert_never
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,13 +116,9 @@ class Columns:
     places: Places
     """Place of each seat [M, 7]. 1 is the best, ties share a place, and columns beyond the last seat contain 0."""
     counts: Flags
-    """For each seat [M, 7], True if the result counts for its node. All seats of one node in a match have the same
-    value.
-    """
+    """For each seat [M, 7], True if the result counts for its node. All seats of a node in a match are alike."""
     spoilt: Flags
-    """For each seat [M, 7], True if its result does not change its opponents' ratings. All seats of one node have the
-    same value.
-    """
+    """For each seat [M, 7], True if its result changes no opponent's rating. All seats of a node are alike."""
     through: int
     """Number of the last event included."""
     days: Ints
@@ -208,18 +204,9 @@ class Columns:
                 rows = np.flatnonzero(self.seats[chunk] == seats)
                 if rows.size:
                     pick = chunk if rows.size == len(self.seats[chunk]) else start + rows
-                    nodes, places, counts, spoilt = self.nodes, self.places, self.counts, self.spoilt
-                    shares, later = (
-                        None if each is None else each.T[:, pick] for each in (self.shares, self.later_shares)
-                    )
-                    yield Block(
-                        nodes.T[:seats, pick],
-                        places.T[:seats, pick],
-                        counts.T[:seats, pick],
-                        spoilt.T[:seats, pick],
-                        shares,
-                        later,
-                    )
+                    seated: Iterable[Any] = (self.nodes, self.places, self.counts, self.spoilt)
+                    shares = (None if each is None else each.T[:, pick] for each in (self.shares, self.later_shares))
+                    yield Block(*(each.T[:seats, pick] for each in seated), *shares)
 
     def _select(self, rows: Flags) -> Columns:
         return Columns(

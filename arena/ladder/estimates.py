@@ -14,14 +14,12 @@ from typing import Final, TypeVar
 
 from arena.ladder.events import Node
 from arena.ladder.fit import PRIOR_DEVIATION
-from arena.ladder.ladder import Figure, Ladder
+from arena.ladder.ladder import Figure, Ladder, established
 from arena.ladder.live import Rating
 from arena.ladder.shrinkage import MIN_ERROR
 
 BotT = TypeVar("BotT")
 
-WELL_KNOWN: Final = 40.0
-"""Largest error of a well-known version in Elo. Such an error is used unchanged."""
 PRIOR: Final = PRIOR_DEVIATION**-2
 
 
@@ -31,12 +29,12 @@ def estimates(ladder: Ladder, bots: Mapping[Node, BotT]) -> dict[BotT, Rating]:
     `bots` maps each node of the ladder to its bot. Raises KeyError for a node without a bot.
     """
     played = [figure for figure in ladder.figures if figure.matches]
-    known = [figure for figure in played if figure.error <= WELL_KNOWN] or played
+    known = [figure for figure in played if established(figure.error)] or played
     of_a_match = median([_told(figure) / figure.matches for figure in known]) if known else 0.0
     precisions = {bots[line.node]: PRIOR for line in ladder.lines}
     for figure in played:
         if (bot := bots[figure.node]) in precisions:
-            precisions[bot] += _told(figure) if figure.error <= WELL_KNOWN else figure.matches * of_a_match
+            precisions[bot] += _told(figure) if established(figure.error) else figure.matches * of_a_match
     return {bots[line.node]: Rating(line.shrunk, precisions[bots[line.node]] ** -0.5) for line in ladder.lines}
 
 

@@ -42,9 +42,7 @@ PRIOR_DEVIATION: Final = 250.0
 PRIOR_PRECISION: Final = (SCALE / PRIOR_DEVIATION) ** 2
 """The prior's precision (inverse variance), for strengths in log odds."""
 MAX_STEPS: Final = 100
-"""Number of Newton steps after which a fit fails. A usual ladder takes ten; one in which many bots never lose, up to
-forty.
-"""
+"""Newton steps after which a fit fails. A usual ladder takes ten; if many bots never lose, up to forty."""
 TOLERANCE: Final = 1e-12
 """Largest change in a step, in log odds, at which the fit counts as converged."""
 STALL_TOLERANCE: Final = 1e-5

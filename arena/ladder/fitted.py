@@ -38,11 +38,7 @@ class FittedLadder:
     """A ladder that is fitted again as events arrive. New events update its counts."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        """Start with the events from number 1 on.
-
-        Raises:
-            LadderError: as in `Columns.of`.
-        """
+        """Start with the events from number 1 on. Raises: LadderError: As in `Columns.of`."""
         self._validator = EventValidator()
         self._columns = Columns.of(events, self._validator)
         self._new: dict[int, MatchResult] = {}

@@ -34,18 +34,14 @@ from arena.ladder.symmetric import Floats
 
 PAIR_ERRORS: Final = 4.2
 PAIR_SURPLUS: Final = 0.1
-"""Smallest surplus of a flagged pair, in standard errors and as a mean score. Honest bots also
-cause smaller surpluses.
-"""
+"""Smallest surplus of a flagged pair, in standard errors and as a mean score. Honest bots cause smaller ones."""
 LIFT_ERRORS: Final = 3.5
 LIFT_ELO: Final = 15.0
 """Smallest lift that is flagged, in standard errors and in Elo."""
 OPPONENTS_CHANCE: Final = 1e-4
 OPPONENTS_LEAST: Final = 8
 OPPONENTS_MATCHES: Final = 4
-"""Probability of χ² below which a bot is flagged for its opponents, minimum number of opponents, and minimum number of
-matches with each.
-"""
+"""Probability of χ² below which opponents flag a bot; minimum number of opponents, and of matches with each."""
 CHANGE_ERRORS: Final = 3.0
 CHANGE_MATCHES: Final = 50
 """Smallest change that is flagged, in standard errors, and minimum number of matches in each half."""

@@ -15,9 +15,7 @@ from arena.ladder.luck_columns import LuckFigures
 ESTABLISHED_MAX_ERROR: Final = 40.0
 """Largest standard error, in Elo, of a rating that is not provisional."""
 ESTABLISHED_MIN_OPPONENTS: Final = 8
-"""Minimum number of different opponents for a rating that is not provisional. Where fewer bots are established, their
-number is the minimum.
-"""
+"""Minimum number of opponents for a rating that is not provisional, or of established bots if these are fewer."""
 
 
 class Quota(NamedTuple):
@@ -119,9 +117,7 @@ class Flag(NamedTuple):
     node: Node
     """The version of the gaining bot on the ladder. For owners, it belongs to the owner's bot that gains most."""
     other: Node | None
-    """The version from which the bot gains, or one of the other owner's bots. None for many opponents and for a
-    change.
-    """
+    """The version from which the bot gains, or one of the other owner's bots; None for many opponents or a change."""
     matches: int
     """Number of compared results."""
     size: float
@@ -154,9 +150,7 @@ class Ladder:
     through: int
     """Number of the last event included."""
     digest: str
-    """SHA-256 of `lines`, `figures` and `field`, in hex. It does not include `through`, so an annulled match has no
-    effect.
-    """
+    """SHA-256 of `lines`, `figures` and `field`, in hex; without `through`, so an annulled match has no effect."""
     field: FieldFigures
     luck: tuple[LuckFigures, ...] = ()
     """The luck columns by node. They are not part of the digest and affect no rating."""

@@ -47,13 +47,9 @@ class RatingChange:
     before: Rating
     after: Rating
     beyond_quota: tuple[int, ...] = ()
-    """Other seats whose results against this seat change neither rating, because the two bots met too often that day or
-    week.
-    """
+    """Other seats whose results against this seat change neither rating: the bots met too often that day or week."""
     counts_again: tuple[tuple[int, int], ...] = ()
-    """Seats of the bots with which this bot has used up its quota of matches. Each comes with the first day on which
-    their matches count again.
-    """
+    """Seats of bots with which this bot's quota is used up, each with the first day on which matches count again."""
 
     @property
     def change(self) -> float:

@@ -45,9 +45,7 @@ class ReplayedMatch(NamedTuple):
 
 
 class LuckFigures(NamedTuple):
-    """A version's mean score over its replayed matches. If it has several seats in a match, the mean of these counts
-    once.
-    """
+    """A version's mean score over its replayed matches. The mean of its seats in a match counts once."""
 
     node: Node
     matches: int

@@ -90,9 +90,7 @@ def _met(sitting: Ints) -> _Met:
 
 
 def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
-    """Return the weight of each meeting in units of 1/`SHARE`. `days` and `pairs` are the day and the number of the
-    pair.
-    """
+    """Return the weight of each meeting in units of 1/`SHARE`, from its day and the number of its pair."""
     size = int(pairs.max(initial=0)) + 1
     first_day = int(days.min(initial=0))
     of_days, which, counts = np.unique((days - first_day) * size + pairs, return_inverse=True, return_counts=True)

@@ -20,7 +20,7 @@ from scipy.sparse import coo_array, csr_array
 
 from arena.ladder.columns import SHARE, Block, Columns, Flags, Ints
 from arena.ladder.errors import LadderError, UnknownNode
-from arena.ladder.events import Entrant, Node
+from arena.ladder.events import Entrant
 from arena.ladder.live import SEATS
 
 TABLE_SIZE: Final = 1 << 20
@@ -33,11 +33,7 @@ WEIGHTS: Final = {seats: WHOLE * 3 // (seats + 1) for seats in SEATS}
 
 
 class Entrants:
-    """Entrants by position.
-
-    Raises:
-        LadderError: the entrants contradict each other.
-    """
+    """Entrants by position. Raises: LadderError: The entrants contradict each other."""
 
     def __init__(self, entrants: Iterable[Entrant]) -> None:
         self.entrants: Final = tuple(sorted(entrants, key=lambda entrant: entrant.node))
@@ -57,10 +53,6 @@ class Entrants:
 
     def __len__(self) -> int:
         return len(self.entrants)
-
-    def position(self, node: Node) -> int:
-        """Look up the position of an entrant's node. Raises KeyError if the node is not an entrant."""
-        return self._position[node]
 
     def positions(self, nodes: Ints) -> Ints:
         """Look up the positions of an array of nodes. Nodes that are not entrants get −1."""
@@ -139,7 +131,7 @@ class Pairs:
 
     def reindexed(self, entrants: Entrants, wider: Entrants) -> Pairs:
         """Rearrange sums from the positions in `entrants` to those in `wider`, which must include all of `entrants`."""
-        at = np.array([wider.position(node) for node in entrants.nodes], np.int64)
+        at = wider.positions(np.array(entrants.nodes, np.int64))
         size = len(wider)
         matches = np.zeros(size, np.int64)
         matches[at] = self.matches

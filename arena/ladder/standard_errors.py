@@ -29,9 +29,7 @@ from arena.ladder.pairs import UNIT, WEIGHTS, Entrants, summed
 from arena.ladder.symmetric import Floats, Symmetric
 
 ONE_WIN: Final = 1 << 16
-"""Fixed-point value of a score of 1. A match adds less than 2³⁶ to a sum, so 64 bits suffice for over a hundred million
-matches.
-"""
+"""Fixed-point value of a score of 1. A match adds less than 2³⁶, so 64 bits suffice for 10⁸ matches and more."""
 Z_95: Final = 1.959963984540054
 """Half width of a two-sided 95 % interval, in standard errors."""
 SLICES: Final = 2048
@@ -132,9 +130,7 @@ class StandardErrors(NamedTuple):
 
 
 def field_shares(information: Symmetric) -> Floats:
-    """Compute the weights [n] of the field's mean from the information of each node's results. They are 0 if no node
-    has played.
-    """
+    """Compute the weights [n] of the field's mean from each node's information. They are 0 if no node has played."""
     own = information.diagonal - PRIOR_PRECISION
     total = float(own.sum())
     return own / total if total > 0 else np.zeros_like(own)

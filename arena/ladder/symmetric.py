@@ -19,9 +19,7 @@ ACCURACY: Final = 1e-6
 MAX_ITERATIONS: Final = 1_000
 """Maximum number of iterations, after which the solution is accepted. A usual ladder takes ten to forty."""
 COLUMNS_AT_ONCE: Final = 64
-"""Number of right-hand sides solved together: enough to read the matrix rarely, and few enough for the processor's
-cache.
-"""
+"""Number of right-hand sides solved together: the matrix is read rarely, and they fit the processor's cache."""
 
 
 class Symmetric:

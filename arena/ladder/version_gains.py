@@ -29,9 +29,7 @@ MIN_ERROR: Final = 1e-6
 
 
 def _share_below(size: float, spread: float) -> float:
-    """Return the probability that the deviation of a gain is below `size`: deviation = spread/√λ
-    with λ ~ Gamma(2, 2).
-    """
+    """Return the probability that a gain's deviation is below `size`: deviation = spread/√λ with λ ~ Gamma(2, 2)."""
     least = 2 * (spread / size) ** 2
     return exp(-least) * (1 + least)
 
@@ -44,8 +42,7 @@ def _shares(spread: float) -> tuple[float, ...]:
 
 _SHARES: Final = tuple(map(_shares, SPREADS))
 _PRIOR: Final = tuple(spread / (1 + (spread / VERSION_DEVIATION) ** 2) ** 1.5 for spread in SPREADS)
-"""The grid is evenly spaced in log(spread), so a density over the spread is multiplied by the spread to get one over
-log(spread)."""
+"""The grid is even in log(spread), so a density over the spread times the spread is one over log(spread)."""
 
 
 class VersionGains:
@@ -63,8 +60,7 @@ class VersionGains:
         self._sizes = [sum(map(mul, weights, shares)) / sum(weights) for shares in zip(*_SHARES, strict=True)]
 
     def better(self, difference: float, error: float) -> float:
-        """Return the probability that a version is better than the one before it, from their difference and its
-        error."""
+        """Return the probability that a version is better than its predecessor, from their difference and its error."""
         chances = list(map(mul, self._sizes, _densities(difference, error)))
         errors = difference / max(error, MIN_ERROR) / sqrt(2)
         ahead = [erfc(-errors * size / sqrt(size**2 + error**2)) / 2 for size in SIZES]

@@ -6,18 +6,15 @@ They are Ed25519 keys from the library `cryptography`, which is imported on firs
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from arena.log.head import LogHead, head_text, log_name, rotation_text, webhook_text
 from arena.log.leaf import LeafError, LeafKind, decode_leaf, encode_leaf
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-KEY_BYTES: Final = 32
-"""Size in bytes of a private key and of a public key."""
 
 
 class KeyUnreadable(ValueError):  # noqa: N818 - the name says it
@@ -175,8 +172,9 @@ class HeadSigner:
         self.log: Final = log
         self._signer: Final = signer
 
-    def __reduce__(self) -> tuple[Callable[[str, Signer], HeadSigner], tuple[str, Signer]]:
-        return _unpickled, (self.log, self._signer)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._signer.public  # noqa: B018 - It loads the library now and not when the first results wait.
 
     def __call__(self, size: int, root: bytes) -> bytes:
         """Return the signature of a head."""
@@ -185,9 +183,3 @@ class HeadSigner:
     def sign_message(self, body: bytes) -> bytes:
         """Return the signature of a message to a webhook."""
         return self._signer.sign(webhook_text(self.log, body))
-
-
-def _unpickled(log: str, signer: Signer) -> HeadSigner:
-    """Recreate a signer. Load the library now and not when the first results wait."""
-    signer.public  # noqa: B018 - it is worked out here
-    return HeadSigner(log, signer)

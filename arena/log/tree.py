@@ -101,13 +101,8 @@ def inclusion_proof(index: int, size: int, nodes: Nodes) -> list[bytes]:
         raise ValueError(f"there is no leaf {index} in a tree of {size}")
     proof, start, end = [], 0, size
     while end - start > 1:
-        middle = start + _split(end - start)
-        if index < middle:
-            proof.append(_hash(middle, end, nodes))
-            end = middle
-        else:
-            proof.append(_hash(start, middle, nodes))
-            start = middle
+        start, end, left, right = _below(index, start, end)
+        proof.append(_hash(left, right, nodes))
     return proof[::-1]
 
 
@@ -125,13 +120,8 @@ def consistency_proof(first: int, second: int, nodes: Nodes) -> list[bytes]:
         return []
     proof, start, end = [], 0, second
     while end != first:
-        middle = start + _split(end - start)
-        if first <= middle:
-            proof.append(_hash(middle, end, nodes))
-            end = middle
-        else:
-            proof.append(_hash(start, middle, nodes))
-            start = middle
+        start, end, left, right = _below(first - 1, start, end)
+        proof.append(_hash(left, right, nodes))
     if start:  # a subtree of both trees that is not the whole of the first
         proof.append(_hash(start, end, nodes))
     return proof[::-1]
@@ -191,6 +181,7 @@ def _hash(start: int, end: int, nodes: Nodes) -> bytes:
     return node_hash(nodes(level, start >> level), _hash(middle, end, nodes))
 
 
-def _split(size: int) -> int:
-    """Return the largest power of two below a size of 2 or more."""
-    return 1 << (size - 1).bit_length() - 1
+def _below(index: int, start: int, end: int) -> tuple[int, int, int, int]:
+    """Return the range of the half of a subtree that has the leaf `index`, and the range of the other half."""
+    middle = start + (1 << (end - start - 1).bit_length() - 1)
+    return (start, middle, middle, end) if index < middle else (middle, end, start, middle)

@@ -85,29 +85,17 @@ class FieldPrefix:
     __slots__ = ("_short", "_tag")
 
     def __init__(self, message: type[Message], name: str) -> None:
-        """Prepare the tag of a field.
-
-        Raises:
-            KeyError: as in `tag`.
-        """
+        """Prepare the tag of a field. Raises: KeyError: As in `tag`."""
         self._tag = tag(message, name)
         self._short = tuple([self._tag + number for number in _SHORT])
 
     def of(self, number: int) -> bytes:
-        """Serialize the tag and this number.
-
-        Raises:
-            ValueError: the number is negative.
-        """
+        """Serialize the tag and this number. Raises: ValueError: The number is negative."""
         return self._short[number] if 0 <= number < _PREPARED else self._tag + varint(number)
 
 
 def packed(numbers: Sequence[int]) -> bytes:
-    """Serialize the numbers of a packed list without tag and length.
-
-    Raises:
-        ValueError: a number is negative.
-    """
+    """Serialize the numbers of a packed list without tag and length. Raises: ValueError: A number is negative."""
     if isinstance(numbers, bytes):
         return numbers if numbers.isascii() else b"".join([_SHORT[number] for number in numbers])
     return b"".join([varint(number) for number in numbers])

@@ -122,17 +122,13 @@ def _unpacker(field: Any, kind: Any) -> Callable[[Any], Any] | None:
     if field.message_type is None:
         return tuple if field.is_repeated else None
     if field.message_type is Timestamp.DESCRIPTOR:
-        return _instant
+        return partial(Timestamp.ToDatetime, tzinfo=UTC)
     one = partial(unpack, row=kind)
     return (lambda messages: tuple(map(one, messages))) if field.is_repeated else one
 
 
 def member(members: type[EnumType], enum: EnumDescriptor, number: int) -> EnumType:
-    """Return the member for a value of the protocol's enum.
-
-    Raises:
-        UnknownValueError: there is no such member.
-    """
+    """Return the member for a value of the protocol's enum. Raises: UnknownValueError: There is no such member."""
     found = enum.values_by_number.get(number)
     name = "" if found is None else found.name.removeprefix(_prefix(enum))
     if name not in members.__members__:
@@ -148,7 +144,3 @@ def _prefix(enum: Any) -> str:
 def _timestamp(instant: datetime) -> dict[str, int]:
     passed = instant - _EPOCH
     return {"seconds": passed.days * 86_400 + passed.seconds, "nanos": passed.microseconds * 1000}
-
-
-def _instant(timestamp: Timestamp) -> datetime:
-    return timestamp.ToDatetime(tzinfo=UTC)

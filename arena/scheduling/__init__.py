@@ -1,3 +1,1 @@
-"""Match scheduling: the choice of opponents, computed from available bots, ladder figures and given randomness, without
-clock or I/O.
-"""
+"""Match scheduling: choosing opponents from available bots, ladder figures and randomness, without clock or I/O."""

@@ -59,9 +59,7 @@ class Candidate(Generic[BotT]):
         self.beyond_share = False
         """True if the bot has more tables than its share while others wait."""
         self.turn = 0.0
-        """The candidate's turn for coverage seats: the number of its round plus a random fraction. A table moves it to
-        the next round.
-        """
+        """The turn for coverage seats: number of the round plus a random fraction. A table moves it to the next."""
         self._met: dict[int, int] = {}
         self._latest: deque[int] = deque()
 

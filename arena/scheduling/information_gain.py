@@ -20,9 +20,7 @@ MIN_ERROR: Final = 1e-6
 BLOCK_PAIRS: Final = 1_000_000
 """Number of pairs of bots computed at a time, which limits the use of memory."""
 MOST_COMPARED: Final = 2_000
-"""Maximum number of bots with which a bot is compared. If there are more, an evenly spaced sample by rating represents
-them.
-"""
+"""Maximum number of bots with which a bot is compared. An evenly spaced sample by rating represents more bots."""
 
 
 class MatchValue(NamedTuple):
@@ -41,9 +39,7 @@ class MatchValue(NamedTuple):
         return 1 / (1 / self.variance + pending * 0.75 * (seats - 1) / (seats + 1))
 
     def gain(self, pending: int, seats: int) -> float:
-        """Compute the weighted reduction of variance by one more match of n seats. It shrinks with the number of
-        pending matches.
-        """
+        """Compute the weighted reduction of variance by one more match of n seats. It shrinks with pending matches."""
         return self.weight * (self.expected(pending, seats) - self.expected(pending + 1, seats))
 
 

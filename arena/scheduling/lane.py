@@ -134,9 +134,7 @@ class Lane(Generic[BotT]):
         return inf
 
     def contenders(self, seats: int, number: int, established: bool) -> list[Candidate[BotT]]:
-        """Choose the candidates with the largest information gain. Without `established`, choose only provisional
-        ones.
-        """
+        """Choose the candidates with the largest information gain; without `established`, only provisional ones."""
         order = self._contention.get(seats)
         if order is None:
             order = self._contention[seats] = Order()
@@ -192,9 +190,7 @@ def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int
 
 
 def counting(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> list[Candidate[BotT]]:
-    """Return the candidates whose pairs with the chosen all have quota left. Return all candidates if there are
-    none.
-    """
+    """Return the candidates whose pairs with the chosen all have quota left, or all candidates if there are none."""
     for each in chosen:
         if each.waiting.spent:
             return [candidate for candidate in candidates if candidate.counts_against(chosen)] or candidates

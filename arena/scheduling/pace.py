@@ -66,9 +66,7 @@ class Pace:
 
     def __init__(self, rules: PaceRules) -> None:
         self.balance = rules.first_balance
-        """Seconds for which the bot may still wait for much slower bots. It plays with them only while this is
-        positive.
-        """
+        """Seconds for which the bot may still wait for much slower bots. It plays with them while this is positive."""
         self._rules = rules
         self._pace: float | None = None
         self._at = 0.0

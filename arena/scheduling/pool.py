@@ -325,8 +325,7 @@ class Pool(Generic[BotT]):
         return []
 
     def _of_all(self, lanes: Sequence[Lane[BotT]], wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Without house bots, choose the bots whose patience is over, whatever their paces.
-        Otherwise some might never play."""
+        """Without house bots, choose bots whose patience is over, whatever their paces, or some might never play."""
         if self._house:
             return []
         chosen: dict[str, Candidate[BotT]] = {}

@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, func, select
@@ -24,8 +23,15 @@ from sqlalchemy import Connection, func, select
 from arena.log.leaf import LeafKind
 from arena.store import schema
 from arena.store.base import leaves as log
-from arena.store.base.directory import database_of, require_empty, sync_directory, token_file, use_server
-from arena.store.base.errors import BackupUnusable, PathTaken, StoreUnusable, file_error
+from arena.store.base.directory import (
+    database_of,
+    require_empty,
+    sync_directory,
+    token_file,
+    use_server,
+    write_synced,
+)
+from arena.store.base.errors import BackupUnusable, PathTaken, StoreUnusable, file_errors
 from arena.store.base.migrate import check_revision, copy_rows, migrate
 from arena.store.journal.journal import journal_files, journal_of, read_running, write_journal
 from arena.store.log.key import key_file, next_key_file
@@ -87,7 +93,7 @@ def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, who
     """
     with _made(to) as directory:
         made = _copied(data, directory, at, progress)
-        _write_synced(directory / MANIFEST, json.dumps(asdict(made)).encode())
+        write_synced(directory / MANIFEST, json.dumps(asdict(made)).encode())
     return made
 
 
@@ -104,11 +110,9 @@ def thin_out(newest: Path, keep: int) -> list[Path]:
     old = [path for _, path in sorted(others)[: max(0, len(others) + 1 - keep)]]
     for path in old:
         unfinished = path.with_name(f"{path.name}{UNFINISHED}deleted")
-        try:
+        with file_errors(path):
             path.rename(unfinished)
             shutil.rmtree(unfinished)
-        except OSError as error:
-            raise file_error(path, error) from error
     return old
 
 
@@ -238,7 +242,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
         break
     for secret in (token_file, key_file, next_key_file):
         if secret(data).exists():
-            _write_synced(secret(directory), secret(data).read_bytes())
+            write_synced(secret(directory), secret(data).read_bytes())
     described = tuple(_described(directory, path) for path in sorted(directory.rglob("*")) if path.is_file())
     return Backup(_FORMAT, at, __version__, schema.REVISION, finished, len(lines), replays, described)
 
@@ -276,34 +280,21 @@ def _described(directory: Path, path: Path) -> BackupFile:
 @contextmanager
 def _made(path: Path) -> Iterator[Path]:
     """Yield a new directory. It gets its final name if the `with` block succeeds, and is removed otherwise."""
-    try:
+    with file_errors(path):
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise PathTaken(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # Accessible only to its owner.
-    except OSError as error:
-        raise file_error(path, error) from error
-    try:
-        yield directory
-        for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):
-            sync_directory(each)
-        with suppress(FileNotFoundError):
-            path.rmdir()  # Remove the directory if it is empty. Otherwise renaming fails.
-        if path.exists():
-            raise PathTaken(path)
-        directory.rename(path)
-        sync_directory(path.parent)
-    except OSError as error:
-        shutil.rmtree(directory, ignore_errors=True)
-        raise file_error(path, error) from error
-    except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
-
-
-def _write_synced(path: Path, content: bytes) -> None:
-    path.touch(mode=0o600)
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+        directory = Path(tempfile.mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # Only for its owner.
+        try:
+            yield directory
+            for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):
+                sync_directory(each)
+            with suppress(FileNotFoundError):
+                path.rmdir()  # Remove the directory if it is empty. Otherwise renaming fails.
+            if path.exists():
+                raise PathTaken(path)
+            directory.rename(path)
+            sync_directory(path.parent)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise

@@ -23,15 +23,14 @@ from arena.replay.header import MatchKind
 from arena.store import schema
 from arena.store.base.changes import NEWEST_CHANGE, Change
 from arena.store.base.errors import JobLost, LeaseLost, NodeError
-from arena.store.base.interruption import Interruption
-from arena.store.base.rows import MatchState
+from arena.store.base.rows import Interruption, MatchState
 from arena.store.base.statements import DatabaseClock, Statement, database_now
 from arena.store.matches import matches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 LEASE: Final = 15.0
 """Length of a lease in seconds, by the database's clock."""
@@ -140,9 +139,7 @@ class Allowance(NamedTuple):
     """Number of uses per hour."""
 
 
-def register(
-    connection: Connection, number: int, address: str, program: str, identity: str = "", settings: str = ""
-) -> Lease:
+def register(connection: Connection, start: NodeStart, identity: str = "") -> Lease:
     """Register a node under a free number, or a number that a node of the same data directory has or had.
 
     The caller must have made sure that this earlier node no longer runs. `identity`: the identity of the data
@@ -150,6 +147,7 @@ def register(
 
     Raises: NodeError: The number is out of range or taken, or other nodes have another program or other settings.
     """
+    number, program, settings = start.number, start.program, start.settings
     if not 1 <= number <= HIGHEST:
         raise NodeError(f"{number} is no number of a node; choose one from 1 to {HIGHEST}")
     now = database_now(connection)
@@ -176,7 +174,7 @@ def register(
                 "same, and stop them all to change these"
             )
     lease = Lease(number, token_hex(16), now + _LENGTH)
-    row = {"address": address, "program": program, "settings": settings, "identity": identity, "started": now}
+    row = {"address": start.address, "program": program, "settings": settings, "identity": identity, "started": now}
     row |= {"session": lease.session, "lease_until": lease.until, "state": REGISTERED}
     if number in known:
         connection.execute(update(schema.nodes).where(_NODES.number == number).values(row))
@@ -195,9 +193,7 @@ def renew(connection: Connection, lease: Lease) -> Lease:
 
 
 def release(connection: Connection, lease: Lease) -> None:
-    """Release a node's lease and the leases of its jobs. The node's running matches stay in its journal for its next
-    start.
-    """
+    """Release a node's lease and those of its jobs. Its running matches stay in its journal for its next start."""
     own = (_NODES.number == lease.number) & (_NODES.session == lease.session) & (_NODES.state == REGISTERED)
     if connection.execute(update(schema.nodes).where(own).values(state=RELEASED)).rowcount:
         connection.execute(delete(schema.leases).where(_LEASES.node == lease.number))
@@ -205,12 +201,13 @@ def release(connection: Connection, lease: Lease) -> None:
 
 def living(connection: Connection) -> tuple[Node, ...]:
     """Return the nodes with a valid lease, in order of their numbers."""
-    return _nodes(connection, alive=True)
+    return list_nodes(connection, _NODES.state == REGISTERED, _NODES.lease_until > DatabaseClock())
 
 
-def list_nodes(connection: Connection) -> tuple[Node, ...]:
-    """Return all nodes that have ever registered, in order of their numbers."""
-    return _nodes(connection, alive=False)
+def list_nodes(connection: Connection, *conditions: ColumnElement[bool]) -> tuple[Node, ...]:
+    """Return all nodes that have ever registered and meet the conditions, in order of their numbers."""
+    query = select(*(_NODES[name] for name in Node._fields)).where(*conditions).order_by(_NODES.number)
+    return tuple(Node(*row) for row in connection.execute(query))
 
 
 def interrupt_lost(connection: Connection, at: int, grace: float = GRACE) -> Mapping[int, tuple[int, ...]]:
@@ -320,9 +317,7 @@ def give_back(connection: Connection, allowance: Allowance) -> None:
 
 
 def newest_change(connection: Connection) -> int:
-    """Return the number of the newest change, as a start for `changed_since`. Read it before the data that may
-    change.
-    """
+    """Return the newest change's number, as a start for `changed_since`. Read it before the data that may change."""
     (number,) = NEWEST_CHANGE.run(connection, {}).fetchone() or (0,)
     return int(number)
 
@@ -359,10 +354,3 @@ def playing_by_node(connection: Connection) -> Mapping[int, int]:
     plays = schema.matches.c.state == MatchState.PLAYING.value
     rows = connection.execute(select(own, func.count()).where(plays).group_by(own).order_by(own))
     return {int(node): int(count) for node, count in rows}
-
-
-def _nodes(connection: Connection, *, alive: bool) -> tuple[Node, ...]:
-    query = select(*(_NODES[name] for name in Node._fields)).order_by(_NODES.number)
-    if alive:
-        query = query.where(_NODES.state == REGISTERED, _NODES.lease_until > DatabaseClock())
-    return tuple(Node(*row) for row in connection.execute(query))

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from arena.store.base.database import Database
+from arena.store.base.database import Database, disposed
 from arena.store.base.directory import database_of, token_file
-from arena.store.base.errors import StoreUnusable, file_error
+from arena.store.base.errors import StoreUnusable, file_errors
 from arena.store.base.migrate import require_current
 from arena.store.journal.journal import journal_of
 from arena.store.log.key import key_file, next_key_file
@@ -64,10 +64,8 @@ class ReadConnections:
             self._engine = None
 
     def _engine_of(self, database: Database) -> Engine:
-        try:
+        with file_errors(database.path):
             found = database.path.stat()
-        except OSError as error:
-            raise file_error(database.path, error) from error
         with self._lock:
             if self._engine is None or self._opened != (found.st_dev, found.st_ino):
                 if self._engine is not None:
@@ -91,7 +89,7 @@ def open_to_amend(directory: Path) -> Iterator[Connection]:
 
 def _existing(directory: Path) -> Database:
     database = database_of(directory)
-    if not database.exists():
+    if not database.path.is_file():
         raise StoreUnusable(directory, f"it has no {database.path.name}; a server started on it makes one")
     return database
 
@@ -107,15 +105,6 @@ def _current(database: Database, engine: Engine) -> Iterator[Connection]:
                 yield connection
         finally:
             files.close()
-
-
-@contextmanager
-def disposed(engine: Engine) -> Iterator[Engine]:
-    """Close an engine's open connections when the `with` block ends."""
-    try:
-        yield engine
-    finally:
-        engine.dispose()
 
 
 @contextmanager

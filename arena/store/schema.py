@@ -6,7 +6,7 @@ A column `ladder` contains a ladder's id, which is the game's name for the first
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -26,6 +26,7 @@ from sqlalchemy import (
     literal_column,
     select,
 )
+from sqlalchemy.types import TypeEngine
 
 REVISION: Final = "0025"
 """The revision of the newest migration. It identifies the schema that this program reads and writes."""
@@ -47,9 +48,7 @@ class AppendOnly(NamedTuple):
     number: str
     """Name of the column with the rows' numbers."""
     within: str | None = None
-    """Name of a column. Rows are numbered separately for each value of this column. None if all rows are numbered
-    together.
-    """
+    """Name of a column. Rows are numbered separately for each of its values; None if they are numbered together."""
 
 
 def next_number(table: Table) -> ColumnElement[int]:
@@ -68,6 +67,11 @@ def _one_of(name: str, *values: str, server_default: str | None = None) -> Colum
     return Column(
         name, Text, CheckConstraint(f"{name} IN ({listed})", name=name), nullable=False, server_default=server_default
     )
+
+
+def _filled(name: str, kind: type[TypeEngine[Any]], default: str, comment: str | None = None) -> Column[Any]:
+    """Return a column with a default for rows that do not set it, such as those from before the column existed."""
+    return Column(name, kind, nullable=False, server_default=default, comment=comment)
 
 
 metadata = MetaData(
@@ -90,9 +94,9 @@ bots = Table(
     Column("house", Int, CheckConstraint("house IN (0, 1)", name="house"), nullable=False),
     Column("token_hash", LargeBinary, unique=True, comment="SHA-256; none for house bots"),
     Column("registered", Int, nullable=False),
-    Column("troubles", Text, nullable=False, server_default="[]", comment="JSON: troubled matches in a row"),
+    _filled("troubles", Text, "[]", "JSON: troubled matches in a row"),
     Column("parked", Int, comment="instant since which it is; none if it is not"),
-    Column("forgiven", Int, nullable=False, server_default="0", comment="no match up to this one counts as troubled"),
+    _filled("forgiven", Int, "0", "no match up to this one counts as troubled"),
     Column("hidden", Int, comment="instant since which it is; none if it is not"),
     Column("deleted", Int, comment="instant since which it is; then it has neither token nor owner"),
 )
@@ -112,10 +116,8 @@ invitations = Table(
     Column("owner", Text, nullable=False),
     Column("created", Int, nullable=False),
     Column("used_by", Int, ForeignKey("bots.id")),
-    Column("number", Int, nullable=False, server_default="0", comment="1, 2, …"),
-    Column(
-        "ladder", Text, nullable=False, server_default="", comment="ladder that it opens; empty for registration only"
-    ),
+    _filled("number", Int, "0", "1, 2, …"),
+    _filled("ladder", Text, "", "ladder that it opens; empty for registration only"),
     Column("expires", Int, comment="instant from which it is refused; none if it does not expire"),
     Column("revoked", Int, comment="instant since which it is; none if it is not"),
     Index(None, "number", unique=True),
@@ -127,9 +129,9 @@ bot_ladders = Table(
     Column("bot_id", Int, ForeignKey("bots.id"), primary_key=True),
     Column("ladder", Text, primary_key=True),
     Column("entered", Int, comment="instant of its entry by invitation; none without one"),
-    Column("troubles", Text, nullable=False, server_default="[]", comment="as in `bots`, of matches of this ladder"),
+    _filled("troubles", Text, "[]", "as in `bots`, of matches of this ladder"),
     Column("parked", Int, comment="as in `bots`"),
-    Column("forgiven", Int, nullable=False, server_default="0", comment="as in `bots`"),
+    _filled("forgiven", Int, "0", "as in `bots`"),
 )
 """Entry and parking of bots by ladder. For parking, the default ladders of all games share columns of `bots`."""
 
@@ -161,7 +163,7 @@ log = Table(
     Column("match_id", Int, ForeignKey("matches.id"), comment="none if the leaf is about no match"),
     Column("leaf", Text, nullable=False, comment="canonical bytes, which are UTF-8"),
     Column("nodes", LargeBinary, nullable=False, comment="hashes of the subtrees it completes, its own first"),
-    Column("kind", Text, nullable=False, server_default="", comment="kind of the leaf"),
+    _filled("kind", Text, "", "kind of the leaf"),
     Index(None, "match_id", "kind"),
     info={APPEND_ONLY: AppendOnly("number")},
 )
@@ -248,14 +250,8 @@ events = Table(
     Column("start", Int, nullable=False, comment="planned start, and from then on the actual one"),
     _one_of("state", "announced", "playing", "finished", "cancelled"),
     Column("seed", LargeBinary, nullable=False, comment="secret until the event is over"),
-    Column(
-        "earlier",
-        Text,
-        nullable=False,
-        server_default="[]",
-        comment="JSON: sums over earlier matches, as of the start",
-    ),
-    Column("result", Text, nullable=False, server_default="", comment="JSON; the reason if it was cancelled"),
+    _filled("earlier", Text, "[]", "JSON: sums over earlier matches, as of the start"),
+    _filled("result", Text, "", "JSON; the reason if it was cancelled"),
 )
 
 event_entrants = Table(
@@ -264,7 +260,7 @@ event_entrants = Table(
     Column("event_id", Int, ForeignKey("events.id"), primary_key=True),
     Column("bot_id", Int, ForeignKey("bots.id"), primary_key=True),
     Column("entered", Int, nullable=False),
-    Column("name", Text, nullable=False, server_default="", comment="name at check-in; empty without one"),
+    _filled("name", Text, "", "name at check-in; empty without one"),
     Column("nonce", LargeBinary, comment="16 bytes of its check-in; none without one"),
 )
 
@@ -287,9 +283,7 @@ event_matches = Table(
     Column("number", Int, nullable=False, comment="number of the table, from 0 for each event"),
     Index(None, "event_id", "number"),
 )
-"""Matches of events. A table's first match with a result counts; after a match without a result, the table plays
-again.
-"""
+"""Matches of events. A table's first match with a result counts; after one without, the table plays again."""
 
 ratings = Table(
     "ratings",
@@ -302,14 +296,12 @@ ratings = Table(
     Column("wins", Int, nullable=False),
     Column("rank_sum", Real, nullable=False),
     Column("last_change", Real, nullable=False),
-    Column("decisions", Int, nullable=False, server_default="0"),
-    Column("missed", Int, nullable=False, server_default="0", comment="number of decisions made for it by others"),
-    Column("think", Text, nullable=False, server_default="{}", comment="JSON: a histogram of think times"),
+    _filled("decisions", Int, "0"),
+    _filled("missed", Int, "0", "number of decisions made for it by others"),
+    _filled("think", Text, "{}", "JSON: a histogram of think times"),
     Column("first_at", Int, comment="when its first result was stored"),
     Column("last_at", Int, comment="when its last result was stored"),
-    Column(
-        "score_sum", Real, nullable=False, server_default="0", comment="sum over matches of the mean over its seats"
-    ),
+    _filled("score_sum", Real, "0", "sum over matches of the mean over its seats"),
     Index(None, "ladder"),
 )
 
@@ -346,12 +338,8 @@ rated_results = Table(
     Column("nodes", Text, nullable=False, comment="by seat, separated by commas; empty for a void"),
     Column("places", Text, nullable=False, comment="one digit per seat"),
     Column("counts", Text, nullable=False, comment="one digit per seat, 1 if the result counts for the node"),
-    Column(
-        "spoilt",
-        Text,
-        nullable=False,
-        server_default="",
-        comment="one digit per seat, 1 if it moves no opponent's rating; empty if there is no such seat",
+    _filled(
+        "spoilt", Text, "", "one digit per seat, 1 if it moves no opponent's rating; empty if there is no such seat"
     ),
     UniqueConstraint("match_id", "kind"),
     info={APPEND_ONLY: AppendOnly("number", within="ladder")},
@@ -375,31 +363,13 @@ ladders = Table(
     Column("through", Int, nullable=False, comment="number of the last event included"),
     Column("digest", Text, nullable=False, comment="SHA-256 of all figures"),
     Column("at", Int, nullable=False),
-    Column(
-        "replayed",
-        Int,
-        nullable=False,
-        server_default="0",
-        comment="number of the last baseline in its luck column",
-    ),
+    _filled("replayed", Int, "0", "number of the last baseline in its luck column"),
     Column("scale_error", Real, nullable=False, comment="standard error that all ratings share"),
     Column("centre", Real, nullable=False, comment="centre of the strengths, towards which ratings are shrunk"),
     Column("spread", Real, nullable=False, comment="spread of the strengths about it"),
-    Column(
-        "pair_quota",
-        Int,
-        nullable=False,
-        server_default="0",
-        comment="number of matches per day that count between two guests; 0 for no limit",
-    ),
-    Column("pair_week_quota", Int, nullable=False, server_default="0", comment="the same per week"),
-    Column(
-        "pair_young_days",
-        Int,
-        nullable=False,
-        server_default="0",
-        comment="number of days for which bots are young and count together; 0 for none",
-    ),
+    _filled("pair_quota", Int, "0", "number of matches per day that count between two guests; 0 for no limit"),
+    _filled("pair_week_quota", Int, "0", "the same per week"),
+    _filled("pair_young_days", Int, "0", "number of days for which bots are young and count together; 0 for none"),
 )
 
 seasons = Table(
@@ -487,8 +457,8 @@ replays = Table(
     Column("content", LargeBinary, nullable=False, comment="the gzip file if it is in this row; otherwise empty"),
     Column("sha256", LargeBinary, nullable=False, comment="digest of the content, even if it is pruned"),
     Column("segment", Int, server_default="0", comment="number of its file, 0 for this row; none once it is pruned"),
-    Column("start", Int, nullable=False, server_default="0", comment="offset in its file"),
-    Column("length", Int, nullable=False, server_default="0", comment="in bytes; 0 if it is in this row"),
+    _filled("start", Int, "0", "offset in its file"),
+    _filled("length", Int, "0", "in bytes; 0 if it is in this row"),
 )
 """The locations of the replays, as explained in `arena.store.replays.files`."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import thread_time
@@ -22,11 +23,12 @@ from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
 from arena.store import nodes
 from arena.store.base import leaves as log
-from arena.store.base.database import Database
+from arena.store.base.database import Database, disposed
 from arena.store.base.directory import OpenFiles, database_of, identity, operator_token
 from arena.store.base.errors import StoreError, StoreReplaced
-from arena.store.base.interruption import Interruption
-from arena.store.base.migrate import check, migrate
+from arena.store.base.lock import announce
+from arena.store.base.migrate import migrate, revision_of
+from arena.store.base.rows import Interruption
 from arena.store.base.statements import database_now
 from arena.store.journal.journal import (
     Journal,
@@ -40,7 +42,7 @@ from arena.store.journal.journal import (
 from arena.store.log.key import open_log
 from arena.store.matches import matches
 from arena.store.nodes import Lease, NodeStart
-from arena.store.opening import ExposedFile, close_to_others, disposed, store_errors
+from arena.store.opening import ExposedFile, close_to_others, store_errors
 from arena.store.replays.files import Segment, attach, attached
 from arena.store.replays.replays import move
 from arena.store.writer.process import WriterProcess, process_writer
@@ -70,45 +72,34 @@ class FilesFound(NamedTuple):
     """Files that other users could open."""
 
 
+@dataclass(eq=False, repr=False)
 class Store:
     """An open data directory, as used by its server."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        reader: Engine,
-        database: Database,
-        operator_token: str,
-        journal: Journal,
-        unfinished: Mapping[int, Sequence[str]],
-        lost: Mapping[int, str],
-        files: FilesFound,
-        lock: int,
-        signer: HeadSigner,
-        lease: Lease | None = None,
-    ) -> None:
-        self.journal: Final = journal
-        """The journal of inputs from which running matches are continued."""
-        self.unfinished: Final = unfinished
-        """By match, the journal's lines of the running matches of an earlier server."""
-        self.lost: Final = lost
-        """By match, the reason for each interruption at this start."""
-        self.files: Final = files
-        """The condition of the files at this start."""
-        self.lock: Final = lock
-        """The descriptor of the data directory's lock. Every process that has it open holds the lock."""
-        self.signer: Final = signer
-        """The signer of the log's heads."""
-        self.lease: Final = lease
-        """The lease of the node's registration; None without other nodes."""
-        self.operator_token: Final = operator_token
-        """The token that authenticates the operator."""
-        self._writer: Final = writer
-        self._reader: Final = reader
-        self._database: Final = database
-        self._limiter: Final = trio.CapacityLimiter(READERS)
-        self._open_files: Final = OpenFiles([database.path])
-        self._replaced: StoreReplaced | None = None
+    _writer: Writer
+    _reader: Engine
+    _database: Database
+    operator_token: str
+    """The token that authenticates the operator."""
+    journal: Journal
+    """The journal of inputs from which running matches are continued."""
+    unfinished: Mapping[int, Sequence[str]]
+    """By match, the journal's lines of the running matches of an earlier server."""
+    lost: Mapping[int, str]
+    """By match, the reason for each interruption at this start."""
+    files: FilesFound
+    """The condition of the files at this start."""
+    lock: int
+    """The descriptor of the data directory's lock. Every process that has it open holds the lock."""
+    signer: HeadSigner
+    """The signer of the log's heads."""
+    lease: Lease | None
+    """The lease of the node's registration; None without other nodes."""
+    _replaced: StoreReplaced | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._limiter = trio.CapacityLimiter(READERS)
+        self._open_files = OpenFiles([self._database.path])
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         """Run a job that may write, as in `Writer.write`."""
@@ -120,12 +111,8 @@ class Store:
         return value
 
     def announce(self, socket: Path) -> None:
-        """Record this server's Unix socket, for programs that look for the holder of the directory's lock.
-
-        Raises:
-            StoreError: The socket's path cannot be written.
-        """
-        self._database.announce(self.lock, socket)
+        """Record this server's Unix socket, for programs that look for the lock's holder. Raises: StoreError."""
+        announce(self._database.path.parent, self.lock, socket)
 
     async def watch(self) -> None:
         """Wait until a file of the data directory is deleted or replaced. Then raise StoreReplaced within a second."""
@@ -198,9 +185,7 @@ async def open_store(
                 matches.hand_over(connection, None)
             else:
                 alone = not any(each.number != node.number for each in nodes.living(connection))
-                lease = nodes.register(
-                    connection, node.number, node.address, node.program, identity(directory), node.settings
-                )
+                lease = nodes.register(connection, node, identity(directory))
                 if node.number == min(node.beside, default=node.number):
                     left_journals = journal_numbers(directory) - {*node.beside, node.number}
                     if node.several:
@@ -291,13 +276,11 @@ def _has_tables(database: Database) -> bool:
     if database.empty():
         return False
     with disposed(database.reading()) as reader, reader.connect() as connection, connection.begin():
-        return check(connection, database)
+        return revision_of(connection, database) is not None
 
 
 def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
-    """Check that each match in the journal is the match with the same number in the database. Raises:
-    StoreError: The journal belongs to another database.
-    """
+    """Check that each match in the journal is the one with this number in the database. Raises: StoreError."""
     for match_id, lines in content.lines.items():
         with suppress(ReplayError):  # Other code interrupts an unreadable match, with this error as the reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")

@@ -17,7 +17,7 @@ from arena.api.bot_service import BotService
 from arena.api.query_services import QueryServices
 from arena.replay.hash_chain import PackedReplay
 from arena.server.arena import Arena
-from arena.store.base.interruption import Interruption
+from arena.store.base.rows import Interruption
 from arena.store.bots.bots import BotId
 from arena.store.matches import matches
 from engine.registry import GAMES

@@ -30,7 +30,7 @@ from arena.server.sessions.messages import Hello
 from arena.server.sessions.session import Session
 from arena.store.base import errors
 from arena.store.base.errors import StoreError
-from arena.store.base.interruption import Interruption
+from arena.store.base.rows import Interruption
 from arena.store.ladder import baselines, seasons
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import publish

@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from arena.cli.main import main
-from arena.store.base.database import LockHolder
-from arena.store.base.directory import holder, locked
+from arena.store.base.directory import database_of
+from arena.store.base.lock import LockHolder, holder
 from arena.store.store import open_store
 from tests.cli.cli_rig import Played, arena, serving, shown
 
@@ -125,7 +125,7 @@ def test_a_server_that_was_killed_is_asked_no_more(tmp_path: Path) -> None:
     with serving(data, "--no-house") as server:
         os.kill(server.pid, 9)
         os.waitpid(server.pid, 0)
-        with locked(data):
+        with database_of(data).locked():
             pass  # the server's writer process has also ended
         drained = arena("drain", "--data", data)
         assert (drained.exit_code, f"no server works on {data}" in drained.output) == (1, True)
@@ -136,7 +136,7 @@ def test_a_server_that_was_killed_is_asked_no_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", [("drain",), ("bots", "ban", "eve")], ids=" ".join)
 def test_who_holds_the_directory_and_does_not_listen_is_named(empty: Path, verb: tuple[str, ...]) -> None:
-    with locked(empty):
+    with database_of(empty).locked():
         result = arena(*verb, "--data", empty)
     assert result.exit_code == 1
     assert f"the process with id {os.getpid()}, which works on {empty}, does not listen" in result.output

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from arena.store.base.directory import locked
+from arena.store.base.directory import database_of
 from arena.store.base.rows import MatchState
 from arena.store.matches import matches
 from arena.store.opening import open_readonly
@@ -189,7 +189,7 @@ class Trial:
     def dead(self) -> None:
         """Wait until SIGKILL has ended the server and its writer process has ended. Check the files that they left."""
         self._ended(-signal.SIGKILL)
-        with locked(self.data):
+        with database_of(self.data).locked():
             pass
         self.kills += 1
         self.look()

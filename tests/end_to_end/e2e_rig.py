@@ -33,7 +33,7 @@ from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
 from arena.store import schema
-from arena.store.base.directory import locked
+from arena.store.base.directory import database_of
 from arena.store.base.rows import MatchRow, MatchState
 from arena.store.ladder import events
 from arena.store.ladder.publishing import as_published
@@ -108,7 +108,7 @@ class Server:
         """Kill the server. Wait until its writer process has written everything that it received."""
         self.signal(signal.SIGKILL)
         assert self.ended() == -signal.SIGKILL
-        with locked(self.data):
+        with database_of(self.data).locked():
             pass
 
     def ended(self, patience: float = PATIENCE) -> int:

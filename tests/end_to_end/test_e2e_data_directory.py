@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.base.interruption import Interruption
-from arena.store.base.rows import MatchState
+from arena.store.base.rows import Interruption, MatchState
 from arena.store.matches import matches
 from arena.store.opening import open_readonly
 from tests.end_to_end.e2e_rig import Crowd, audit, failing_server, server, tail, until

@@ -23,8 +23,7 @@ from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Answer, Closed, Notice, NoticeKind, Outgoing, Ready, Reason
 from arena.server.sessions.player import HousePlayer
 from arena.store.base.errors import DiskFull, ServerUnusable, StoreError
-from arena.store.base.interruption import Interruption
-from arena.store.base.rows import MatchState
+from arena.store.base.rows import Interruption, MatchState
 from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.store import open_store

@@ -21,8 +21,7 @@ from arena.server.arena import Arena
 from arena.server.matches.persistence import RETRY
 from arena.server.sessions.messages import NoticeKind
 from arena.store.base.errors import StoreError
-from arena.store.base.interruption import Interruption
-from arena.store.base.rows import MatchRow, MatchState
+from arena.store.base.rows import Interruption, MatchRow, MatchState
 from arena.store.matches import matches
 from engine.nullern import NULLERN
 from tests.server.server_rig import POLICY, Bot, Hall, HouseBot, MemoryStore, answer, replay_of, running

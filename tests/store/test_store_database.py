@@ -75,9 +75,9 @@ def test_only_added_rows_are_declared_where_the_tables_are() -> None:
 def test_a_database_can_be_handed_to_another_process(tmp_path: Path, inside: str) -> None:
     database: Database = pickle.loads(pickle.dumps(database_of(tmp_path / inside)))
     assert database == database_of(tmp_path / inside)
-    assert not database.exists()
+    assert not database.path.is_file()
     with database.locked(), database.writing().begin() as connection:
         connection.exec_driver_sql("CREATE TABLE recipes (name TEXT)")
-    assert database.exists()
+    assert database.path.is_file()
     with database.reading().connect() as connection:
         assert connection.exec_driver_sql("SELECT * FROM recipes").all() == []

@@ -21,8 +21,7 @@ from arena.replay.lines import header_line, input_line
 from arena.replay.read import read_unfinished
 from arena.store.base import leaves as log
 from arena.store.base.errors import DiskFull, StoreUnusable
-from arena.store.base.interruption import Interruption
-from arena.store.base.rows import MatchState
+from arena.store.base.rows import Interruption, MatchState
 from arena.store.journal.journal import (
     FULL,
     Journal,

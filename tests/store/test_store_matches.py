@@ -13,8 +13,7 @@ from arena.ladder.live import RatingChange
 from arena.replay.hash_chain import PackedReplay, pack, pack_replay, with_chain
 from arena.store import schema
 from arena.store.base.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
-from arena.store.base.interruption import Interruption
-from arena.store.base.rows import MatchRow, MatchState, SeatRow, instant
+from arena.store.base.rows import Interruption, MatchRow, MatchState, SeatRow, instant
 from arena.store.bots.bots import BotId
 from arena.store.ladder.standings import standings
 from arena.store.matches import matches

@@ -139,8 +139,9 @@ def started(launcher: socket.socket, directory: Path, *numbers: int) -> Iterator
                 node.close()
 
 
-def registered(connection: Connection, number: int, identity: str = "here", **more: str) -> nodes.Lease:
-    return nodes.register(connection, number, f"localhost:{number}", more.pop("program", PROGRAM), identity, **more)
+def registered(connection: Connection, number: int, identity: str = "here", **more: Any) -> nodes.Lease:
+    start = nodes.NodeStart(number, f"localhost:{number}", more.pop("program", PROGRAM), **more)
+    return nodes.register(connection, start, identity)
 
 
 def over(connection: Connection, number: int) -> None:

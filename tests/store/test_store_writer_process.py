@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.base.directory import locked
+from arena.store.base.directory import database_of
 from arena.store.base.errors import LeaseLost, MatchNotPlaying, StoreLocked
 
 pytestmark = pytest.mark.process
@@ -49,7 +49,7 @@ def test_waiting_jobs_run_in_order_even_if_their_callers_are_cancelled(directory
 
 def test_closing_stores_what_was_asked_for_before_and_takes_no_more(directory: Path) -> None:
     assert run("last", directory) == (["Ada", "Bob"], "", 0)
-    with locked(directory):
+    with database_of(directory).locked():
         pass  # no process has the database open any more
 
 

@@ -16,7 +16,7 @@ from arena.cli.terminal.screen import answer, json_option, screen
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
-    from arena.store.base.database import LockHolder
+    from arena.store.base.lock import LockHolder
 
 LEFT: Final = 3
 """Exit status if matches are left to the next start."""
@@ -45,7 +45,7 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"left"}
     """
-    from arena.store.base.directory import holder
+    from arena.store.base.lock import holder
 
     assert place.data is not None, "it is required"
     try:
@@ -66,7 +66,7 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
 
 def _await_the_end(data: Path, server: LockHolder | None) -> None:
     """Wait until the server's process has exited, so that another can be started. Raises: ClickException."""
-    from arena.store.base.directory import holder
+    from arena.store.base.lock import holder
 
     end = time.monotonic() + SERVER_END
     while server is not None and holder(data) == server:

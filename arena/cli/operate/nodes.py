@@ -38,6 +38,7 @@ from arena.processes.helper import LONG_ENOUGH, HelperFailed, helper, keep
 from arena.server.config import quota_in_force
 from arena.store.base.directory import database_of, identity, use_server
 from arena.store.base.errors import StoreError
+from arena.store.base.lock import announce
 from arena.store.schema import REVISION
 from arena.version import __version__
 from trio_grpc.http2.sockets import bind_unix
@@ -169,7 +170,7 @@ class _Nodes:
             await up.wait()
         said = self._said[first]
         config, data, paths = self._config, self._config.data, self._paths
-        database_of(data).announce(self._lock, paths[0])
+        announce(data, self._lock, paths[0])
         # The address is complete even if the settings list one for each node.
         show = partial(show_pages, config, said["address"], paths)
         pages = "" if config.web is None else await self._nursery.start(show)

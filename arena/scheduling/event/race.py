@@ -7,6 +7,7 @@ look can be played at once.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -395,8 +396,4 @@ def most_in(entrants: int, seats: int, used: int) -> int:
     if used >= CUT_DONE or entrants <= seats:
         return seats
     least = entrants ** (CUT_DONE - used) * seats**used
-    low, high = seats, entrants
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if middle**CUT_DONE >= least else (middle + 1, high)
-    return low
+    return bisect_left(range(entrants), least, lo=seats, key=lambda bots: bots**CUT_DONE)

@@ -33,7 +33,7 @@ from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import Player
 from arena.store.base import leaves as log_store
 from arena.store.base.errors import MatchNotPlaying, ServerUnusable, StoreError, UnknownMatch
-from arena.store.base.interruption import Interruption
+from arena.store.base.rows import Interruption
 from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.moderation import parking

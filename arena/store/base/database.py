@@ -5,21 +5,24 @@ Each implementation is a package next to this one; `directory.database_of` choos
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from arena.store.base.errors import StoreError
 
 
-class LockHolder(NamedTuple):
-    """The process that has locked a data directory."""
-
-    pid: int | None
-    """Process id; None while the process is about to write it."""
-    socket: Path | None
-    """The Unix socket of the process, if it is a server that already listens."""
+@contextmanager
+def disposed(engine: Engine) -> Iterator[Engine]:
+    """Close an engine's open connections when the `with` block ends."""
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 class Database(Protocol):
@@ -32,7 +35,7 @@ class Database(Protocol):
 
     @property
     def path(self) -> Path:
-        """Location of the database, for error messages."""
+        """Location of the database, for error messages. If there is no such file, there is no database."""
 
     @property
     def migrations(self) -> Path:
@@ -47,9 +50,7 @@ class Database(Protocol):
 
     def size(self, connection: Connection) -> int | None:
         """Return the size in bytes that a database server reports; None if the database is in `files`."""
-
-    def exists(self) -> bool:
-        """Return true if the directory has, or names, a database."""
+        return None
 
     def empty(self) -> bool:
         """Return true if the database is missing or empty. Does not create or open a file."""
@@ -97,12 +98,7 @@ class Database(Protocol):
 
     def used_elsewhere(self, connection: Connection) -> bool:
         """Return whether servers with other data directories use the database now."""
-
-    def announce(self, lock: int, socket: Path) -> None:
-        """Record the Unix socket of the server that has locked the directory, for `holder`. Raises: StoreError."""
-
-    def holder(self) -> LockHolder | None:
-        """Return the holder of the lock, or None if the lock is free. Raises: StoreUnusable."""
+        return False
 
     def named(self, error: Exception) -> Exception:
         """Translate an error of the database (full, damaged, not writable …) to a StoreError with the original as its
@@ -110,3 +106,11 @@ class Database(Protocol):
 
         Any other error, including a violated constraint, is returned unchanged.
         """
+        if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
+            return error
+        renamed = self.of_driver(error.orig)
+        renamed.__cause__ = error
+        return renamed
+
+    def of_driver(self, error: BaseException | None) -> StoreError:
+        """Translate an error of the database's driver."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
 from typing import Final
 
-from arena.store.base.database import Database, LockHolder
-from arena.store.base.errors import ServerUnusable, StoreReplaced, StoreUnusable, file_error
+from arena.store.base.database import Database
+from arena.store.base.errors import ServerUnusable, StoreReplaced, StoreUnusable, file_errors
 from arena.store.postgres.database import (
     PostgresDatabase,
     address_in,
     check_address,
     store_address,
-    without_password,
 )
 from arena.store.sqlite.database import SqliteDatabase
 
@@ -55,17 +53,7 @@ def require_empty(store: str) -> None:
     """Check that a PostgreSQL database has no tables. Raises: ServerUnusable, StoreError."""
     check_address(store)
     if not PostgresDatabase(Path(), store).empty():
-        raise ServerUnusable(without_password(store), "it has tables already: `createdb` makes an empty database")
-
-
-def locked(directory: Path) -> AbstractContextManager[int]:
-    """Lock a directory for one server, as in `Database.locked`."""
-    return database_of(directory).locked()
-
-
-def holder(directory: Path) -> LockHolder | None:
-    """Return the process that has locked a directory, as in `Database.holder`."""
-    return database_of(directory).holder()
+        raise ServerUnusable(store, "it has tables already: `createdb` makes an empty database")
 
 
 def token_file(directory: Path) -> Path:
@@ -91,14 +79,12 @@ def identity(directory: Path) -> str:
 
 def _created(path: Path, make: Callable[[], str]) -> str:
     """Return the content of a file. If the file is missing, create it."""
-    try:
+    with file_errors(path):
         path.touch(mode=0o600)
         if not (content := path.read_text()):
             content = make()
             path.write_text(content)
         return content
-    except OSError as error:
-        raise file_error(path, error) from error
 
 
 class OpenFiles:
@@ -122,6 +108,15 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write a new file that only its owner can open, in place of any earlier one, and sync it. Raises: OSError."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def sync_directory(path: Path) -> None:

@@ -7,7 +7,8 @@ All of them can be pickled with their fields.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -102,6 +103,15 @@ def file_error(path: Path, error: OSError) -> DiskFull | StoreUnusable:
     return StoreUnusable(path, error.strerror or str(error))
 
 
+@contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Raise operating system errors of the `with` block as errors about a file. Raises: DiskFull, StoreUnusable."""
+    try:
+        yield
+    except OSError as error:
+        raise file_error(path, error) from error
+
+
 class StoreReplaced(StoreError):
     """A file of the data directory was deleted or replaced while a server had it open."""
 
@@ -147,11 +157,18 @@ class StoreBusy(StoreError):
         )
 
 
+def without_password(store: str) -> str:
+    """Return an address without its password and its parameters."""
+    start, _, rest = store.partition("://")
+    access, at, place = rest.partition("?")[0].rpartition("@")
+    return f"{start}://{access.partition(':')[0]}{at}{place}" if rest else store.partition("@")[0]
+
+
 class ServerUnusable(StoreError):
     """The database server cannot be reached or used."""
 
     def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"{address} cannot be used as the store: {reason}")
+        super().__init__(f"{without_password(address)} cannot be used as the store: {reason}")
 
 
 class NodeError(StoreError):
@@ -234,29 +251,17 @@ class UnknownBot(Refused):
 class OfTheHouse(Refused):
     """The bot is a house bot, which has no token and is never parked, hidden, deleted or renamed."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is one of the server's own: it has no token, is never parked and stays as it is")
-
 
 class BotDeleted(Refused):
     """The operator has deleted the bot."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} was deleted: its results stay under this name, and no other bot is given it")
 
 
 class NotParked(Refused):
     """The bot is not parked."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is not parked; it is given seats whenever it is connected and has room")
-
 
 class OwnerBanned(Refused):
     """The owner of the bot is banned."""
-
-    def __init__(self, owner: str, why: str) -> None:
-        super().__init__(f"{why}; only the server's operator can change that")
 
 
 class NothingToChange(Refused):
@@ -276,9 +281,6 @@ class InvitationNotAllowed(Refused):
 
 class NoSuchInvitation(Refused):
     """No invitation has this number."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"there is no invitation {number}; `arena bots invitations` has their numbers")
 
 
 class EntryRefused(Refused):
@@ -326,9 +328,6 @@ class NoSuchEvent(Refused):
 class EventNameTaken(Refused):
     """An event, perhaps a past one, already has this name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is an event {name!r} already; choose another name")
-
 
 class BadEvent(Refused):
     """The server cannot run such an event. The message gives the value and the remedy."""
@@ -340,9 +339,6 @@ class EventRefused(Refused):
 
 class UnknownToken(Refused):
     """No bot has this token."""
-
-    def __init__(self) -> None:
-        super().__init__("no bot here has this token; register the bot, or use the token of its registration")
 
 
 class UnknownMatch(Refused):
@@ -356,15 +352,9 @@ class UnknownMatch(Refused):
 class NoResult(Refused):
     """The match has no result that could be annulled."""
 
-    def __init__(self, match_id: int, state: str) -> None:
-        super().__init__(f"match {match_id} is {state} and has no result; only that of a finished match can be void")
-
 
 class ResultVoid(Refused):
     """The result of the match is already annulled."""
-
-    def __init__(self, match_id: int, reason: str) -> None:
-        super().__init__(f"the result of match {match_id} is void already: {reason}")
 
 
 class ReasonNotAllowed(Refused):

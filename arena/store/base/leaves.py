@@ -172,6 +172,17 @@ def seal_added(connection: Connection, sign: Sign) -> None:
     transaction, leaves = cache(connection).get(_SIZE, (None, 0))
     if transaction is None or transaction is not _transaction(connection):
         return
+    _sign(connection, leaves, sign)
+
+
+def seal(connection: Connection, sign: Sign) -> None:
+    """Sign and store the head of all leaves, unless it is already stored or the log is empty."""
+    leaves, before = size(connection), head(connection)
+    if leaves != (0 if before is None else before.size):
+        _sign(connection, leaves, sign)
+
+
+def _sign(connection: Connection, leaves: int, sign: Sign) -> None:
     made = root_of(connection, leaves)
     row = {"size": leaves, "root": made, "signature": sign(leaves, made)}
     if _NEXT_HEAD in cache(connection):  # No head is ever deleted.
@@ -179,19 +190,6 @@ def seal_added(connection: Connection, sign: Sign) -> None:
     elif not _NEXT_HEAD.run(connection, row).rowcount:
         _FIRST_HEAD.run(connection, row | {"only": 1})
     cache(connection)[_NEXT_HEAD] = True
-
-
-def seal(connection: Connection, sign: Sign) -> None:
-    """Sign and store the head of all leaves, unless it is already stored or the log is empty."""
-    leaves, before = size(connection), head(connection)
-    if leaves == (0 if before is None else before.size):
-        return
-    made = root_of(connection, leaves)
-    row = {"size": leaves, "root": made, "signature": sign(leaves, made)}
-    if before is None:
-        _FIRST_HEAD.run(connection, row | {"only": 1})
-    else:
-        _NEXT_HEAD.run(connection, row)
 
 
 def head(connection: Connection) -> LogHead | None:
@@ -216,9 +214,7 @@ def leaf(connection: Connection, number: int) -> bytes:
 
 
 def outcome(connection: Connection, match_id: int) -> LogEntry | None:
-    """Return the leaf with which a match ended, with its proof under the newest head. None if the head does not include
-    the leaf.
-    """
+    """Return the leaf with which a match ended, with its proof; None if the newest head does not include it."""
     (number,) = _OF_MATCH.run(connection, {"of_match": match_id}).fetchone() or (None,)
     under = head(connection)
     return None if number is None or under is None or number > under.size else entry(connection, number, under)

@@ -15,10 +15,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from arena.store.base.database import LockHolder
-from arena.store.base.errors import StoreLocked, StoreUnusable, file_error
+from arena.store.base.errors import StoreLocked, StoreUnusable, file_error, file_errors
 
 _LOCK: Final = "arena.lock"
 _NODE_LOCK: Final = "node-{}.lock"
@@ -28,19 +27,18 @@ _LAST_WRITES: Final = 30.0
 """Maximum number of seconds that the writer process of a dead server may need to finish its last jobs."""
 
 
+class LockHolder(NamedTuple):
+    """The process that has locked a data directory."""
+
+    pid: int | None
+    """Process id; None while the process is about to write it."""
+    socket: Path | None
+    """The Unix socket of the process, if it is a server that already listens."""
+
+
 @contextmanager
 def locked(directory: Path, node: int | None = None) -> Iterator[int]:
-    """Lock a directory for one server, or for the node with this number. Yield the lock's descriptor.
-
-    If the directory is missing, create it, accessible only to its owner.
-
-    The lock is held until every process that has the descriptor open has closed it or ended.
-
-    Raises:
-        StoreLocked: Another server has the lock.
-        StoreUnusable: The path is not a directory or cannot be written.
-        DiskFull: The disk is full.
-    """
+    """Lock a directory as in `Database.locked`. Yield the descriptor. Raises: StoreLocked, StoreUnusable, DiskFull."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = _LOCK if node is None else _NODE_LOCK.format(node)
@@ -51,11 +49,9 @@ def locked(directory: Path, node: int | None = None) -> Iterator[int]:
         raise file_error(directory, error) from error
     try:
         _take(lock, directory)
-        try:
+        with file_errors(directory / name):
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
-        except OSError as error:
-            raise file_error(directory / name, error) from error
         yield lock
         os.ftruncate(lock, 0)
     finally:
@@ -69,11 +65,9 @@ def announce(directory: Path, lock: int, socket: Path) -> None:
     path.
     """
     told = socket.name if socket.parent == directory.absolute() else str(socket.absolute())
-    try:
+    with file_errors(directory / _LOCK):
         pid = os.pread(lock, _LONGEST, 0).partition(b"\n")[0]  # The parent's id, if this process is one of its nodes.
         os.pwrite(lock, b"\n" + os.fsencode(told) + b"\0", len(pid))
-    except OSError as error:
-        raise file_error(directory / _LOCK, error) from error
 
 
 def _take(lock: int, directory: Path) -> None:
@@ -99,7 +93,7 @@ def _alive(pid: int) -> bool:
 
 
 def holder(directory: Path) -> LockHolder | None:
-    """The lock is held only for a moment. A starting server tries again."""
+    """Return the holder of a directory's lock, or None if the lock is free. Raises: StoreUnusable."""
     path = directory / _LOCK
     try:
         lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

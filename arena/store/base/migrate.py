@@ -30,21 +30,12 @@ _AT_ONCE: Final = 1000
 """Number of rows that `copy_rows` reads in one step."""
 
 
-def check(connection: Connection, database: Database) -> bool:
-    """Return whether an existing database has tables.
-
-    Raises:
-        StoreNewer, StoreTooOld, StoreCorrupt: This program cannot use the tables.
-    """
-    return _revision(connection, database) is not None
-
-
 def migrate(connection: Connection, database: Database) -> None:
     """Create or migrate the tables, in the transaction of the connection.
 
     Raises: StoreNewer, StoreTooOld, StoreCorrupt, NodeError: Other servers use it.
     """
-    revision = _revision(connection, database)
+    revision = revision_of(connection, database)
     if revision == REVISION:
         return
     if revision is None:
@@ -84,7 +75,7 @@ def require_current(connection: Connection, database: Database) -> None:
 
     Raises: StoreNewer, StoreOlder, StoreTooOld, StoreUnusable, StoreCorrupt.
     """
-    revision = _revision(connection, database)
+    revision = revision_of(connection, database)
     if revision is None:
         raise StoreUnusable(database.path, "it has no tables yet; a server started on it makes them")
     if revision != REVISION:
@@ -102,7 +93,7 @@ def check_revision(path: Path, revision: str) -> None:
         raise StoreTooOld(path, revision, OLDEST, FIRST)
 
 
-def _revision(connection: Connection, database: Database) -> str | None:
+def revision_of(connection: Connection, database: Database) -> str | None:
     """Return the revision of the database's schema; None for an empty database.
 
     Raises: StoreNewer, StoreTooOld, StoreCorrupt.

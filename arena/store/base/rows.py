@@ -15,7 +15,6 @@ from typing import Final
 
 from arena.ladder.ladder import FlagKind
 from arena.replay.header import MatchKind
-from arena.store.base.interruption import Interruption
 
 JSON_KEY: Final = "json_key"
 """Metadata key of a field: the name under which `--json` prints the field."""
@@ -30,6 +29,26 @@ class MatchState(Enum):
     PLAYING = "playing"
     FINISHED = "finished"
     INTERRUPTED = "interrupted"
+
+
+class Interruption(Enum):
+    """The cause of an interruption. The value is part of the stored reason, also in old data."""
+
+    JOURNAL_LOST = "died and left no journal of the match"
+    JOURNAL_DAMAGED = "died and the journal of the match is damaged"
+    NOT_RESTORED = "died and the match cannot be restored"
+    """The match's lines in the journal can be read, but the match cannot continue from them."""
+    NOT_RECORDED = "could not record the result"
+    """The match was played to its end, but an error in the server prevented a result."""
+
+    @classmethod
+    def of(cls, reason: str) -> Interruption | None:
+        """Return the cause that a stored reason names; None if it is empty or from another version of the server."""
+        return next((each for each in cls if each.value in reason), None)
+
+    def in_words(self, subject: str = "the server") -> str:
+        """Return the cause as a sentence about its subject, such as "node 2"."""
+        return f"{subject} {self.value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +114,7 @@ class LadderRow:
     same factor.
     """
     deviation: float
-    """Posterior standard deviation in Elo, without the scale's error. The 95 % interval is `rating`
-    ± 1.96 deviations.
-    """
+    """Posterior standard deviation in Elo, without the scale's error. 95 % interval: `rating` ± 1.96 deviations."""
     matches: int
     wins: int
     """Number of matches won, including shared first places."""
@@ -211,13 +228,9 @@ class LadderRows:
     flags: tuple[FlagRow, ...] = ()
     """The flags of the last fit, the most certain first; empty on ladders of one table size."""
     pair_quota: int = 0
-    """Daily quota of the last fit: maximum number of matches per day that count between two bots of different players.
-    0 for no limit.
-    """
+    """Daily quota of the last fit: most matches per day that count between bots of two players; 0 for no limit."""
     pair_week_quota: int = 0
-    """Weekly quota of the last fit: maximum number of matches per week that count between two bots of different
-    players. 0 for no limit.
-    """
+    """Weekly quota of the last fit: most matches per week that count between bots of two players; 0 for no limit."""
     pair_young_days: int = 0
     """Number of days after its first result for which a bot counts as young; 0 if no bot does.
 
@@ -329,9 +342,7 @@ class VersionRow:
     fitted_deviation: float | None
     """Standard error of `fitted` in Elo, without the scale's error."""
     difference: float | None
-    """Fitted rating minus the fitted rating of the bot's preceding version, in Elo. None for the first version, or if
-    the fit lacks one of the two.
-    """
+    """Fitted rating minus that of the bot's preceding version, in Elo; None unless the fit has both."""
     difference_deviation: float | None
     """Standard error of `difference`, assuming that the errors of the two ratings are independent. The true error is
     not greater, because the two versions share opponents.
@@ -425,9 +436,7 @@ class BotRow:
     """Number of finished rated matches of the bot, over all games."""
     registered: datetime
     round_trip_ms: float | None
-    """The shortest of the bot's latest round-trip times, in milliseconds; None before the first heartbeat is
-    answered.
-    """
+    """The shortest of the bot's latest round-trip times, in milliseconds; None before the first answered heartbeat."""
     parked: str
     """The reason why the bot is parked; empty if it is not."""
     version: str
@@ -435,9 +444,7 @@ class BotRow:
     declined: int | None
     """Number of invitations that the bot has declined since the server started; None if it is not connected."""
     silent: int | None
-    """Number of invitations that the bot has not answered in time since the server started; None if it is not
-    connected.
-    """
+    """Number of invitations not answered in time since the server started; None if the bot is not connected."""
     pace_ms: float | None
     """Mean number of milliseconds for which the bot owes a decision; None if the server does not know it yet."""
     banned: str = ""

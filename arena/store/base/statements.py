@@ -33,9 +33,7 @@ class _Session(Protocol):
 
 
 class DatabaseClock(FunctionElement[int]):
-    """The present time by the clock of the database's machine, in microseconds since 1970. It advances within a
-    transaction.
-    """
+    """The present time by the database machine's clock, in microseconds since 1970. It advances in a transaction."""
 
     name = "database_clock"
     type = BigInteger()
@@ -113,15 +111,11 @@ def run(connection: Connection, sql: str, values: Mapping[str, object]) -> DBAPI
         if session is not None:
             answer: DBAPICursor = session.ask(sql, values)
             return answer
-        cursor = _cursor(connection)
+        cursor: DBAPICursor = _driver(connection).cursor()
         cursor.execute(sql, values)
     except connection.dialect.loaded_dbapi.Error as error:
-        raise _wrapped(connection, error, sql) from error
-    return cursor
-
-
-def _cursor(connection: Connection) -> DBAPICursor:
-    cursor: DBAPICursor = _driver(connection).cursor()
+        # Without parameter values, because errors are logged.
+        raise DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error) from error
     return cursor
 
 
@@ -138,8 +132,3 @@ def _driver(connection: Connection) -> Any:
     driver = connection.connection.dbapi_connection
     assert driver is not None, "the connection is open"
     return driver
-
-
-def _wrapped(connection: Connection, error: Exception, sql: str) -> BaseException:
-    """Return SQLAlchemy's error for a driver's error, without parameter values."""
-    return DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error)

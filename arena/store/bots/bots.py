@@ -56,9 +56,7 @@ class Bot:
     troubles: tuple[int, ...] = ()
     """Numbers of the bot's latest consecutive matches with trouble: it was suspended or replaced by a house bot."""
     parked: int | None = None
-    """Time since which the bot is parked because of these matches, in microseconds since 1970; None if it is not
-    parked.
-    """
+    """Time since which the bot is parked because of these matches, in microseconds since 1970; None if it is not."""
     forgiven: int = 0
     """A match number. Matches up to this number do not count for parking."""
     hidden: bool = False
@@ -198,7 +196,7 @@ def authenticate(connection: Connection, token: str) -> Bot:
     # attacker cannot choose tokens whose hashes approach a stored hash step by step.
     row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == secret_hash(token))).one_or_none()
     if row is None:
-        raise UnknownToken
+        raise UnknownToken("no bot here has this token; register the bot, or use the token of its registration")
     bot = bot_of(row)
     _require_welcome(connection, bot.owner)
     return bot
@@ -226,9 +224,9 @@ def find(connection: Connection, name: str) -> Bot:
     """
     bot = known(connection, name)
     if bot.house:
-        raise OfTheHouse(bot.name)
+        raise OfTheHouse(f"{bot.name} is one of the server's own: it has no token, is never parked and stays as it is")
     if bot.deleted:
-        raise BotDeleted(bot.name)
+        raise BotDeleted(f"{bot.name} was deleted: its results stay under this name, and no other bot is given it")
     return bot
 
 
@@ -340,7 +338,7 @@ def _banned(owner: str, reason: str | None) -> str:
 def _require_welcome(connection: Connection, owner: str) -> None:
     """Check that an owner is not banned. Raises: OwnerBanned."""
     if why := why_banned(connection, owner):
-        raise OwnerBanned(owner, why)
+        raise OwnerBanned(f"{why}; only the server's operator can change that")
 
 
 def _add(connection: Connection, name: str, owner: str, at: int, token_hash: bytes | None) -> Bot:

@@ -97,7 +97,7 @@ def revoke(connection: Connection, number: int, at: int) -> None:
     own = _INVITATIONS.number == number
     row = connection.execute(select(_INVITATIONS.used_by, _INVITATIONS.revoked).where(own)).one_or_none()
     if row is None:
-        raise NoSuchInvitation(number)
+        raise NoSuchInvitation(f"there is no invitation {number}; `arena bots invitations` has their numbers")
     if row.used_by is not None:
         raise InvitationRefused(f"invitation {number} was used already; ban its owner to keep the owner's bots out")
     if row.revoked is not None:

@@ -46,9 +46,7 @@ def frame(body: bytes) -> bytes:
 
 
 def block_length(content: bytes) -> int:
-    """Return the length of the first block in `content`, which may be cut off; 0 if `content` does not start with a
-    block.
-    """
+    """Return the length of the block at the start of `content`, which may be cut off; 0 if there is none."""
     stated = _STATED.match(content)
     return 0 if stated is None else stated.end() + int(stated[2]) + 1
 

@@ -39,7 +39,8 @@ from typing import Final, NamedTuple
 from arena.match.inputs import Input
 from arena.replay.header import Header
 from arena.replay.lines import HEADER_START, header_line, input_line
-from arena.store.base.errors import StoreError, StoreReplaced, StoreUnusable, file_error
+from arena.store.base.directory import write_synced
+from arena.store.base.errors import StoreError, StoreReplaced, StoreUnusable, file_error, file_errors
 from arena.store.journal.blocks import Damage, block_length, encode_block, frame, read_blocks, select_lines
 
 _DIRECTORY: Final = "journal"
@@ -214,9 +215,7 @@ class _Copy:
         self._file: Final = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
     def proceed(self, amount: int) -> bool:
-        """Copy the lines in the next `amount` bytes, or in one block if that is longer. Return whether the copy has
-        ended, successfully or not.
-        """
+        """Copy the lines in the next `amount` bytes, or in one longer block. Return whether it has ended or failed."""
         if self._syncing is not None:
             return not self._syncing.is_alive()
         try:
@@ -287,8 +286,9 @@ def open_journal(
 
     Raises: StoreUnusable, DiskFull.
     """
-    directory = _journal_of_node(data, node)
-    try:
+    # The first node uses the same folder as a server without other nodes.
+    directory = data / _DIRECTORY if node in (None, 1) else data / _DIRECTORY / str(node)
+    with file_errors(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         content = _all_content(data / _DIRECTORY)
         left = {match_id: content.lines[match_id] for match_id in sorted(playing) if match_id in content.lines}
@@ -296,8 +296,6 @@ def open_journal(
         check(content)
         number = max(_numbers(directory), default=0) + 1
         _write(directory, number, left)
-    except OSError as error:
-        raise file_error(directory, error) from error
     _remove(directory, below=number)
     if node is None:
         for further in _further(directory):
@@ -316,11 +314,9 @@ def remove_further_journal(data: Path, node: int) -> None:
     Each of its matches must have ended or be in another journal. Raises: StoreUnusable.
     """
     directory = data / _DIRECTORY / str(node)
-    try:
+    with file_errors(directory):
         if directory.exists():
             shutil.rmtree(directory)
-    except OSError as error:
-        raise file_error(directory, error) from error
 
 
 def read_journal(data: Path, match_id: int) -> Sequence[str]:
@@ -329,11 +325,7 @@ def read_journal(data: Path, match_id: int) -> Sequence[str]:
     The result is empty if the match is not running or its lines are damaged, or if a server is just starting a new
     file.
     """
-    directory = data / _DIRECTORY
-    try:
-        return _all_content(directory).lines.get(match_id, ())
-    except OSError as error:
-        raise file_error(directory, error) from error
+    return read_running(data, (match_id,)).get(match_id, ())
 
 
 def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[str]]:
@@ -342,10 +334,8 @@ def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[
     Raises: StoreUnusable.
     """
     directory = data / _DIRECTORY
-    try:
+    with file_errors(directory):
         lines = _all_content(directory).lines
-    except OSError as error:
-        raise file_error(directory, error) from error
     return {match_id: lines[match_id] for match_id in playing if match_id in lines}
 
 
@@ -355,17 +345,13 @@ def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
     Raises: DiskFull, StoreUnusable.
     """
     directory = data / _DIRECTORY
-    try:
+    with file_errors(directory):
         directory.mkdir(mode=0o700)
         _write(directory, 1, lines)
-    except OSError as error:
-        raise file_error(directory, error) from error
 
 
 def journal_files(data: Path) -> frozenset[tuple[int, int]]:
-    """Return the numbers of a journal's files with their inodes. A changed inode shows that a copy has replaced the
-    file.
-    """
+    """Return the numbers of a journal's files with their inodes. A new inode shows that a copy replaced the file."""
     found: set[tuple[int, int]] = set()
     for number in _numbers(data / _DIRECTORY):
         with suppress(FileNotFoundError):
@@ -376,11 +362,6 @@ def journal_files(data: Path) -> frozenset[tuple[int, int]]:
 def journal_of(data: Path) -> Path:
     """Return the journal's folder in a data directory."""
     return data / _DIRECTORY
-
-
-def _journal_of_node(data: Path, node: int | None) -> Path:
-    """Return the folder of a node's journal. The first node uses the same folder as a server without other nodes."""
-    return data / _DIRECTORY if node in (None, 1) else data / _DIRECTORY / str(node)
 
 
 def _further(directory: Path) -> list[Path]:
@@ -439,14 +420,9 @@ def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> 
         for match_id, each in lines.items()
         for part in _parts([f"{match_id} {text}" for text in each])
     ]
-    try:
-        copy.touch(mode=0o600)  # The file contains the seeds of running matches.
-        copy.write_bytes(b"".join(blocks))
-        with copy.open("rb") as file:
-            os.fsync(file.fileno())
+    with file_errors(path):
+        write_synced(copy, b"".join(blocks))
         copy.replace(path)
-    except OSError as error:
-        raise file_error(path, error) from error
 
 
 def _parts(lines: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -472,10 +448,8 @@ def _path(directory: Path, number: int) -> Path:
 
 
 def _open(path: Path) -> int:
-    try:
+    with file_errors(path):
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise file_error(path, error) from error
 
 
 def _remove(directory: Path, below: int) -> None:

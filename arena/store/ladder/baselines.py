@@ -1,6 +1,4 @@
-"""Baselines: the scores of house bots that replayed the deals of rated matches. Append-only, numbered within each
-ladder.
-"""
+"""Baselines: scores of house bots that replayed the deals of rated matches. Append-only, numbered by ladder."""
 
 from __future__ import annotations
 

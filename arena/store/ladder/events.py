@@ -18,6 +18,7 @@ LONGEST_REASON: Final = 200
 AT_ONCE: Final = 10_000
 """Number of rows fetched from the database in one batch."""
 _COLUMNS: Final = schema.rated_results.c
+_TEXTS: Final = ("reason", "nodes", "places", "counts", "spoilt")
 # The insert statement itself computes the next number.
 _ADD: Final = Statement(
     insert(schema.rated_results).inline().values(number=schema.next_number(schema.rated_results)),
@@ -42,7 +43,17 @@ def add_result(
     at: int,
 ) -> None:
     """Store the result of a rated match, by seat. `counts` and `spoilt`: as in `MatchResult`."""
-    _add(connection, ladder_id, match_id, "result", at, "", nodes, places, counts, spoilt)
+    _add(
+        connection,
+        ladder_id,
+        match_id,
+        "result",
+        at,
+        nodes=",".join(map(str, nodes)),
+        places="".join(map(str, places)),
+        counts=_flags(counts),
+        spoilt=_flags(spoilt) if any(spoilt) else "",
+    )
 
 
 def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
@@ -55,12 +66,14 @@ def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str
         row.kind: row for row in connection.execute(select(schema.rated_results).where(_COLUMNS.match_id == match_id))
     }
     if "void" in kinds:
-        raise ResultVoid(match_id, kinds["void"].reason)
+        raise ResultVoid(f"the result of match {match_id} is void already: {kinds['void'].reason}")
     if "result" not in kinds:
         state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match_id))
-        raise UnknownMatch(match_id) if state is None else NoResult(match_id, state)
+        if state is None:
+            raise UnknownMatch(match_id)
+        raise NoResult(f"match {match_id} is {state} and has no result; only that of a finished match can be void")
     ladder_id = str(kinds["result"].ladder)
-    _add(connection, ladder_id, match_id, "void", at, reason, (), (), (), ())
+    _add(connection, ladder_id, match_id, "void", at, reason=reason)
     return ladder_id
 
 
@@ -102,9 +115,7 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
 
 
 def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
-    """Return a bot's matches with numbers above `after` whose results were stored at the time `since` or later and
-    still count.
-    """
+    """Return a bot's matches above `after` whose results still count and were stored at the time `since` or later."""
     seats, void = schema.match_seats.c, schema.rated_results.alias("void")
     gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
     query = select(seats.match_id).distinct().join(schema.rated_results, _COLUMNS.match_id == seats.match_id)
@@ -129,26 +140,9 @@ def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, 
     return {row.match_id: row.reason for row in connection.execute(found)}
 
 
-def _add(
-    connection: Connection,
-    ladder_id: str,
-    match_id: int,
-    kind: str,
-    at: int,
-    reason: str,
-    nodes: Sequence[Node],
-    places: Sequence[int],
-    counts: Sequence[bool],
-    spoilt: Sequence[bool],
-) -> None:
-    row = {"ladder": ladder_id, "of_ladder": ladder_id, "match_id": match_id, "kind": kind, "at": at, "reason": reason}
-    by_seat = {
-        "nodes": ",".join(map(str, nodes)),
-        "places": "".join(map(str, places)),
-        "counts": _flags(counts),
-        "spoilt": _flags(spoilt) if any(spoilt) else "",
-    }
-    _ADD.write(connection, row | by_seat)
+def _add(connection: Connection, ladder_id: str, match_id: int, kind: str, at: int, **columns: str) -> None:
+    row = {"ladder": ladder_id, "of_ladder": ladder_id, "match_id": match_id, "kind": kind, "at": at}
+    _ADD.write(connection, row | dict.fromkeys(_TEXTS, "") | columns)
 
 
 def nodes_of(text: str) -> tuple[Node, ...]:

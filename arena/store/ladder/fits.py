@@ -28,15 +28,10 @@ class Fits:
         self._rule = rule
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
-        """By ladder id: the number of the last event read, the matches annulled by then, and the luck columns without
-        them.
-        """
+        """By ladder id: the last event read, the matches annulled by then, and the luck columns without them."""
 
     def read(self, connection: Connection) -> None:
-        """Read the events of all ladders, so that the next call of `ladder` is fast.
-
-        Raises: LadderError.
-        """
+        """Read the events of all ladders, so that the next call of `ladder` is fast. Raises: LadderError."""
         for ladder_id in events.ladders(connection):
             fitted = self._read(connection, ladder_id)
             self._replayed(connection, ladder_id, fitted.through)
@@ -72,9 +67,7 @@ class Fits:
         return fitted
 
     def _replayed(self, connection: Connection, ladder_id: str, through: int) -> LuckColumns:
-        """Return the luck columns of a ladder up to its last baseline. Matches annulled up to the event `through` are
-        left out.
-        """
+        """Return a ladder's luck columns up to its last baseline, without matches annulled up to event `through`."""
         seen, voids, luck = self._luck.pop(ladder_id, (0, frozenset[int](), LuckColumns()))
         if more := events.voided(connection, ladder_id, seen, through):
             # Start again, because a match cannot be subtracted from the sums.

@@ -1,6 +1,4 @@
-"""A bot's results against each opponent, from its newest matches. The number of older matches does not affect the
-cost.
-"""
+"""A bot's results against each opponent, from its newest matches. Older matches do not affect the cost."""
 
 from __future__ import annotations
 

@@ -69,9 +69,7 @@ def count(connection: Connection, ladder_id: str, match_id: int, at: int, quota:
 
 
 def spent(connection: Connection, ladder_id: str, day: int, quota: Quota) -> list[tuple[int, int, int]]:
-    """Return the pairs of bots whose quota is used up on a day. Each has the first day on which its results count
-    again.
-    """
+    """Return the pairs of bots whose quota is used up on a day, and the day from which their results count again."""
     weeks: dict[BotPair, dict[int, int]] = {}
     rows = select(_DAYS.first, _DAYS.second, _DAYS.day, _DAYS.matches).where(_DAYS.ladder == ladder_id)
     for first, second, when, matches in connection.execute(rows.where(_DAYS.day.in_(week_of(day)))):

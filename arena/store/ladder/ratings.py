@@ -35,9 +35,7 @@ class RatingRow(NamedTuple):
     """Histogram of think times, as JSON."""
     first_at: int | None
     last_at: int | None
-    """Times at which the version's first and last results were stored, in microseconds since 1970. Annulled results are
-    included.
-    """
+    """Times at which the first and the last result, even if annulled, were stored, in microseconds since 1970."""
     score_sum: float
 
 
@@ -133,9 +131,7 @@ def _rows(connection: Connection, ladder_id: str, nodes: Sequence[Node]) -> Mapp
 
 
 def _points(node: Node, nodes: Sequence[Node], scores: Sequence[int]) -> float:
-    """Return the mean score of the seats of the version `node`. Raises ValueError unless there is one score per
-    seat.
-    """
+    """Return the mean score of the seats of `node`. Raises ValueError unless there is one score per seat."""
     return fmean(score for sitter, score in zip(nodes, scores, strict=True) if sitter == node)
 
 

@@ -51,9 +51,7 @@ class LadderVerdict:
     recomputed: str
     """The digest of the recomputed ladder."""
     differences: tuple[LadderDifference, ...]
-    """The differences, ordered by node. Differences of the whole ladder come last. Empty if no ladder is published
-    yet.
-    """
+    """The differences by node, those of the whole ladder last; empty if no ladder is published yet."""
 
     @property
     def identical(self) -> bool:

@@ -7,22 +7,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, select
 
 from arena.ladder import think_times
 from arena.ladder.events import Node
 from arena.ladder.ladder import FieldFigures, FlagKind, Ladder, LadderLine, established, provisional
-from arena.ladder.luck_columns import LuckFigures
+from arena.ladder.version_gains import MIN_ERROR
 from arena.store import schema
 from arena.store.base.rows import FlagRow, LadderRow, LadderRows, LuckRow, RatedRow, instant
 from arena.store.bots import bots
 from arena.store.ladder.publishing import as_published
 from arena.store.ladder.seasons import named
-
-MIN_ERROR: Final = 1e-6
-"""Smallest standard error used in a division, in Elo: far below any real error."""
 
 
 def current(connection: Connection, ladder_id: str, game: str) -> LadderRows:
@@ -53,7 +50,7 @@ def standings(connection: Connection, ladder_id: str) -> tuple[LadderRow, ...]:
     bot, its live rating is shrunk towards the same average. Before the first fit, live ratings are shown unchanged.
     """
     ladder, rows = as_published(connection, ladder_id), _rows(connection, ladder_id)
-    luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
+    luck = {luck.node: LuckRow(*luck[1:]) for luck in ladder.luck} if ladder else {}
     lines = [line for line in (ladder.lines if ladder else ()) if line.node in rows and line.matches]
     names = {rows[line.node].name for line in lines}
     newest = {row.name: row for row in rows.values() if row.name not in names}
@@ -222,10 +219,6 @@ def _figures(row: Row[Any]) -> dict[str, Any]:
         "hidden": row.hidden is not None,
         "deleted": row.deleted is not None,
     }
-
-
-def _luck(figures: LuckFigures) -> LuckRow:
-    return LuckRow(figures.matches, figures.plain, figures.plain_error, figures.adjusted, figures.adjusted_error)
 
 
 def standing_out(connection: Connection, ladder_id: str) -> tuple[FlagRow, ...]:

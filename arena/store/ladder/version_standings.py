@@ -28,6 +28,9 @@ MOST: Final = 200
 """Maximum number of differences over all bots, newest first, for that estimate. More would not improve it."""
 
 
+_learned: Final = lru_cache(maxsize=8)(VersionGains)
+
+
 def version_standings(
     connection: Connection, bot: str, ladder_id: str, limit: int = 1000, before: int | None = None
 ) -> tuple[VersionRow, ...]:
@@ -70,11 +73,6 @@ def _differences(connection: Connection, ladder_id: str) -> tuple[tuple[float, f
     query = query.where(found.rating_before.is_not(None), found.age <= MOST_OF_A_BOT)
     rows = connection.execute(query.order_by(found.id.desc()).limit(MOST))
     return tuple((difference, hypot(error, error_before)) for difference, error, error_before in rows)
-
-
-@lru_cache(maxsize=8)
-def _learned(differences: tuple[tuple[float, float], ...]) -> VersionGains:
-    return VersionGains(differences)
 
 
 def _compared(gains: VersionGains, row: Row[Any], earlier: Row[Any] | None) -> VersionRow:

@@ -5,7 +5,7 @@ The audit compares the current tables with the leaves, and trusts neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, select
@@ -34,7 +34,8 @@ def audit(connection: Connection, replays: bool = False, progress: Progress = la
     head, whole = log.head(connection), log.size(connection)
     tables, tree, keys = TablesAudit(connection, made), TreeEdge(), list[bytes]()
     signed, signed_root, last = 0 if head is None else head.size, None, 0
-    for rows in _batches(connection):
+    leaves = _ALL.run(connection, {})
+    while rows := leaves.fetchmany(AT_ONCE):
         tables.load([row[1] for row in rows if row[1] is not None], replays)
         for number, match_id, kind, text, nodes in rows:
             if number != last + 1:
@@ -61,12 +62,6 @@ def audit(connection: Connection, replays: bool = False, progress: Progress = la
     _check_head(head, signed_root, keys, made)
     tables.finish()
     return made
-
-
-def _batches(connection: Connection) -> Iterator[Sequence[Sequence[Any]]]:
-    cursor = _ALL.run(connection, {})
-    while rows := cursor.fetchmany(AT_ONCE):
-        yield rows
 
 
 def _leaf(number: int, match_id: int | None, kind: str, content: bytes, made: LogAudit) -> dict[str, Any] | None:

@@ -246,9 +246,7 @@ class TablesAudit:
 
 
 def _ladder(game: str, ladder_id: str) -> dict[str, str | None]:
-    """Return the fields of a leaf that name game and ladder. For a ladder that a leaf does not name, the value is
-    None.
-    """
+    """Return the fields of a leaf that name game and ladder; None for a ladder that a leaf does not name."""
     return {"ladder": None} | leaves.ladder_fields(game, ladder_id)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +10,8 @@ from sqlalchemy import Connection
 from arena.log.keys import HeadSigner, KeyUnreadable, LogKeys, Signer, first_key_leaf, next_key_leaf
 from arena.log.leaf import LeafKind
 from arena.store.base import leaves as log
-from arena.store.base.directory import sync_directory
-from arena.store.base.errors import LogKeyUnusable, StoreError, file_error
+from arena.store.base.directory import sync_directory, write_synced
+from arena.store.base.errors import LogKeyUnusable, StoreError, file_errors
 
 _FILE: Final = "log.key"
 _NEXT: Final = "log.key.next"
@@ -61,11 +60,9 @@ def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
 
 def replace_key(directory: Path) -> None:
     """Replace the key with the next key, which the log must already name. Raises: DiskFull, StoreUnusable."""
-    try:
+    with file_errors(key_file(directory)):
         next_key_file(directory).replace(key_file(directory))
         sync_directory(directory)
-    except OSError as error:
-        raise file_error(key_file(directory), error) from error
 
 
 def _current(directory: Path, keys: LogKeys) -> Signer:
@@ -95,11 +92,10 @@ def _read(directory: Path) -> Signer:
 
 def _parsed(path: Path) -> Signer:
     try:
-        return Signer.read(path.read_bytes())
+        with file_errors(path):
+            return Signer.read(path.read_bytes())
     except KeyUnreadable as error:
         raise LogKeyUnusable(path, str(error)) from None
-    except OSError as error:
-        raise file_error(path, error) from error
 
 
 def _made(directory: Path) -> Signer:
@@ -110,13 +106,6 @@ def _made(directory: Path) -> Signer:
 
 
 def _write(path: Path, signer: Signer) -> None:
-    try:
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(signer.pem())
-            file.flush()
-            os.fsync(file.fileno())
+    with file_errors(path):
+        write_synced(path, signer.pem())
         sync_directory(path.parent)
-    except OSError as error:
-        raise file_error(path, error) from error

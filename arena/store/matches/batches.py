@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
@@ -77,14 +77,12 @@ class EndedMatches:
                 self.counts[number] = counts
 
 
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Divide numbers into groups without wide gaps; yield the first and last number of each group."""
-    first = last = None
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Divide numbers into groups without wide gaps; return the first and last number of each group."""
+    runs: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        if first is None or last is None or number > last + _GAP:
-            if first is not None and last is not None:
-                yield first, last
-            first = number
-        last = number
-    if first is not None and last is not None:
-        yield first, last
+        if runs and number <= runs[-1][1] + _GAP:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return runs

@@ -148,7 +148,7 @@ def create(connection: Connection, plan: EventPlan, seed: bytes, entrants: Seque
     if plan.start <= at:
         raise BadEvent("the start is in the past: choose a later one; `arena event start` begins an event at once")
     if connection.scalar(select(_EVENTS.id).where(_EVENTS.name == plan.name)) is not None:
-        raise EventNameTaken(plan.name)
+        raise EventNameTaken(f"there is an event {plan.name!r} already; choose another name")
     connection.execute(insert(schema.events).values(**plan._asdict(), state=ANNOUNCED, seed=seed))
     event = find(connection, plan.name)
     log.append(connection, LeafKind.EVENT, at, **_announcement(event))

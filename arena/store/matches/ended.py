@@ -44,19 +44,23 @@ class EndedMatch(NamedTuple):
 
 
 def after(connection: Connection, bot_id: int, leaf: int) -> list[EndedMatch]:
-    """Return a bot's ended matches with leaves after `leaf`, in the order of the leaves. At most the newest `MOST` are
-    returned.
-    """
+    """Return a bot's ended matches with leaves after `leaf`, in the order of the leaves; at most the newest `MOST`."""
     under = log.head(connection)
     if under is None or leaf >= under.size:
         return []
     rows = connection.execute(newest_first(bot_id, leaf)).all()[::-1]
-    spoilt = _spoilt(connection, [row[1] for row in rows])
-    return [
-        _ended(log.entry(connection, number, under), spoilt[match_id], match_id, *row)
-        for number, match_id, *row in rows
-        if number <= under.size
-    ]
+    spoilt = _spoilt(connection, [row.match_id for row in rows])
+    found = []
+    for number, match_id, seat, before, later, kind, reason in rows:
+        if number <= under.size:
+            entry = log.entry(connection, number, under)
+            result = json.loads(entry.leaf)
+            places, points, counts = (tuple(result.get(name, ())) for name in ("places", "points", "counts"))
+            marks = tuple(spoilt[match_id]) if "places" in result else ()
+            rating = None if before is None or later is None else (before, later)
+            ended = EndedMatch(match_id, seat, places, points, counts, marks, rating, MatchKind(kind), reason, entry)
+            found.append(ended)
+    return found
 
 
 def newest_first(bot_id: int, leaf: int) -> Select[Any]:
@@ -78,29 +82,3 @@ def _spoilt(connection: Connection, match_ids: Sequence[int]) -> defaultdict[int
     for match_id, is_spoilt in connection.execute(query.order_by(_SEATS.match_id, _SEATS.seat)):
         spoilt[match_id].append(bool(is_spoilt))
     return spoilt
-
-
-def _ended(
-    entry: LogEntry,
-    spoilt: Sequence[bool],
-    match_id: int,
-    seat: int,
-    before: float | None,
-    after: float | None,
-    kind: str,
-    reason: str,
-) -> EndedMatch:
-    result = json.loads(entry.leaf)
-    over = "places" in result
-    return EndedMatch(
-        match_id,
-        seat,
-        tuple(result["places"]) if over else (),
-        tuple(result["points"]) if over else (),
-        tuple(result["counts"]) if over else (),
-        tuple(spoilt) if over else (),
-        None if before is None or after is None else (before, after),
-        MatchKind(kind),
-        reason,
-        entry,
-    )

@@ -34,9 +34,7 @@ LARGEST_ID: Final = (1 << 63) - 1
 
 
 class _Courses:
-    """The courses of running events. Each continues from its last computed state, since computing it from the start
-    takes a second.
-    """
+    """The courses of running events. Each continues from its last state, since a whole computation takes a second."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -163,11 +161,10 @@ def _rows(connection: Connection, *events: StoredEvent) -> tuple[EventRow, ...]:
     for event in events:
         plan = event.plan
         leaf = (ended if event.over else announced)[plan.name]
-        terms = plan.name, plan.ladder, plan.seats, plan.format, plan.matches, plan.seconds, plan.entry
         found.append(
             EventRow(
                 event.id,
-                *terms,
+                *plan[:-1],
                 instant(plan.start),
                 event.state,
                 len(contests.entrants(connection, event.id)),

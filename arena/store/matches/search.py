@@ -6,6 +6,7 @@ number of matches, and gives the start of the next page.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +16,7 @@ from arena.store import schema
 from arena.store.base.errors import Refused, UnknownBot
 from arena.store.base.rows import MatchRow, MatchState
 from arena.store.bots.bots import known
-from arena.store.matches.matches import list_matches, with_seats
+from arena.store.matches.matches import list_matches, newest, with_seats
 
 SEARCHED: Final = 2000
 """Maximum number of matches that one page covers."""
@@ -151,13 +152,10 @@ def _first_since(connection: Connection, at: int) -> int:
 
     Matches are numbered in the order of their starts. So bisection reads one row per step and needs no index on times.
     """
-    low, high = 0, (connection.scalar(select(func.max(_MATCHES.id))) or 0) + 1
-    while low < high:
-        middle = (low + high) // 2
-        query = select(_MATCHES.id, _MATCHES.started).where(_MATCHES.id >= middle).order_by(_MATCHES.id).limit(1)
-        row = connection.execute(query).first()
-        if row is None or row.started >= at:
-            high = middle
-        else:
-            low = row.id + 1
-    return low
+
+    def started(number: int) -> int:
+        query = select(_MATCHES.started).where(_MATCHES.id >= number).order_by(_MATCHES.id).limit(1)
+        found = connection.scalar(query)
+        return at if found is None else found
+
+    return bisect_left(range(newest(connection) + 1), at, key=started)

@@ -130,10 +130,7 @@ def _change(connection: Connection, bot: Bot, **columns: object) -> None:
 def _add(
     connection: Connection, kind: BotEventKind, name: str, reason: str, at: int, new_name: str | None = None
 ) -> None:
-    """Add an event.
-
-    Raises: ReasonNotAllowed: The reason is neither empty nor allowed.
-    """
+    """Add an event. Raises: ReasonNotAllowed: The reason is neither empty nor allowed."""
     if reason:
         check_reason(reason)
     number = (connection.scalar(select(func.max(_EVENTS.number))) or 0) + 1

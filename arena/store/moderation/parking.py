@@ -105,7 +105,7 @@ def unpark(connection: Connection, name: str) -> Bot:
     further = select(_OWN.ladder).where(_OWN.bot_id == bot.id, _OWN.parked.is_not(None))
     ladders = [*connection.scalars(further), *([] if bot.parked is None else [""])]
     if not ladders:
-        raise NotParked(bot.name)
+        raise NotParked(f"{bot.name} is not parked; it is given seats whenever it is connected and has room")
     for ladder in ladders:
         _change(connection, bot.id, ladder, troubles="[]", parked=None, forgiven=matches.newest(connection))
     return bots.find(connection, name)

@@ -14,11 +14,20 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from arena.store.base import lock as locks
-from arena.store.base.database import Database, LockHolder
-from arena.store.base.errors import STANDBY, DiskFull, ServerUnusable, StoreBusy, StoreError, StoreUnusable, file_error
+from arena.store.base.database import Database, disposed
+from arena.store.base.errors import (
+    STANDBY,
+    DiskFull,
+    ServerUnusable,
+    StoreBusy,
+    StoreError,
+    StoreUnusable,
+    file_errors,
+    without_password,
+)
 from arena.store.base.migrate import copy_rows, migrate
 
 FILE: Final = "postgresql.url"
@@ -53,18 +62,11 @@ def address_in(directory: Path) -> str | None:
         raise StoreUnusable(directory / FILE, str(error)) from error
 
 
-def without_password(store: str) -> str:
-    """Return an address without its password and its parameters."""
-    start, _, rest = store.partition("://")
-    access, at, place = rest.partition("?")[0].rpartition("@")
-    return f"{start}://{access.partition(':')[0]}{at}{place}" if rest else store.partition("@")[0]
-
-
 def check_address(store: str) -> None:
     """Check the form of an address. Raises: ServerUnusable."""
     parts = urlsplit(store)
     if parts.scheme not in SCHEMES or not parts.path.strip("/") or any(each.isspace() for each in store):
-        raise ServerUnusable(without_password(store), "write postgresql://USER@HOST/DATABASE")
+        raise ServerUnusable(store, "write postgresql://USER@HOST/DATABASE")
 
 
 def store_address(directory: Path, store: str) -> None:
@@ -76,18 +78,16 @@ def store_address(directory: Path, store: str) -> None:
     if address_in(directory) == store:
         return
     path = directory / FILE
-    try:
+    with file_errors(path):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = path.with_name(f"{FILE}.new")
         new.touch(mode=0o600)
         new.write_text(f"{store}\n")
         new.replace(path)
-    except OSError as error:
-        raise file_error(path, error) from error
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresDatabase:
+class PostgresDatabase(Database):
     """The database of a data directory in PostgreSQL."""
 
     directory: Path
@@ -114,28 +114,22 @@ class PostgresDatabase:
         size: int | None = connection.scalar(text("SELECT pg_database_size(current_database())"))
         return size
 
-    def exists(self) -> bool:
-        return self.path.is_file()
-
     def empty(self) -> bool:
-        engine = self.reading()
         try:
-            with engine.connect() as connection:
+            with disposed(self.reading()) as engine, engine.connect() as connection:
                 return not connection.dialect.get_table_names(connection)
         except DBAPIError as error:
             raise self.named(error) from error
-        finally:
-            engine.dispose()
 
     def writing(self, beside: bool = True) -> Engine:
         from arena.store.postgres import engine
 
-        return engine.writing(self.address, without_password(self.address), beside)
+        return engine.writing(self.address, beside)
 
     def reading(self) -> Engine:
         from arena.store.postgres import engine
 
-        return engine.reading(self.address, without_password(self.address))
+        return engine.reading(self.address)
 
     def copy(self, connection: Connection, to: Database, progress: Callable[[int, int], None]) -> None:
         with to.writing().connect() as target, target.begin():
@@ -149,38 +143,21 @@ class PostgresDatabase:
     def locked(self, node: int | None = None, identity: str = "") -> Iterator[int]:
         from arena.store.postgres import engine
 
-        with locks.locked(self.directory, node) as held:
-            if node is not None:
-                yield held
-                return
-            with ExitStack() as stack:
+        with locks.locked(self.directory, node) as held, ExitStack() as stack:
+            if node is None:
                 try:
-                    stack.enter_context(engine.locked_database(self.address, without_password(self.address), identity))
+                    stack.enter_context(engine.locked_database(self.address, identity))
                 except DBAPIError as error:
                     raise self.named(error) from error
-                yield held
+            yield held
 
     def used_elsewhere(self, connection: Connection) -> bool:
         from arena.store.postgres import engine
 
         return engine.servers(connection) > 1
 
-    def announce(self, lock: int, socket: Path) -> None:
-        locks.announce(self.directory, lock, socket)
-
-    def holder(self) -> LockHolder | None:
-        return locks.holder(self.directory)
-
-    def named(self, error: Exception) -> Exception:
-        if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
-            return error
-        renamed = self._of_driver(error.orig)
-        renamed.__cause__ = error
-        return renamed
-
-    def _of_driver(self, error: BaseException | None) -> StoreError:
+    def of_driver(self, error: BaseException | None) -> StoreError:
         code = getattr(error, "sqlstate", None)
-        place = without_password(self.address)
         if code is None and (found := _connection_code(str(error))):
             code = found
         if code == "53100":
@@ -190,11 +167,11 @@ class PostgresDatabase:
 
             return StoreBusy(self.path, engine.LOCK_TIMEOUT)
         if code in _REMEDIES:
-            return ServerUnusable(place, _REMEDIES[code])
+            return ServerUnusable(self.address, _REMEDIES[code])
         reason = " ".join(str(error).split())
         if code is None or code[:2] in {"08", "57"}:
-            return ServerUnusable(place, f"{_UNREACHABLE} ({reason})")
-        return StoreError(f"{place}: {reason}")
+            return ServerUnusable(self.address, f"{_UNREACHABLE} ({reason})")
+        return StoreError(f"{without_password(self.address)}: {reason}")
 
 
 def _connection_code(message: str) -> str | None:

@@ -111,27 +111,22 @@ class ArenaDialect(PGDialect_psycopg):
 registry.register("postgresql.arena", __name__, ArenaDialect.__name__)
 
 
-def writing(address: str, place: str, beside: bool) -> Engine:
-    """Return a writing engine. A transaction acquires the write lock with its first statement.
-
-    `place`: the address that errors name.
-    """
+def writing(address: str, beside: bool) -> Engine:
+    """Return a writing engine. A transaction acquires the write lock with its first statement."""
     pause = _LONGEST_PAUSE if beside else 0
     settings = f"SET idle_in_transaction_session_timeout = {pause}; SET lock_timeout = {LOCK_TIMEOUT * 1000:.0f}"
     begin = "BEGIN", f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
-    return _engine(address, place, settings, begin, {"poolclass": NullPool}, writes=True)
+    return _engine(address, settings, begin, {"poolclass": NullPool}, writes=True)
 
 
-def reading(address: str, place: str) -> Engine:
+def reading(address: str) -> Engine:
     """Return a read-only engine. Each transaction sees one committed state."""
     begin = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
-    return _engine(
-        address, place, "SET default_transaction_read_only = on", begin, {"poolclass": QueuePool}, writes=False
-    )
+    return _engine(address, "SET default_transaction_read_only = on", begin, {"poolclass": QueuePool}, writes=False)
 
 
 @contextmanager
-def locked_database(address: str, place: str, identity: str = "") -> Iterator[None]:
+def locked_database(address: str, identity: str = "") -> Iterator[None]:
     """Lock a database for one data directory, or if `identity` is given, for one of several that share it.
 
     `identity`: the identity of the data directory, which no other directory has. A session holds the lock. When it
@@ -139,7 +134,7 @@ def locked_database(address: str, place: str, identity: str = "") -> Iterator[No
 
     Raises: DBAPIError, ServerUnusable, StoreError: The driver is not installed.
     """
-    session, ended = _lock_session(address, place, identity), Event()
+    session, ended = _lock_session(address, identity), Event()
 
     def hold() -> None:
         nonlocal session
@@ -149,7 +144,7 @@ def locked_database(address: str, place: str, identity: str = "") -> Iterator[No
             except _driver().Error:
                 session.close()
                 with suppress(DBAPIError, ServerUnusable):
-                    session = _lock_session(address, place, identity)
+                    session = _lock_session(address, identity)
 
     holder = Thread(target=hold, name="directory-lock", daemon=True)
     holder.start()
@@ -161,7 +156,7 @@ def locked_database(address: str, place: str, identity: str = "") -> Iterator[No
         session.close()
 
 
-def _lock_session(address: str, place: str, identity: str) -> psycopg.Connection[Any]:
+def _lock_session(address: str, identity: str) -> psycopg.Connection[Any]:
     driver = _driver()
     statement = "SELECT pg_try_advisory_lock(%s)"
     try:
@@ -169,11 +164,11 @@ def _lock_session(address: str, place: str, identity: str) -> psycopg.Connection
         try:
             session.execute(_LOST_MACHINE)
             if not identity:
-                _lock(session, statement, _DIRECTORY_LOCK, place, _IN_USE)
+                _lock(session, statement, _DIRECTORY_LOCK, address, _IN_USE)
                 return session
-            _lock(session, "SELECT pg_try_advisory_lock_shared(%s)", _DIRECTORY_LOCK, place, _IN_USE_ALONE)
+            _lock(session, "SELECT pg_try_advisory_lock_shared(%s)", _DIRECTORY_LOCK, address, _IN_USE_ALONE)
             own = int.from_bytes(sha256(identity.encode()).digest()[:8], signed=True)
-            _lock(session, statement, own, place, _COPIED)
+            _lock(session, statement, own, address, _COPIED)
         except BaseException:
             session.close()
             raise
@@ -182,11 +177,11 @@ def _lock_session(address: str, place: str, identity: str) -> psycopg.Connection
     return session
 
 
-def _lock(session: psycopg.Connection[Any], statement: str, key: int, place: str, reason: str) -> None:
+def _lock(session: psycopg.Connection[Any], statement: str, key: int, address: str, reason: str) -> None:
     end = time.monotonic() + _LAST_SESSION
     while session.execute(statement.encode(), [key]).fetchone() != (True,):
         if time.monotonic() > end:
-            raise ServerUnusable(place, reason)
+            raise ServerUnusable(address, reason)
         time.sleep(0.1)
 
 
@@ -203,10 +198,8 @@ def _driver() -> Any:
     return psycopg
 
 
-def _engine(
-    address: str, place: str, settings: str, begin: tuple[str, ...], pool: dict[str, Any], *, writes: bool
-) -> Engine:
-    driver = _driver()
+def _engine(address: str, settings: str, begin: tuple[str, ...], pool: dict[str, Any], *, writes: bool) -> Engine:
+    _driver()  # Raises: StoreError: It is not installed.
     from arena.store.postgres.session import Conversions, Cursor, PostgresSession
 
     def connect() -> psycopg.Connection[Any]:
@@ -216,12 +209,12 @@ def _engine(
             version = connection.info.server_version // 10000
             if version < OLDEST_SERVER:
                 reason = f"it is PostgreSQL {version}, and the arena needs {OLDEST_SERVER} or later"
-                raise ServerUnusable(place, reason)
+                raise ServerUnusable(address, reason)
             connection.execute(settings)
             if writes:
                 connection.cursor_factory = Cursor
             if writes and connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
-                raise ServerUnusable(place, STANDBY)
+                raise ServerUnusable(address, STANDBY)
         except BaseException:
             connection.close()
             raise
@@ -241,11 +234,8 @@ def _engine(
         session: Any = connection.connection.dbapi_connection
         if writes:
             session.begin(*(each.encode() for each in begin))
-            return
-        try:
-            session.execute(begin[0])
-        except driver.Error as error:
-            raise DBAPIError.instance(begin[0], None, error, driver.Error) from error
+        else:
+            connection.exec_driver_sql(begin[0])
 
     event.listen(made, "begin", on_begin)
     forget_on_rollback(made)

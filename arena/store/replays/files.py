@@ -23,14 +23,12 @@ from sqlalchemy import Connection, func, select
 
 from arena.store import schema
 from arena.store.base.directory import OpenFiles, database_of, sync_directory
-from arena.store.base.errors import ReplayDamaged, file_error
+from arena.store.base.errors import ReplayDamaged, file_error, file_errors
 from arena.store.base.statements import REPLAYS_IN_ROWS, Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment number of a replay that is stored in its row. This happens in an in-memory database, or before an upgrade
-moves the replay.
-"""
+"""The segment number of a replay in its row: in an in-memory database, or before an upgrade moves it."""
 FULL: Final = 16 << 20
 """Size in bytes at which a segment is full."""
 _KEY: Final = "arena_replay_files"
@@ -100,8 +98,7 @@ class ReplayFiles:
         self._emptied.clear()
 
     def add(self, connection: Connection, content: bytes) -> tuple[int, int]:
-        """Write a packed replay; return its segment's number and its offset in the file. Raises: DiskFull,
-        StoreUnusable."""
+        """Write a packed replay; return its segment's number and its offset. Raises: DiskFull, StoreUnusable."""
         try:
             if self._file < 0 or self._end >= FULL or not self._at_end:
                 self._begin(connection)
@@ -146,7 +143,7 @@ class ReplayFiles:
         Raises: StoreUnusable.
         """
         segments = {segment.path: segment for segment in self.segments(connection)}
-        try:
+        with file_errors(self.directory):
             self.directory.mkdir(mode=0o700, exist_ok=True)
             newest = self.path((_NEWEST.run(connection, {}).fetchone() or (IN_ROW,))[0])
             for path in self.directory.glob("*.gz"):
@@ -155,8 +152,6 @@ class ReplayFiles:
                         path.unlink()
                 elif path.stat().st_size > segment.size:
                     os.truncate(path, segment.size)
-        except OSError as error:
-            raise file_error(self.directory, error) from error
         return tuple(segment for segment in segments.values() if not segment.whole)
 
     def _begin(self, connection: Connection) -> None:
@@ -184,13 +179,11 @@ class ReplayFiles:
         if not self._unsynced:
             return
         self._open_files.check()
-        try:
+        with file_errors(self.path(self._number)):
             _sync(self._file)
             if self._new:
                 sync_directory(self.directory)
                 sync_directory(self.data)
-        except OSError as error:
-            raise file_error(self.path(self._number), error) from error
         self._unsynced = self._new = False
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, bindparam, case, delete, func, insert, select
 from arena.log.leaf import LeafKind
 from arena.store import schema
 from arena.store.base import leaves as log
+from arena.store.base.database import disposed
 from arena.store.base.directory import database_of
 from arena.store.base.errors import DiskFull, ReplayDamaged, ReplayPruned
 from arena.store.base.statements import Statement, cache
@@ -26,17 +27,14 @@ from arena.store.replays.files import IN_ROW, ReplayFiles, attached, packed
 AT_ONCE: Final = 256
 """Number of replays moved in one transaction."""
 SPARE: Final = 64 << 20
-"""Number of bytes that must be free on the disk in addition to the replays' size. The database grows a little before it
-shrinks.
-"""
+"""Number of bytes that must be free beyond the replays' size. The database grows a little before it shrinks."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Progress callback, called with the number of replays moved so far, and the total number."""
-_ROW: Final = schema.replays.c
+_REPLAYS: Final = schema.replays.c
 _SEGMENT: Final = schema.replay_segments.c
 _MOVE: Final = Statement(
-    update(schema.replays).where(_ROW.match_id == bindparam("of")), "content", "segment", "start", "length"
+    update(schema.replays).where(_REPLAYS.match_id == bindparam("of")), "content", "segment", "start", "length"
 )
-_REPLAYS: Final = schema.replays.c
 _MATCHES: Final = schema.matches.c
 _KEEP: Final = Statement(insert(schema.replays), "match_id", "content", "sha256", "segment", "start", "length")
 _COUNT: Final = Statement(
@@ -72,8 +70,8 @@ def move(connection: Connection, files: ReplayFiles, progress: Progress) -> int:
 
 def _move_some(connection: Connection, files: ReplayFiles, after: int) -> list[int]:
     """Move some replays of matches above `after`, oldest first. Return these matches."""
-    query = select(_ROW.match_id, _ROW.content, schema.matches.c.game).join_from(schema.replays, schema.matches)
-    rest = query.where(_ROW.segment == IN_ROW, _ROW.match_id > after).order_by(_ROW.match_id).limit(AT_ONCE)
+    query = select(_REPLAYS.match_id, _REPLAYS.content, schema.matches.c.game).join_from(schema.replays, schema.matches)
+    rest = query.where(_REPLAYS.segment == IN_ROW, _REPLAYS.match_id > after).order_by(_REPLAYS.match_id).limit(AT_ONCE)
     rows = connection.execute(rest).all()
     for match_id, content, game in rows:
         segment, start = files.add(connection, content)
@@ -89,7 +87,7 @@ def copy_into_rows(connection: Connection, to: Connection) -> None:
 
     A replay that is lost is empty there, so its digest shows the loss.
     """
-    in_files = select(schema.replays).where(_ROW.segment > IN_ROW).order_by(_ROW.match_id)
+    in_files = select(schema.replays).where(_REPLAYS.segment > IN_ROW).order_by(_REPLAYS.match_id)
     for row in connection.execute(in_files.execution_options(yield_per=AT_ONCE)):
         found = b""
         with suppress(ReplayDamaged):
@@ -150,13 +148,8 @@ def pruned_since(connection: Connection, match_id: int) -> bool:
     files = attached(connection)
     if files is None:
         return False
-    engine = database_of(files.data).reading()
-    try:
-        with engine.connect() as other:
-            segment = other.scalar(select(_REPLAYS.segment).where(_REPLAYS.match_id == match_id))
-    finally:
-        engine.dispose()
-    return segment is None
+    with disposed(database_of(files.data).reading()) as engine, engine.connect() as other:
+        return other.scalar(select(_REPLAYS.segment).where(_REPLAYS.match_id == match_id)) is None
 
 
 def last_before(connection: Connection, instant: int) -> int:

@@ -1,6 +1,4 @@
-"""A data directory with its database in one SQLite file. The module translates SQLite's error codes to the store's
-errors.
-"""
+"""A data directory with its database in one SQLite file. SQLite's error codes become the store's errors."""
 
 from __future__ import annotations
 
@@ -13,10 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from arena.store.base import lock as locks
-from arena.store.base.database import Database, LockHolder
+from arena.store.base.database import Database
 from arena.store.base.errors import DiskFull, StoreBusy, StoreCorrupt, StoreError, StoreUnusable
 from arena.store.schema import metadata
 from arena.store.sqlite import engine
@@ -25,43 +22,8 @@ FILE: Final = "arena.db"
 """Name of the database file in the data directory."""
 
 
-def named(error: Exception, path: Path) -> Exception:
-    """Translate an error of the database at `path`. Any other error, including a violated constraint, is returned
-    unchanged.
-    """
-    if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
-        return error
-    renamed = of_driver(error.orig, path)
-    renamed.__cause__ = error
-    return renamed
-
-
-def of_driver(error: BaseException | None, path: Path) -> StoreError:
-    """Translate an error of Python's SQLite module."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-    reason = str(error)
-    # SQLite reports a full disk in this way if there is no space for the index of the write-ahead log.
-    if code == sqlite3.SQLITE_IOERR_SHMSIZE:
-        return DiskFull(path)
-    match code & 0xFF:
-        case sqlite3.SQLITE_FULL:
-            return DiskFull(path)
-        case sqlite3.SQLITE_CANTOPEN if _full(path.parent):
-            return DiskFull(path)
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return StoreCorrupt(path, reason)
-        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-            return StoreUnusable(path, reason)
-        case sqlite3.SQLITE_BUSY:
-            return StoreBusy(path, engine.BUSY_TIMEOUT)
-        case _:
-            return StoreError(f"{path}: {reason}")
-
-
 def _full(directory: Path) -> bool:
-    """Return whether a directory's disk has no space for a file. SQLite then reports that it cannot open the
-    database.
-    """
+    """Return whether a disk has no space for a file. SQLite then reports that it cannot open the database."""
     with suppress(OSError):
         disk = os.statvfs(directory)
         # Some file systems do not count files.
@@ -70,7 +32,7 @@ def _full(directory: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteDatabase:
+class SqliteDatabase(Database):
     """The database of a data directory in SQLite."""
 
     directory: Path
@@ -91,12 +53,6 @@ class SqliteDatabase:
         # The database file, its write-ahead log, and the log's index.
         return self.path, self.directory / f"{FILE}-wal", self.directory / f"{FILE}-shm"
 
-    def size(self, connection: Connection) -> int | None:
-        return None
-
-    def exists(self) -> bool:
-        return self.path.is_file()
-
     def empty(self) -> bool:
         return not self.path.is_file() or self.path.stat().st_size == 0
 
@@ -111,7 +67,7 @@ class SqliteDatabase:
         try:
             engine.copy(connection, to.path, progress)
         except sqlite3.Error as error:
-            raise of_driver(error, to.path) from error
+            raise to.of_driver(error) from error
 
     def compact(self) -> None:
         engine.compact(self.path)
@@ -119,14 +75,22 @@ class SqliteDatabase:
     def locked(self, node: int | None = None, identity: str = "") -> AbstractContextManager[int]:
         return locks.locked(self.directory, node)
 
-    def used_elsewhere(self, connection: Connection) -> bool:
-        return False
-
-    def announce(self, lock: int, socket: Path) -> None:
-        locks.announce(self.directory, lock, socket)
-
-    def holder(self) -> LockHolder | None:
-        return locks.holder(self.directory)
-
-    def named(self, error: Exception) -> Exception:
-        return named(error, self.path)
+    def of_driver(self, error: BaseException | None) -> StoreError:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        reason = str(error)
+        # SQLite reports a full disk in this way if there is no space for the index of the write-ahead log.
+        if code == sqlite3.SQLITE_IOERR_SHMSIZE:
+            return DiskFull(self.path)
+        match code & 0xFF:
+            case sqlite3.SQLITE_FULL:
+                return DiskFull(self.path)
+            case sqlite3.SQLITE_CANTOPEN if _full(self.path.parent):
+                return DiskFull(self.path)
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                return StoreCorrupt(self.path, reason)
+            case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+                return StoreUnusable(self.path, reason)
+            case sqlite3.SQLITE_BUSY:
+                return StoreBusy(self.path, engine.BUSY_TIMEOUT)
+            case _:
+                return StoreError(f"{self.path}: {reason}")

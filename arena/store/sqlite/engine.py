@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.ext.compiler import compiles
 
-from arena.store.base.errors import file_error
+from arena.store.base.errors import file_errors
 from arena.store.base.statements import DatabaseClock, forget_on_rollback
 from arena.store.schema import APPEND_ONLY, AppendOnly
 
@@ -82,12 +82,8 @@ def writing(path: Path) -> Engine:
 
     def connect() -> sqlite3.Connection:
         # Use exclusive locking: closing a file that a connection of this process has open would release its locks.
-        try:
+        with file_errors(path), suppress(FileExistsError):
             path.touch(mode=0o600, exist_ok=False)
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise file_error(path, error) from error
         return _connect(path, "rwc", settings)
 
     return _engine(connect, _begin_writing, NullPool)
@@ -111,26 +107,20 @@ def copy(connection: Connection, path: Path, progress: Callable[[int, int], None
     source = connection.connection.dbapi_connection
     assert isinstance(source, sqlite3.Connection), "the connection is open"
     path.touch(mode=0o600, exist_ok=False)
-    to = sqlite3.connect(path, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(path, isolation_level=None)) as to:
         to.execute("PRAGMA synchronous = OFF")  # The caller syncs the copy.
         source.backup(to, pages=_COPIED, progress=lambda _, left, pages: progress(pages - left, pages), sleep=0)
         # A single file, so that reading the copy creates no other files.
         to.execute("PRAGMA journal_mode = DELETE").fetchall()
-    finally:
-        to.close()
 
 
 def compact(path: Path) -> None:
     """Rewrite a database if most of it is free."""
-    raw = _connect(path, "rw", ("PRAGMA synchronous = FULL",))
-    try:
+    with closing(_connect(path, "rw", ("PRAGMA synchronous = FULL",))) as raw:
         ((free,), (pages,), (size,)) = (raw.execute(f"PRAGMA {each}").fetchone() for each in _PAGES)
         if free * size >= _WORTH_COMPACTING and 2 * free > pages:
             with suppress(sqlite3.OperationalError):
                 raw.execute("VACUUM")
-    finally:
-        raw.close()
 
 
 def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:
@@ -147,9 +137,7 @@ def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connec
 
 
 def _begin_writing(connection: Connection) -> None:
-    """Begin a transaction that holds the write lock. Raises: OperationalError: Another process has held the lock for
-    too long.
-    """
+    """Begin a transaction with the write lock. Raises: OperationalError: Another process has held it for too long."""
     driver = connection.connection.dbapi_connection
     assert isinstance(driver, sqlite3.Connection), "the connection is open"
     deadline = time.monotonic() + BUSY_TIMEOUT

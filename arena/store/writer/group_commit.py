@@ -72,22 +72,24 @@ class Committer:
         self._replays: Final = attach(connection, database.path.parent, shared)
 
     def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run these jobs in one transaction and return their outcomes. Errors are returned, not raised, because the
-        writer survives them.
-        """
+        """Run these jobs in one transaction. Return their outcomes, errors too, because the writer survives them."""
         try:
             try:
                 return self._commit(jobs, self._plain if self._without_savepoints else self._try)
             except (_JobError, DBAPIError) as error:
                 reason = error.__cause__ if isinstance(error, _JobError) else error
-                assert reason is not None, "a job's error is the cause"
-                if not self._without_savepoints or self._roll_back() or self._busy(reason):
+                assert isinstance(reason, Exception), "a job's error is the cause"
+                busy = isinstance(self._database.named(reason), StoreBusy)  # Others held the write lock for too long.
+                if not self._without_savepoints or self._roll_back() or busy:
                     raise reason  # noqa: B904 - the reason has a cause itself
                 return self._commit(jobs, self._try)
         except Exception as error:  # noqa: BLE001 - every caller must get an outcome
             self._roll_back()
             reason = self._database.named(error)
-            return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
+            if not isinstance(reason, StoreError):  # The jobs did not cause it.
+                reason = StoreError(f"the transaction was undone: {error}")
+                reason.__cause__ = error
+            return [Outcome(None, reason)] * len(jobs)
 
     def _commit(self, jobs: Sequence[Job], each: Callable[[Job], Outcome]) -> list[Outcome]:
         with self._replays.transaction(self._connection):
@@ -123,10 +125,6 @@ class Committer:
             return Outcome(None, self._database.named(error))
         return Outcome(value)
 
-    def _busy(self, error: BaseException) -> bool:
-        """Return whether the transaction failed because others held the write lock for too long."""
-        return isinstance(error, DBAPIError) and isinstance(self._database.named(error), StoreBusy)
-
     def _completed(self, outcome: Outcome) -> Outcome:
         value = outcome.value
         return Outcome(value.complete(self._connection)) if isinstance(value, AtEnd) else outcome
@@ -146,10 +144,3 @@ class Committer:
         if ended := bool(getattr(driver, "closed", False)):
             self._connection.invalidate()  # The next transaction connects.
         return ended
-
-
-def _undone_error(error: Exception) -> StoreError:
-    """Return the error for jobs whose transaction was undone by an error that they did not cause."""
-    undone = StoreError(f"the transaction was undone: {error}")
-    undone.__cause__ = error
-    return undone

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from arena.log.head import LogEntry, LogState
 from arena.log.keys import LogKeys
 from arena.log.leaf import RESULTS, LeafError, LeafKind, decode_leaf
 from arena.log.receipt import Receipt, ReceiptUnusable, receipts_of
@@ -15,7 +16,6 @@ from arena.log.tree import consistent
 from arena.replay.hash_chain import without_chain
 
 if TYPE_CHECKING:
-    from arena.log.head import LogEntry, LogState
     from arena.replay.replay import Replay
 
 

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from arena.cli.data_source import DEFAULT_SERVER, DataPlace, data_option, server_options, with_options
+from arena.store.base.errors import StoreLocked
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,7 +37,6 @@ class AuthorizedChange:
 
         Raises: StoreError, Refused, OSError; click.ClickException, as `DataPlace.operated_server` does.
         """
-        from arena.store.base.errors import StoreLocked
         from arena.store.opening import open_to_amend
 
         if self.token_file is not None:

@@ -19,11 +19,12 @@ from arena.queries.source import LARGEST_MATCH as LARGEST_MATCH
 from arena.queries.source import LARGEST_PAGE as LARGEST_PAGE
 from arena.queries.source import ChosenLadder as ChosenLadder
 from arena.queries.source import DataSource, choose_ladders
+from arena.store.base.errors import Refused, UnknownBot
+from arena.store.base.rows import LadderEntryRow
 
 if TYPE_CHECKING:
     from arena.queries.directory import Directory
     from arena.queries.remote import Client
-    from arena.store.base.rows import LadderEntryRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 _SECONDS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
@@ -138,8 +139,6 @@ def chosen_ladders(
     """
     if season and not (game or ladder):
         raise click.UsageError(f"season {season} of which ladder? Name it with --ladder, or its game with --game")
-    from arena.store.base.errors import Refused
-
     listed = tuple(ladders)
     if game:
         chosen_games(tuple(dict.fromkeys(each.game for each in listed)), game)
@@ -173,8 +172,6 @@ def known_bot(source: DataSource, name: str) -> None:
     Raises:
         UnknownBot: The source has no such bot; `DataPlace.open` turns this into a ClickException that suggests names.
     """
-    from arena.store.base.errors import UnknownBot
-
     if name.lower() not in (row.name.lower() for row in source.bots()):
         raise UnknownBot(name)
 
@@ -182,8 +179,6 @@ def known_bot(source: DataSource, name: str) -> None:
 @contextmanager
 def _alike_named(source: DataSource) -> Iterator[None]:
     """Turn UnknownBot into a ClickException that suggests bots with similar names."""
-    from arena.store.base.errors import UnknownBot
-
     try:
         yield
     except UnknownBot as error:

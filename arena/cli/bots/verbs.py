@@ -11,6 +11,7 @@ import click
 from sqlalchemy import Connection
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization, takes_own_token
+from arena.cli.bots.profile import drawn_profile, opponents_table
 from arena.cli.data_source import (
     LARGEST_MATCH,
     DataPlace,
@@ -26,10 +27,13 @@ from arena.cli.data_source import (
     time_span,
 )
 from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
-from arena.queries.profile import BotProfile
+from arena.cli.terminal.tables import bot_events_table, bots_table, invitations_table
+from arena.queries.profile import BotProfile, gathered
+from arena.queries.source import ChosenLadder
 from arena.store.base.rows import BotEventRow, BotRow, InvitationRow, OpponentRow
-from arena.store.bots import entry
+from arena.store.bots import bots, entry
 from arena.store.bots.entry import MOST_AT_ONCE, NewInvitations
+from arena.store.moderation import moderation, parking
 
 MOST_MATCHES: Final = 100_000
 """Maximum number of matches that one profile covers."""
@@ -57,8 +61,6 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
     if as_json:
         print_json({"bots": rows})
         return
-    from arena.cli.terminal.tables import bots_table
-
     screen().print(bots_table("Bots", rows, datetime.now(UTC)) if rows else "No bot is registered yet.")
 
 
@@ -144,8 +146,6 @@ def invitations(place: DataPlace, as_json: bool) -> None:
     if as_json:
         print_json({"invitations": rows})
         return
-    from arena.cli.terminal.tables import invitations_table
-
     screen().print(invitations_table("Invitations", rows, datetime.now(UTC)) if rows else "No invitation was made yet.")
 
 
@@ -218,10 +218,6 @@ def show(
     JSON: {"games": [BotProfile]}
     "ladder" and "season" are absent in the first season of the game's default ladder.
     """
-    from arena.cli.bots.profile import drawn_profile
-    from arena.queries.profile import gathered
-    from arena.queries.source import ChosenLadder
-
     with place.open() as source:
         if game or ladder or season:
             chosen = chosen_ladders(source.ladders(), game, ladder, season)
@@ -291,8 +287,6 @@ def opponents(
     if not rows:
         click.echo(f"{name} has met no {'further ' if after else ''}bot in a match of {chosen.words} that counts.")
         return
-    from arena.cli.bots.profile import opponents_table
-
     screen().print(opponents_table(f"{name}, {chosen.words}, by opponent", rows))
     if len(rows) == limit:
         click.echo(f"The next ones: --after {after + limit}")
@@ -312,8 +306,6 @@ def unpark(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     \b
     JSON: {"bot"}
     """
-    from arena.store.moderation import parking
-
     authorized.change(
         lambda connection: parking.unpark(connection, name), lambda server, token: server.unpark(name, token)
     )
@@ -333,8 +325,6 @@ def rotate(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     \b
     JSON: {"bot", "token"}
     """
-    from arena.store.bots import bots
-
     token = authorized.change(
         lambda connection: bots.rotate(connection, name).token, lambda server, present: server.rotate(name, present)
     )
@@ -359,8 +349,6 @@ def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     \b
     JSON: {"bot"}
     """
-    from arena.store.bots import bots
-
     authorized.change(
         lambda connection: bots.revoke(connection, name), lambda server, token: server.revoke(name, token)
     )
@@ -499,8 +487,6 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
     if as_json:
         print_json({"events": rows})
         return
-    from arena.cli.terminal.tables import bot_events_table
-
     console = screen()
     if not rows:
         console.print("No such event.")
@@ -514,8 +500,6 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
 
 def _decide(place: DataPlace, decision: Decision, *arguments: str) -> None:
     """Make a decision of moderation, in the store or through a running server."""
-    from arena.store.moderation import moderation
-
     AuthorizedChange(place).change(
         lambda connection: getattr(moderation, decision)(connection, *arguments, _now()),
         lambda server, token: getattr(server, decision)(*arguments, token),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from arena.cli.data_source import ChosenLadder, chosen_games, chosen_ladders, data_option
 from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.ladder.errors import LadderError
+from arena.store.base.errors import StoreLocked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
     from sqlalchemy import Connection
 
     from arena.store.ladder.rebuild import LadderDifference, LadderVerdict
@@ -67,9 +67,6 @@ def rebuild(verify: bool, game: str | None, ladder: str | None, season: int | No
 
 @contextmanager
 def _errors_for_click() -> Iterator[None]:
-    from arena.ladder.errors import LadderError
-    from arena.store.base.errors import StoreLocked
-
     try:
         yield
     except StoreLocked as error:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from shlex import quote
@@ -16,6 +17,8 @@ import click
 from arena.cli.authorization import AuthorizedChange
 from arena.cli.data_source import (
     LARGEST_MATCH,
+    ChosenLadder,
+    DataPlace,
     chooses_ladder,
     chooses_matches,
     chosen_ladders,
@@ -25,16 +28,19 @@ from arena.cli.data_source import (
     takes_source,
     typed_choice,
 )
+from arena.cli.ladder.history import history, versions_table
 from arena.cli.ladder.rebuild import rebuild
+from arena.cli.ladder.table import flags_table, ladder_table, past_ladder_table
 from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
+from arena.cli.terminal.tables import ladders_table, matches_table
+from arena.queries.figures import ladder_in_words
+from arena.queries.profile import lost
+from arena.store.base.errors import NoSuchLadder
 from arena.store.base.rows import LadderEntryRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
-
-    from arena.cli.data_source import ChosenLadder, DataPlace
 
 DEFAULT_HEIGHT = 60
 """Number of rows of the drawing if the output is not a terminal."""
@@ -133,8 +139,6 @@ def command(
     with place.open() as source:
         chosen = chosen_ladders(source.ladders(), game, ladder, season)
         if not (game or ladder) and seats is not None:
-            from engine.registry import GAMES
-
             able = [each for each in chosen if each.game not in GAMES or seats in GAMES[each.game].seats]
             chosen = tuple(able) or chosen
         if bot is not None:
@@ -175,8 +179,6 @@ def list_ladders(place: DataPlace, as_json: bool) -> None:
     if as_json:
         print_json({"ladders": rows})
         return
-    from arena.cli.terminal.tables import ladders_table
-
     screen().print(ladders_table("Ladders", rows))
 
 
@@ -231,7 +233,6 @@ def reset(ladder: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"ladder", "season"}
     """
-    from arena.store.base.errors import NoSuchLadder
     from arena.store.ladder import seasons
 
     def here(connection: Connection) -> int:
@@ -263,9 +264,6 @@ def _print_past(ladders: Sequence[PastLadder], at: datetime, as_json: bool) -> N
     if as_json:
         print_json({"ladders": ladders})
         return
-    from arena.cli.ladder.table import past_ladder_table
-    from arena.queries.figures import ladder_in_words
-
     for ladder in ladders:
         if ladder.published is not None:
             screen().print(past_ladder_table(ladder))
@@ -276,8 +274,6 @@ def _print_past(ladders: Sequence[PastLadder], at: datetime, as_json: bool) -> N
 
 
 def _print_ladders(ladders: Mapping[ChosenLadder, LadderRows]) -> None:
-    from arena.cli.ladder.table import ladder_table
-
     console = screen()
     for each, ladder in ladders.items():
         if ladder.standings:
@@ -291,8 +287,6 @@ def _print_flags(ladders: Mapping[ChosenLadder, LadderRows], as_json: bool) -> N
     if as_json:
         print_json({"games": [each.named | {"flags": ladder.flags} for each, ladder in ladders.items()]})
         return
-    from arena.cli.ladder.table import flags_table
-
     console = screen()
     for each, ladder in ladders.items():
         if ladder.flags:
@@ -305,8 +299,6 @@ def _print_versions(bot: str, versions: Mapping[ChosenLadder, Sequence[VersionRo
     if as_json:
         print_json({"bot": bot, "games": [each.named | {"versions": rows} for each, rows in versions.items()]})
         return
-    from arena.cli.ladder.history import versions_table
-
     console = screen()
     for each, rows in versions.items():
         if rows:
@@ -320,8 +312,6 @@ def _print_history(bot: str, histories: Mapping[ChosenLadder, Sequence[RatedRow]
         rows = [each.named | {"matches": matches} for each, matches in histories.items()]
         print_json({"bot": bot, "histories": rows})
         return
-    from arena.cli.ladder.history import history
-
     console = screen()
     for each, matches in histories.items():
         if matches:
@@ -361,8 +351,6 @@ def matches_command(
     with place.open() as source:
         of_game, of_ladder, of_season = chosen_matches(source, game, ladder, season)
         if only_lost:
-            from arena.queries.profile import lost
-
             found = source.all_matches(of_game, bot, before, of_ladder, of_season)
             rows = tuple(islice((row for row in found if lost(row, bot)), limit))
         else:
@@ -372,8 +360,6 @@ def matches_command(
     if as_json:
         print_json({"matches": rows})
         return
-    from arena.cli.terminal.tables import matches_table
-
     console = screen()
     if not rows:
         console.print("No such match.")

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from arena.cli.data_source import takes_source
+from arena.cli.data_source import DataPlace, takes_source
+from trio_grpc.http2.proxy_protocol import networks
+from trio_grpc.http2.sockets import bind, bound, host_and_port
 
 if TYPE_CHECKING:
-    from arena.cli.data_source import DataPlace
     from arena.web.answers.addresses import Addresses
     from arena.web.live.feed import Servers
     from arena.web.reading.reader import OpenSource
@@ -177,7 +178,6 @@ def _addresses(public_url: str, public_address: str, root: str, place: DataPlace
 def _sites(listen: str, web_origin: str, public_origin: str) -> Sites:
     """Return the origins of sites that may let bots play and request analyses. Raises: BadParameter."""
     from arena.web.requests.sites import Sites
-    from trio_grpc.http2.sockets import host_and_port
 
     with _refused("listen"):
         host, _ = host_and_port(listen)
@@ -192,7 +192,6 @@ def _rules(
     from arena.stderr import log_to_stderr
     from arena.web.requests.each_request import RequestRules
     from arena.web.requests.sites import frame_ancestors
-    from trio_grpc.http2.proxy_protocol import networks
 
     with _refused("proxy"):
         named = networks(",".join(proxies)) if proxies else ()
@@ -204,7 +203,6 @@ def _rules(
 
 def _serve(open_source: OpenSource, listen: str, rules: RequestRules, servers: Servers = MappingProxyType({})) -> None:
     from arena.web.serving import run
-    from trio_grpc.http2.sockets import bind, bound
 
     try:
         sockets = bind(listen)

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
+from rich.text import Text
 
+from arena.analysis.verdict import Proofs, checked, damage_document, prove, unchecked, verdict_document, verified
 from arena.cli.data_source import LARGEST_MATCH, chooses_matches, takes_source
 from arena.cli.replay.ask import ask
 from arena.cli.replay.dataset import dataset
 from arena.cli.replay.diff import diff
 from arena.cli.replay.source import finished, is_match, read_replay, replay_content
 from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.replay.read import read
+from arena.replay.replay import Replay, ReplayError
+from arena.replay.verify import ReplayDifference, ReplayVerdict
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
-    from arena.analysis.verdict import Proofs
     from arena.cli.data_source import DataPlace
-    from arena.replay.replay import Replay
-    from arena.replay.verify import ReplayDifference, ReplayVerdict
 
 
 @click.group(epilog="Example: arena replay show 17 --data ./arena-data")
@@ -163,20 +163,13 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     result is void, or empty.
     """
     content, name = replay_content(source, place)
-    from arena.replay.read import read
-    from arena.replay.replay import ReplayError
-
     try:
         replay = read(content, name)
     except ReplayError as error:
         if not as_json:
             raise click.ClickException(str(error)) from error
-        from arena.analysis.verdict import damage_document
-
         print_json(damage_document(name, error))
         context.exit(1)
-    from arena.analysis.verdict import Proofs, prove, verdict_document, verified
-
     verdict = verified(replay)
 
     asks_log = is_match(source) or ParameterSource.COMMANDLINE in map(context.get_parameter_source, ("server", "data"))
@@ -223,10 +216,6 @@ command.add_command(diff)
 
 def drawn_verdict(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> Text:
     """Draw the checks that were made and those that were omitted, or the first line that differs."""
-    from rich.text import Text
-
-    from arena.analysis.verdict import checked, unchecked
-
     if verdict.difference is not None:
         return _drawn_difference(verdict.source, verdict.difference)
     if proofs.problem:
@@ -242,8 +231,6 @@ def drawn_verdict(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> Tex
 
 
 def _drawn_difference(source: str, difference: ReplayDifference) -> Text:
-    from rich.text import Text
-
     text = Text.assemble(("DIFFERS", "bold red"), f" {source}, line {difference.line}: {difference.text}")
     for what, line in (("expected", difference.expected), ("found", difference.found)):
         if line is not None:

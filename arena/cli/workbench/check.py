@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from arena.cli.terminal.screen import json_option, print_json, screen
 from arena.cli.workbench.options import SandboxCommand, probed_sandbox, sandbox_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import RenderableType
-
     from arena.local.check.check import Check
     from arena.local.check.run import CheckedBot, CheckResult
 
@@ -130,8 +130,6 @@ def _list(chosen: Sequence[Check], as_json: bool) -> None:
         keys = ("name", "asks", "wants", "remedy", "page", "needs")
         print_json({"checks": [{key: getattr(each, key) for key in keys} for each in chosen]})
         return
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     for title in ("Check", "Asks", "Wants", "See"):
         table.add_column(title, overflow="fold", no_wrap=title == "Check")
@@ -196,8 +194,6 @@ def _shown(result: CheckResult) -> RenderableType:
     """Return the lines about a check: verdict, name and question. If it did not pass, also return the reason and the
     remedy.
     """
-    from rich.text import Text
-
     name = result.verdict.value
     text = Text.assemble((f"{name.upper():5}", COLOURS[name]), f"{result.name:19}{result.asks}", end="")
     if result.text:

@@ -5,31 +5,32 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy import Connection
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
-from arena.cli.data_source import limit_option, takes_data, takes_source
+from arena.cli.data_source import DataPlace, limit_option, takes_data, takes_source
 from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
 from arena.cli.workbench.options import probed_sandbox
-from arena.queries.events import perhaps_best
+from arena.queries.events import BundleDiffersError, is_bundle, perhaps_best, verify_bundle
 from arena.queries.figures import CONFIDENCE
+from arena.scheduling.event.race import EventError, RaceLook
 from arena.store.base.rows import EventRow
+from arena.store.matches import contests
+from arena.store.matches.contests import EventPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
-
-    from arena.cli.data_source import DataPlace
     from arena.local.match.event import LocalEvent
     from arena.local.match.sets import Subject
     from arena.local.match.thinking import SlowBot
-    from arena.scheduling.event.race import RaceLook
 
 MATCHES_OF_BOT: Final = 60
 """Default budget of an event, in matches of each bot."""
@@ -109,8 +110,6 @@ def create(
     \b
     JSON: {"name"}
     """
-    from arena.store.matches.contests import EventPlan
-
     bots: tuple[str, ...] = ()
     if entrants not in {"open", "invited"}:
         try:
@@ -137,7 +136,6 @@ def enter(name: str, bot: str, authorized: AuthorizedChange, as_json: bool) -> N
     \b
     JSON: {"name"}
     """
-    from arena.store.matches import contests
 
     def here(connection: Connection) -> None:
         contests.enter(connection, name, bot, time.time_ns() // 1000, invited=True)
@@ -172,7 +170,6 @@ def cancel(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"name"}
     """
-    from arena.store.matches import contests
 
     def here(connection: Connection) -> None:
         contests.cancel(connection, name, reason, time.time_ns() // 1000)
@@ -301,7 +298,6 @@ def verify(file: Path, as_json: bool) -> None:
     """
     from arena.local.errors import LocalMatchError
     from arena.local.match.event import verified
-    from arena.queries.events import BundleDiffersError, is_bundle, verify_bundle
 
     try:
         if is_bundle(file):
@@ -350,7 +346,6 @@ def play_event(
     from arena.local.match.runner import default_concurrency
     from arena.local.match.sets import SetsFile
     from arena.local.server.command_bot import CommandPlace
-    from arena.scheduling.event.race import EventError
 
     try:
         chosen = budget or -(-MATCHES_OF_BOT * subject.compared // subject.seats)
@@ -404,9 +399,6 @@ def _described(row: EventRow) -> str:
 
 
 def _print_result(title: str, found: dict[str, Any], over: bool = True) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(title=Text(title))
     table.add_column("place", justify="right")
     table.add_column("bot", overflow="fold")

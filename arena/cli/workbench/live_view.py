@@ -9,16 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from rich.columns import Columns
-from rich.console import Group
+from rich.console import Console, Group
 from rich.text import Text
 
 from arena.local.errors import LocalMatchError
 from arena.replay.render.show import show_round, show_step
+from arena.replay.steps import Course
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from arena.replay.steps import Course
     from arena.server.sessions.messages import Outgoing, Question
 
 View: TypeAlias = "Callable[[Course], None]"

@@ -21,16 +21,13 @@ from rich.text import Text
 from arena.analysis.timeline_document import duration
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.plot import Point, plot
-from arena.local.match.comparison import Comparison, Measure, within
+from arena.local.match.comparison import Comparison, Measure, OrderedPairs, OrderedSets, within
 from arena.local.match.comparison import within as half_width
 from arena.local.match.design import Design
 from arena.local.match.sequential import LEAST_SETS, ScoreUnit, SequentialOutcome, SequentialTest, bound
+from arena.local.match.sets import Subject
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from arena.local.match.comparison import OrderedPairs, OrderedSets
-    from arena.local.match.sets import Subject
     from arena.local.match.thinking import SlowBot
 
 BRIGHT: Final = [

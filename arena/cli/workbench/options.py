@@ -6,15 +6,15 @@ import re
 import secrets
 from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from engine.game import OptionError
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from arena.local.match.design import Design
     from arena.local.match.sequential import SequentialTest
     from arena.local.match.sets import Subject
@@ -50,7 +50,6 @@ def match_subject(
     from arena.local.match.runner import versions
     from arena.local.match.sets import Subject, seed_of
     from arena.local.play.players import strongest_house
-    from engine.game import OptionError
 
     try:
         [ladder] = parse_ladders(GAMES, [game], [str(seats)] if seats is not None else [], options)

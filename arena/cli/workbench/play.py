@@ -6,6 +6,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,15 +14,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
+from engine.game import Game, Option, OptionError
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from arena.cli.workbench.live_view import View
     from arena.local.play.players import LocalPlayer
     from arena.local.play.table import LiveGame, PlayedGame
-    from engine.game import Game, Option
 
 HUMAN: Final = "human"
 """The word for the seat at the keyboard."""
@@ -129,7 +128,6 @@ def _table(
     """
     from arena.cli.game_options import parse_ladders
     from arena.local.play.players import strongest_house
-    from engine.game import OptionError
 
     if players.count(HUMAN) > 1:
         raise click.UsageError("there is one keyboard: human may be there once")

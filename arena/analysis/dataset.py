@@ -210,23 +210,25 @@ def dataset_files(folder: Path) -> dict[str, Path]:
             )
         files = {str(name): int(rows) for name, rows in index["files"].items()}
     except FileNotFoundError:
-        raise DatasetError(
-            f"{folder} is incomplete: {INDEX}, which is written last, is missing; create it again"
-        ) from None
+        raise _incomplete(folder, f"{INDEX}, which is written last, is missing") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, DatasetError):
             raise
-        raise DatasetError(f"{folder} is incomplete: {INDEX} cannot be read ({error}); create it again") from None
+        raise _incomplete(folder, f"{INDEX} cannot be read ({error})") from None
     for name, rows in files.items():
         try:
             found = read_metadata(folder / name).num_rows
         except FileNotFoundError:
-            raise DatasetError(f"{folder} is incomplete: {name} is missing; create it again") from None
+            raise _incomplete(folder, f"{name} is missing") from None
         except (ArrowInvalid, OSError) as error:
-            raise DatasetError(f"{folder} is incomplete: {name} cannot be read ({error}); create it again") from None
+            raise _incomplete(folder, f"{name} cannot be read ({error})") from None
         if found != rows:
-            raise DatasetError(f"{folder} is incomplete: {name} has {found} decisions of {rows}; create it again")
+            raise _incomplete(folder, f"{name} has {found} decisions of {rows}")
     return {name.removesuffix(".parquet"): folder / name for name in files}
+
+
+def _incomplete(folder: Path, problem: str) -> DatasetError:
+    return DatasetError(f"{folder} is incomplete: {problem}; create it again")
 
 
 class DecisionBatch(NamedTuple):
@@ -271,6 +273,4 @@ def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatc
                 wide = [rows[column].flatten().to_numpy().reshape(len(rows), -1) for column in columns[:2]]
                 yield DecisionBatch(*wide, *(rows[column].to_numpy() for column in columns[2:]))
         except (ArrowException, OSError) as error:
-            raise DatasetError(
-                f"{folder} is incomplete: {files[table].name} is damaged ({error}); create it again"
-            ) from None
+            raise _incomplete(folder, f"{files[table].name} is damaged ({error})") from None

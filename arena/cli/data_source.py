@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from arena.queries.remote import Client
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
+Option: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
+"""A decorator that adds options to a verb."""
 _SECONDS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -204,14 +206,8 @@ def time_span(_: click.Context, __: click.Parameter, value: str | None) -> int |
 
 def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
     """Add --server, --data, --tls and --tls-roots to a verb, which gets a `DataPlace` as `place`."""
-
-    @wraps(verb)
-    def command(*, server: str | None, data: Path | None, tls: bool, tls_roots: Path | None, **others: object) -> None:
-        server, data = _one_of(server, data)
-        verb(place=DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
-
-    return with_options(
-        command,
+    return _with_place(
+        verb,
         *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"),
         data_option("Read this data directory instead; a server may work on it meanwhile."),
     )
@@ -255,7 +251,7 @@ def chooses_matches(verb: Callable[..., None]) -> Callable[..., None]:
     )
 
 
-def limit_option(rows: str, default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def limit_option(rows: str, default: int) -> Option:
     """Return the option --limit of a verb that lists `rows`."""
     limit = click.IntRange(1, LARGEST_PAGE)
     words = f"Maximum number of {rows} to list."
@@ -264,26 +260,34 @@ def limit_option(rows: str, default: int) -> Callable[[Callable[..., None]], Cal
 
 def takes_server(verb: Callable[..., None]) -> Callable[..., None]:
     """Add the server options to a verb that needs a running server and gets a `DataPlace` as `place`."""
-
-    @wraps(verb)
-    def command(*, server: str | None, tls: bool, tls_roots: Path | None, **others: object) -> None:
-        verb(place=DataPlace(server or DEFAULT_SERVER, None, tls, tls_roots), **others)
-
-    return with_options(command, *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"))
+    return _with_place(verb, *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"))
 
 
 def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
     """Add --data as a required option to a verb for operators, which gets a `DataPlace` as `place`."""
+    words = "The data directory of the server, which is asked if it runs."
+    return _with_place(verb, data_option(words, required=True))
+
+
+def _with_place(verb: Callable[..., None], *options: Option) -> Callable[..., None]:
+    """Add options to a verb, and replace their values by a `DataPlace`."""
 
     @wraps(verb)
-    def command(*, data: Path, **others: object) -> None:
-        verb(place=DataPlace(data=data), **others)
+    def command(
+        *,
+        server: str | None = None,
+        data: Path | None = None,
+        tls: bool = False,
+        tls_roots: Path | None = None,
+        **others: object,
+    ) -> None:
+        server, data = _one_of(server, data)
+        verb(place=DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
 
-    words = "The data directory of the server, which is asked if it runs."
-    return with_options(command, data_option(words, required=True))
+    return with_options(command, *options)
 
 
-def data_option(words: str, *, required: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def data_option(words: str, *, required: bool = False) -> Option:
     """Return the option --data with this help text."""
     return click.option(
         "--data",
@@ -296,7 +300,7 @@ def data_option(words: str, *, required: bool = False) -> Callable[[Callable[...
     )
 
 
-def server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable[..., None]], ...]:
+def server_options(words: str) -> tuple[Option, ...]:
     """Return the options --server, with this help text, --tls and --tls-roots."""
     roots = click.Path(path_type=Path, exists=True, dir_okay=False)
     return (
@@ -308,9 +312,7 @@ def server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable
     )
 
 
-def with_options(
-    command: Callable[..., None], *options: Callable[[Callable[..., None]], Callable[..., None]]
-) -> Callable[..., None]:
+def with_options(command: Callable[..., None], *options: Option) -> Callable[..., None]:
     """Add options to a command. Its help lists them in this order."""
     for option in reversed(options):
         command = option(command)

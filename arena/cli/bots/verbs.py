@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -26,7 +27,7 @@ from arena.cli.data_source import (
     takes_source,
     time_span,
 )
-from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
+from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, print_rows, screen
 from arena.cli.terminal.tables import bot_events_table, bots_table, invitations_table
 from arena.queries.profile import BotProfile, gathered
 from arena.queries.source import ChosenLadder
@@ -58,10 +59,8 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
     """
     with place.open() as source:
         rows = source.bots()
-    if as_json:
-        print_json({"bots": rows})
-        return
-    screen().print(bots_table("Bots", rows, datetime.now(UTC)) if rows else "No bot is registered yet.")
+    table = partial(bots_table, "Bots", rows, datetime.now(UTC))
+    print_rows("bots", rows, table, as_json, "No bot is registered yet.")
 
 
 @command.command(epilog="Example: arena bots invite --owner alice --data ./arena-data")
@@ -143,10 +142,8 @@ def invitations(place: DataPlace, as_json: bool) -> None:
     JSON: {"invitations": [InvitationRow]}
     """
     rows = AuthorizedChange(place).change(entry.list_invitations, lambda server, token: server.invitations(token))
-    if as_json:
-        print_json({"invitations": rows})
-        return
-    screen().print(invitations_table("Invitations", rows, datetime.now(UTC)) if rows else "No invitation was made yet.")
+    table = partial(invitations_table, "Invitations", rows, datetime.now(UTC))
+    print_rows("invitations", rows, table, as_json, "No invitation was made yet.")
 
 
 @command.command("revoke-invitation", epilog="Example: arena bots revoke-invitation 7 --data ./arena-data")
@@ -484,18 +481,9 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
     """
     with place.open() as source:
         rows = source.bot_events(limit=limit, before=before)
-    if as_json:
-        print_json({"events": rows})
-        return
-    console = screen()
-    if not rows:
-        console.print("No such event.")
-        return
-    console.print(bot_events_table("What the operator did", rows))
-    if len(rows) == limit:
-        console.print(
-            f"Older ones: arena bots events --before {rows[-1].number}{place.typed}", style="dim", soft_wrap=True
-        )
+    hint = f"Older ones: arena bots events --before {rows[-1].number}{place.typed}" if len(rows) == limit else ""
+    table = partial(bot_events_table, "What the operator did", rows)
+    print_rows("events", rows, table, as_json, "No such event.", hint)
 
 
 def _decide(place: DataPlace, decision: Decision, *arguments: str) -> None:

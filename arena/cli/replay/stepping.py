@@ -50,28 +50,24 @@ class Walk:
 
     def press(self, key: str) -> None:
         """Run the command of a key, if it has one."""
+        pages = {
+            "next": self.page + 1,
+            "previous": self.page - 1,
+            "next part": _after(self._parts, self.page),
+            "previous part": _before(self._parts, self.page),
+            "next round": _after(self._rounds, self.page),
+            "previous round": _before(self._rounds, self.page),
+            "first": 0,
+            "last": self._result,
+        }
         match KEYS.get(key):
-            case "next":
-                self.page = min(self.page + 1, self._result)
-            case "previous":
-                self.page = max(self.page - 1, 0)
-            case "next part":
-                self.page = _after(self._parts, self.page)
-            case "previous part":
-                self.page = _before(self._parts, self.page)
-            case "next round":
-                self.page = _after(self._rounds, self.page)
-            case "previous round":
-                self.page = _before(self._rounds, self.page)
-            case "first":
-                self.page = 0
-            case "last":
-                self.page = self._result
             case "seat":
                 following = 0 if self.seat is None else self.seat + 1
                 self.seat = following if following < len(self._course.replay.header.bots) else None
             case "quit":
                 self.quit = True
+            case command:
+                self.page = min(max(pages.get(command or "", self.page), 0), self._result)
 
     def drawn(self) -> RenderableType:
         """Draw the shown page."""

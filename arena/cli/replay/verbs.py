@@ -17,7 +17,8 @@ from arena.cli.replay.ask import ask
 from arena.cli.replay.dataset import dataset
 from arena.cli.replay.diff import diff
 from arena.cli.replay.source import finished, is_match, read_replay, replay_content
-from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.cli.terminal.screen import json_option, print_json, print_rows, screen
+from arena.cli.terminal.tables import matches_table
 from arena.replay.read import read
 from arena.replay.replay import Replay, ReplayError
 from arena.replay.verify import ReplayDifference, ReplayVerdict
@@ -56,17 +57,9 @@ def list_replays(
     """
     with place.open() as source:
         rows = finished(source, game, bot, limit, before, ladder, season)
-    if as_json:
-        print_json({"matches": rows})
-        return
-    from arena.cli.terminal.tables import matches_table
-
-    console = screen()
-    if not rows:
-        console.print("No such match has a replay: none is finished yet, or all are pruned.")
-        return
-    console.print(matches_table("Replays", rows))
-    console.print(f"To look at one: arena replay show {rows[0].match_id}{place.typed}", style="dim", soft_wrap=True)
+    none = "No such match has a replay: none is finished yet, or all are pruned."
+    hint = f"To look at one: arena replay show {rows[0].match_id}{place.typed}" if rows else ""
+    print_rows("matches", rows, lambda: matches_table("Replays", rows), as_json, none, hint)
 
 
 @command.command(epilog="Example: arena replay show 17 --round 2 --trick 3 --seat 0")

@@ -90,11 +90,7 @@ class DatasetWriter:
     """A writer of a dataset into a new folder. `close` completes the dataset."""
 
     def __init__(self, folder: Path, bot: str = "") -> None:
-        """Write to a new or empty folder. With `bot`, write only the decisions of the bot with this name.
-
-        Raises:
-            DatasetError: the folder is not empty.
-        """
+        """Write to a new or empty folder, only the decisions of `bot` if it is given. Raises: DatasetError."""
         self._folder, self._bot = folder, bot
         try:
             folder.mkdir(parents=True, exist_ok=True)

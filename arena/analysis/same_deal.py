@@ -43,11 +43,7 @@ class RoundTwice(NamedTuple):
 
 
 def rounds_twice(one: Replay, other: Replay) -> tuple[RoundTwice, ...]:
-    """Compare two replays of one deal up to the end of the shorter one.
-
-    Raises:
-        DealsDiffer: the replays have different deals.
-    """
+    """Compare two replays of one deal up to the end of the shorter one. Raise DealsDiffer for different deals."""
     for what, first, second in (
         ("the game", one.header.game.name, other.header.game.name),
         ("the number of seats", len(one.header.bots), len(other.header.bots)),

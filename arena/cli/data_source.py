@@ -117,11 +117,7 @@ def _client(address: str, advice: str, tls: bool = False, roots: Path | None = N
 
 
 def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
-    """Return the game that --game names, or all of the given games without --game.
-
-    Raises:
-        click.BadParameter: The named game is not one of these.
-    """
+    """Return the game that --game names, or all of the given games without --game. Raises: click.BadParameter."""
     if not game:
         return games
     if game not in games:
@@ -320,11 +316,7 @@ def with_options(command: Callable[..., None], *options: Option) -> Callable[...
 
 
 def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | None]:
-    """Ignore one of the two if both are given: an option overrides an environment variable.
-
-    Raises:
-        click.UsageError: Both are options, or both are variables.
-    """
+    """Let an option override an environment variable. Raise UsageError for two options or two variables."""
     if server is None or data is None:
         return server, data
     context = click.get_current_context()

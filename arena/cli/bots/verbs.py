@@ -101,7 +101,7 @@ def invite(
         raise click.UsageError("say for whom: --owner NAME, or --owner-prefix TEXT with --count N")
     if as_csv and as_json:
         raise click.UsageError("--csv and --json are different forms: choose one")
-    now = _now()
+    now = time.time_ns() // 1000
     new = NewInvitations(owner, owner_prefix, count or 0, ladder, None if expires is None else now + expires)
     asked = True
 
@@ -121,11 +121,8 @@ def invite(
     if ladder and not asked:
         click.echo(f"No server works on {place.data}: whether it has the ladder {ladder} was not checked.", err=True)
     if owner and not (as_csv or as_json):
-        code, on, also = (
-            made[0][1],
-            f" --ladder {ladder}" if ladder else "",
-            f", ladders=['{ladder}']" if ladder else "",
-        )
+        code = made[0][1]
+        on, also = (f" --ladder {ladder}", f", ladders=['{ladder}']") if ladder else ("", "")
         typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {code}{on}"
         click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{code}'{also})", err=True)
 
@@ -159,7 +156,7 @@ def revoke_invitation(number: int, place: DataPlace, as_json: bool) -> None:
     JSON: {"number"}
     """
     AuthorizedChange(place).change(
-        lambda connection: entry.revoke(connection, number, _now()),
+        lambda connection: entry.revoke(connection, number, time.time_ns() // 1000),
         lambda server, token: server.revoke_invitation(number, token),
     )
     answer({"number": number}, f"Invitation {number} is no longer valid.", as_json)
@@ -489,14 +486,9 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
 def _decide(place: DataPlace, decision: Decision, *arguments: str) -> None:
     """Make a decision of moderation, in the store or through a running server."""
     AuthorizedChange(place).change(
-        lambda connection: getattr(moderation, decision)(connection, *arguments, _now()),
+        lambda connection: getattr(moderation, decision)(connection, *arguments, time.time_ns() // 1000),
         lambda server, token: getattr(server, decision)(*arguments, token),
     )
-
-
-def _now() -> int:
-    """Return the current time, in microseconds since 1970."""
-    return time.time_ns() // 1000
 
 
 @command.command(epilog="Example: arena bots challenge bert --game nullern --token-file ./anna.token")

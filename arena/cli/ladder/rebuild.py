@@ -7,19 +7,20 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy import Connection
 
 from arena.cli.data_source import ChosenLadder, chosen_games, chosen_ladders, data_option
 from arena.cli.terminal.screen import json_option, print_json, screen
 from arena.ladder.errors import LadderError
+from arena.queries.directory import list_ladders
 from arena.store.base.errors import StoreLocked
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from arena.store.ladder.rebuild import LadderDifference, LadderVerdict
+from arena.store.ladder import events, publishing
+from arena.store.ladder import rebuild as store
+from arena.store.ladder.rebuild import LadderDifference, LadderVerdict
+from arena.store.ladder.seasons import find
+from arena.store.opening import open_readonly, open_to_amend
 
 
 @click.command(epilog="Example: arena ladder rebuild --verify --data ./arena-data")
@@ -43,9 +44,6 @@ def rebuild(verify: bool, game: str | None, ladder: str | None, season: int | No
     figures of the whole ladder. "ladder" and "season" are absent in the first season of the
     game's default ladder.
     """
-    from arena.store.ladder import rebuild as store
-    from arena.store.opening import open_readonly, open_to_amend
-
     documents, failed = [], False
     with _errors_for_click(), open_readonly(data) if verify else open_to_amend(data) as connection:
         for each in _chosen(connection, game, ladder, season):
@@ -82,9 +80,6 @@ def _chosen(connection: Connection, game: str | None, ladder: str | None, season
 
     Raises: click.BadParameter and click.UsageError, as `chosen_ladders` does; NoSuchSeason.
     """
-    from arena.queries.directory import list_ladders
-    from arena.store.ladder.seasons import find
-
     ladders = list_ladders(connection)
     if ladder or season:
         [chosen] = chosen_ladders(ladders, game, ladder, season)
@@ -100,8 +95,6 @@ def _chosen(connection: Connection, game: str | None, ladder: str | None, season
 
 def _working(connection: Connection, chosen: ChosenLadder) -> AbstractContextManager[object]:
     """Show in a terminal that a ladder is being computed."""
-    from arena.store.ladder import events
-
     console = screen(stderr=True)
     if not console.is_terminal:
         return nullcontext()
@@ -120,8 +113,6 @@ def _comparison(verdict: LadderVerdict) -> str:
 
 def _publication(connection: Connection, verdict: LadderVerdict) -> str:
     """Return the result of publishing as a sentence."""
-    from arena.store.ladder import publishing
-
     through = publishing.through(connection, verdict.ladder_id)
     if not verdict.differences:
         return f"published up to event {through}."

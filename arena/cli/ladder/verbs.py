@@ -11,10 +11,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 from rich.console import RenderableType
+from sqlalchemy import Connection
 
 from arena.cli.authorization import AuthorizedChange
 from arena.cli.data_source import (
@@ -40,10 +41,9 @@ from arena.queries.profile import lost
 from arena.queries.source import DataSource
 from arena.store.base.errors import NoSuchLadder
 from arena.store.base.rows import LadderEntryRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+from arena.store.ladder import seasons
+from arena.store.matches import matches
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 DEFAULT_HEIGHT = 60
 """Number of rows of the drawing if the output is not a terminal."""
@@ -243,8 +243,6 @@ def void(
     \b
     JSON: {"match", "reason"}; with --bot: {"bot", "since", "matches", "reason"}
     """
-    from arena.store.matches import matches
-
     if (match_id is None) == (bot is None) or (bot is None) != (since is None):
         raise click.UsageError("say which: MATCH, or --bot NAME with --since TIME")
     if bot is not None and since is not None:
@@ -271,7 +269,6 @@ def reset(ladder: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"ladder", "season"}
     """
-    from arena.store.ladder import seasons
 
     def here(connection: Connection) -> int:
         if ladder not in (known := seasons.games_of(connection)):
@@ -286,8 +283,6 @@ command.add_command(rebuild)
 
 
 def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_json: bool) -> None:
-    from arena.store.matches import matches
-
     first, now = (since - EPOCH) // timedelta(microseconds=1), time.time_ns() // 1000
     voided = AuthorizedChange(place).change(
         lambda connection: [*matches.void_results(connection, bot, first, reason, now)],

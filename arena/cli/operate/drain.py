@@ -13,7 +13,6 @@ import click
 
 from arena.cli.data_source import DataPlace, takes_data
 from arena.cli.terminal.screen import answer, json_option, screen
-from arena.store import nodes
 
 if TYPE_CHECKING:
     from arena.store.base.database import LockHolder
@@ -77,6 +76,7 @@ def _await_the_end(data: Path, server: LockHolder | None) -> None:
 
 def _left_by_nodes(data: Path) -> int:
     """Return the number of matches that several nodes left to the next start; 0 if there was one server alone."""
+    from arena.store import nodes
     from arena.store.base.directory import identity
     from arena.store.opening import open_readonly
 

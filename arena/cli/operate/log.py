@@ -10,6 +10,7 @@ import click
 
 from arena.cli.data_source import LARGEST_MATCH, DataPlace, data_option, takes_source
 from arena.cli.terminal.screen import copy_progress, json_option, print_json, screen
+from arena.queries.log_rows import entry_rows, head_row
 from arena.store.base.errors import StoreLocked
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ def head(place: DataPlace, as_json: bool) -> None:
     last signed the head), "restores" the leaves of restorations from
     backups.
     """
-    from arena.queries.log_rows import head_row
-
     with place.open() as source:
         row = head_row(source.log_state())
     if as_json:
@@ -59,8 +58,6 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
     Entries are in the order of their numbers: the result, then its void if there is one.
     "leaf" is an object, "size" the number of leaves under the head.
     """
-    from arena.queries.log_rows import entry_rows
-
     with place.open() as source:
         entries = source.log_entries(match_id)
         rows = entry_rows(source.log_state(), entries)

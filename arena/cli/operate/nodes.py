@@ -75,11 +75,7 @@ log = structlog.get_logger("arena")
 
 
 def run_nodes(config: Config) -> None:
-    """Run the nodes of a server until a signal or a drain ends all.
-
-    Raises:
-        click.ClickException: The nodes cannot start, or they fail.
-    """
+    """Run the nodes of a server until a signal or a drain ends all. Raises: click.ClickException."""
     log_as_set(config)
     credentials_of(config)  # Reports a bad certificate before any node starts.
     try:

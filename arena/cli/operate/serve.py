@@ -107,11 +107,7 @@ def _settled(
 
 
 def _check_listening(config: Config) -> None:
-    """Check the addresses before anything is written to the disk.
-
-    Raises:
-        click.UsageError: An address is invalid.
-    """
+    """Check the addresses before anything is written to the disk. Raises: click.UsageError."""
     each = partial(addresses_of, processes=config.processes)
     checks: list[tuple[str, str | None, Callable[[str], object]]] = [
         ("address", config.address, each),
@@ -146,11 +142,7 @@ def _check_listening(config: Config) -> None:
 
 
 def _check_node(config: Config, node: int) -> None:
-    """Check the settings of a server on one of several machines.
-
-    Raises:
-        click.UsageError: The server cannot share its store in this way.
-    """
+    """Raise UsageError if a server on one of several machines cannot share its store in this way."""
     from arena.store.base.directory import uses_server
     from arena.store.nodes import HIGHEST
 

@@ -111,11 +111,7 @@ def _can_hold_sockets(directory: Path) -> bool:
 
 
 def run_server(config: Config) -> None:
-    """Run a server until a signal ends it.
-
-    Raises:
-        click.ClickException: The server cannot start, or it fails.
-    """
+    """Run a server until a signal ends it. Raise ClickException if it cannot start, or fails."""
     on_terminal = sys.stdout.isatty() and sys.stderr.isatty() and not (config.log_json or config.quiet)
     status = StatusLine(sys.stderr) if on_terminal else None
     log_as_set(config, status)

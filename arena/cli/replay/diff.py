@@ -88,10 +88,8 @@ def _drawn(one: Replay, other: Replay, rounds: Sequence[RoundTwice]) -> Renderab
     apart = sum(bool(each.otherwise) for each in rounds)
     seats = [
         TableColumn("Seat", [Text(str(seat)) for seat in range(len(one.header.bots))]),
-        *(
-            TableColumn(name, [Text(text) for text in column], justify, folds=justify == "left")
-            for name, column, justify in _columns(one, other)
-        ),
+        *_columns("", one),
+        *_columns("Other ", other),
     ]
     played = [
         TableColumn("Round", [Text(str(each.round + 1)) for each in rounds]),
@@ -105,14 +103,13 @@ def _drawn(one: Replay, other: Replay, rounds: Sequence[RoundTwice]) -> Renderab
     return Group(Text(words, "bold"), Text(said), FittedTable("", seats, ()), FittedTable("", played, ("Alike",)))
 
 
-def _columns(one: Replay, other: Replay) -> list[tuple[str, list[str], Any]]:
-    found: list[tuple[str, list[str], Any]] = []
-    for name, replay in (("", one), ("Other ", other)):
-        seats = range(len(replay.header.bots))
-        scores = replay.result.scores or ["–"] * len(seats)
-        found.append((f"{name}bot".capitalize(), [bot.name for bot in replay.header.bots], "left"))
-        found.append((f"{name}points".capitalize(), [str(scores[seat]) for seat in seats], "right"))
-    return found
+def _columns(prefix: str, replay: Replay) -> list[TableColumn]:
+    bots = replay.header.bots
+    scores = replay.result.scores or ["–"] * len(bots)
+    return [
+        TableColumn(f"{prefix}bot".capitalize(), [Text(bot.name) for bot in bots], "left", folds=True),
+        TableColumn(f"{prefix}points".capitalize(), [Text(str(score)) for score in scores]),
+    ]
 
 
 def _apart(one: Replay, other: Replay, each: RoundTwice) -> Any:

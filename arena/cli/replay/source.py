@@ -49,12 +49,7 @@ def finished(
 
 
 def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
-    """Read the replays of match numbers, files and folders, one after the other.
-
-    Raises:
-        ClickException: a replay cannot be found.
-        ReplayError: a replay is damaged.
-    """
+    """Read the replays of match numbers, files and folders, one by one. Raises: ClickException, ReplayError."""
     for source in sources:
         folder = Path(source)
         if not folder.is_dir():
@@ -68,21 +63,12 @@ def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
 
 
 def read_replay(source: str, place: DataPlace) -> Replay:
-    """Return the replay of a match or in a file.
-
-    Raises:
-        ClickException: it cannot be found.
-        ReplayError: it is damaged.
-    """
+    """Return the replay of a match or in a file. Raises: ClickException, ReplayError."""
     return read(*replay_content(source, place))
 
 
 def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
-    """Return the content and the name of a replay.
-
-    Raises:
-        ClickException: it cannot be found or read.
-    """
+    """Return the content and the name of a replay. Raise ClickException if it cannot be found or read."""
     if is_match(source):
         match = min(int(source), LARGEST_MATCH)
         with place.open() as opened:

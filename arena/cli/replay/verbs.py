@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 from rich.text import Text
 
 from arena.analysis.verdict import Proofs, checked, damage_document, prove, unchecked, verdict_document, verified
-from arena.cli.data_source import LARGEST_MATCH, chooses_matches, takes_source
+from arena.cli.data_source import LARGEST_MATCH, DataPlace, chooses_matches, takes_source
 from arena.cli.replay.ask import ask
 from arena.cli.replay.dataset import dataset
 from arena.cli.replay.diff import diff
@@ -20,11 +19,10 @@ from arena.cli.replay.source import finished, is_match, read_replay, replay_cont
 from arena.cli.terminal.screen import json_option, print_json, print_rows, screen
 from arena.cli.terminal.tables import matches_table
 from arena.replay.read import read
+from arena.replay.render.show import ShowError, show_match, show_part, show_round, show_round_text
 from arena.replay.replay import Replay, ReplayError
+from arena.replay.steps import Course
 from arena.replay.verify import ReplayDifference, ReplayVerdict
-
-if TYPE_CHECKING:
-    from arena.cli.data_source import DataPlace
 
 
 @click.group(epilog="Example: arena replay show 17 --data ./arena-data")
@@ -100,9 +98,6 @@ def show(
     if as_text and (seat is not None or part is not None):
         raise click.UsageError("--text shows a whole round with all cards: leave out --seat and --trick")
     replay = read_replay(source, place)
-    from arena.replay.render.show import ShowError, show_match, show_part, show_round, show_round_text
-    from arena.replay.steps import Course
-
     course, console = Course(replay), screen()
     try:
         if as_text:

@@ -17,7 +17,7 @@ from arena.analysis.game_review import GameReview, SeatReview, document
 from arena.analysis.timeline_builder import timelines
 from arena.analysis.timeline_document import timeline_document
 from arena.cli.data_source import LARGEST_MATCH, DataPlace, takes_source
-from arena.cli.replay.source import read_replay
+from arena.cli.replay.source import is_match, read_replay
 from arena.cli.replay.timelines import course_table, in_trouble, in_words, seats_table
 from arena.cli.terminal.fitted_table import framed
 from arena.cli.terminal.screen import json_option, print_json, screen
@@ -85,11 +85,7 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
 
 
 def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:
-    """Show the review of a match.
-
-    Raises:
-        ClickException: the match cannot be reviewed.
-    """
+    """Show the review of a match. Raises: ClickException."""
     if slowest is not None:
         raise click.UsageError("--slowest is about time; leave it out with --game")
     try:
@@ -124,12 +120,8 @@ def _check_seat(seat: int, seats: int) -> None:
 
 
 def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:
-    """Return the header of a match and its inputs so far.
-
-    Raises:
-        ClickException: the match cannot be read.
-    """
-    if place.data is not None and source.isascii() and source.isdecimal():
+    """Return the header of a match and its inputs so far. Raises: ClickException."""
+    if place.data is not None and is_match(source):
         with place.read_directory() as directory:
             running = directory.running(min(int(source), LARGEST_MATCH))
         if running:

@@ -77,11 +77,7 @@ class KeyboardSeat:
         self._seat = seat
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """Ask for each choice at the keyboard.
-
-        Raises:
-            LocalMatchError: the input ended.
-        """
+        """Ask for each choice at the keyboard. Raise LocalMatchError if the input ended."""
         for question in message.questions:
             yield question.ask.decision, self._choose(question)
 

@@ -119,9 +119,9 @@ def quantity(subject: Subject) -> str:
 def _rows(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Iterator[tuple[str, str]]:
     yield "what", quantity(subject)
     difference, interval = comparison.difference, comparison.interval
-    likely = "" if interval is None else f"   95 %: {interval[0]:+.2f} … {interval[1]:+.2f}"
+    bounds = "" if interval is None else f"   95 %: {interval[0]:+.2f} … {interval[1]:+.2f}"
     sets = comparison.sets
-    yield "difference", f"{measured(difference, 2, sets)}{likely}"
+    yield "difference", f"{measured(difference, 2, sets)}{bounds}"
     if comparison.normalised is not None:
         yield "normalised Elo", measured(comparison.normalised, 0, sets)
     yield "Elo", "one of them beat all or nobody" if comparison.elo is None else measured(comparison.elo, 0, sets)

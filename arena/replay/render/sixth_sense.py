@@ -84,7 +84,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         )
 
     def _ended(self, before: SixthSensePicture, made: Made, report: RoundReport, seat: int | None) -> SixthSensePicture:
-        # The seat saw it like this before hidden cards were revealed.
+        # What was hidden until the end of the round stays hidden.
         assert isinstance(report, SixthSenseRound)
         action = ACTIONS[made.action]
         plays = before.plays

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from sqlalchemy import Connection
@@ -17,10 +18,11 @@ from arena.ladder.errors import LadderError
 from arena.queries.directory import list_ladders
 from arena.store.base.errors import StoreLocked
 from arena.store.ladder import events, publishing
-from arena.store.ladder import rebuild as store
-from arena.store.ladder.rebuild import LadderDifference, LadderVerdict
 from arena.store.ladder.seasons import find
 from arena.store.opening import open_readonly, open_to_amend
+
+if TYPE_CHECKING:
+    from arena.store.ladder.rebuild import LadderDifference, LadderVerdict
 
 
 @click.command(epilog="Example: arena ladder rebuild --verify --data ./arena-data")
@@ -44,6 +46,8 @@ def rebuild(verify: bool, game: str | None, ladder: str | None, season: int | No
     figures of the whole ladder. "ladder" and "season" are absent in the first season of the
     game's default ladder.
     """
+    from arena.store.ladder import rebuild as store  # Loads numpy.
+
     documents, failed = [], False
     with _errors_for_click(), open_readonly(data) if verify else open_to_amend(data) as connection:
         for each in _chosen(connection, game, ladder, season):

@@ -37,7 +37,6 @@ from arena.cli.ladder.table import flags_table, ladder_table, past_ladder_table
 from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, print_rows, screen
 from arena.cli.terminal.tables import ladders_table, matches_table
 from arena.queries.figures import ladder_in_words
-from arena.queries.profile import lost
 from arena.queries.source import DataSource
 from arena.store.base.errors import NoSuchLadder
 from arena.store.base.rows import LadderEntryRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
@@ -323,6 +322,8 @@ def matches_command(
     with place.open() as source:
         of_game, of_ladder, of_season = chosen_matches(source, game, ladder, season)
         if only_lost:
+            from arena.queries.profile import lost  # Loads the games.
+
             found = source.all_matches(of_game, bot, before, of_ladder, of_season)
             rows = tuple(islice((row for row in found if lost(row, bot)), limit))
         else:

@@ -15,7 +15,6 @@ from arena.cli.data_source import DataPlace, takes_source
 from arena.cli.replay.source import read_replay
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.screen import json_option, print_json, screen
-from arena.replay.render.show import renderer_of
 from arena.replay.replay import Replay
 from arena.replay.steps import Made
 from engine.game import RoundReport
@@ -130,6 +129,8 @@ def _named(replay: Replay, made: Made) -> str:
 
 def _worth(replay: Replay, report: RoundReport | None) -> Sequence[int] | None:
     """Return the points of a round by seat, or None if it did not end."""
+    from arena.replay.render.show import renderer_of  # Loads the games.
+
     return None if report is None else renderer_of(replay.header.game).worth(report)
 
 

@@ -19,7 +19,6 @@ from arena.cli.replay.source import finished, is_match, read_replay, replay_cont
 from arena.cli.terminal.screen import json_option, print_json, print_rows, screen
 from arena.cli.terminal.tables import matches_table
 from arena.replay.read import read
-from arena.replay.render.show import ShowError, show_match, show_part, show_round, show_round_text
 from arena.replay.replay import Replay, ReplayError
 from arena.replay.steps import Course
 from arena.replay.verify import ReplayDifference, ReplayVerdict
@@ -98,6 +97,8 @@ def show(
     if as_text and (seat is not None or part is not None):
         raise click.UsageError("--text shows a whole round with all cards: leave out --seat and --trick")
     replay = read_replay(source, place)
+    from arena.replay.render.show import ShowError, show_match, show_part, show_round, show_round_text
+
     course, console = Course(replay), screen()
     try:
         if as_text:

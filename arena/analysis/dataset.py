@@ -90,11 +90,7 @@ class DatasetWriter:
     """A writer of a dataset into a new folder. `close` completes the dataset."""
 
     def __init__(self, folder: Path, bot: str = "") -> None:
-        """Write to a new or empty folder. With `bot`, write only the decisions of the bot with this name.
-
-        Raises:
-            DatasetError: the folder is not empty.
-        """
+        """Write to a new or empty folder, only the decisions of `bot` if it is given. Raises: DatasetError."""
         self._folder, self._bot = folder, bot
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -210,23 +206,25 @@ def dataset_files(folder: Path) -> dict[str, Path]:
             )
         files = {str(name): int(rows) for name, rows in index["files"].items()}
     except FileNotFoundError:
-        raise DatasetError(
-            f"{folder} is incomplete: {INDEX}, which is written last, is missing; create it again"
-        ) from None
+        raise _incomplete(folder, f"{INDEX}, which is written last, is missing") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, DatasetError):
             raise
-        raise DatasetError(f"{folder} is incomplete: {INDEX} cannot be read ({error}); create it again") from None
+        raise _incomplete(folder, f"{INDEX} cannot be read ({error})") from None
     for name, rows in files.items():
         try:
             found = read_metadata(folder / name).num_rows
         except FileNotFoundError:
-            raise DatasetError(f"{folder} is incomplete: {name} is missing; create it again") from None
+            raise _incomplete(folder, f"{name} is missing") from None
         except (ArrowInvalid, OSError) as error:
-            raise DatasetError(f"{folder} is incomplete: {name} cannot be read ({error}); create it again") from None
+            raise _incomplete(folder, f"{name} cannot be read ({error})") from None
         if found != rows:
-            raise DatasetError(f"{folder} is incomplete: {name} has {found} decisions of {rows}; create it again")
+            raise _incomplete(folder, f"{name} has {found} decisions of {rows}")
     return {name.removesuffix(".parquet"): folder / name for name in files}
+
+
+def _incomplete(folder: Path, problem: str) -> DatasetError:
+    return DatasetError(f"{folder} is incomplete: {problem}; create it again")
 
 
 class DecisionBatch(NamedTuple):
@@ -271,6 +269,4 @@ def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatc
                 wide = [rows[column].flatten().to_numpy().reshape(len(rows), -1) for column in columns[:2]]
                 yield DecisionBatch(*wide, *(rows[column].to_numpy() for column in columns[2:]))
         except (ArrowException, OSError) as error:
-            raise DatasetError(
-                f"{folder} is incomplete: {files[table].name} is damaged ({error}); create it again"
-            ) from None
+            raise _incomplete(folder, f"{files[table].name} is damaged ({error})") from None

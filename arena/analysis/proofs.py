@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from arena.log.head import LogEntry, LogState
 from arena.log.keys import LogKeys
 from arena.log.leaf import RESULTS, LeafError, LeafKind, decode_leaf
 from arena.log.receipt import Receipt, ReceiptUnusable, receipts_of
@@ -15,7 +16,6 @@ from arena.log.tree import consistent
 from arena.replay.hash_chain import without_chain
 
 if TYPE_CHECKING:
-    from arena.log.head import LogEntry, LogState
     from arena.replay.replay import Replay
 
 
@@ -69,11 +69,7 @@ def find_receipt(replay: Replay, directory: Path) -> Receipt:
 
 
 def compare_receipt(replay: Replay, receipt: Receipt) -> None:
-    """Compare a replay with a receipt.
-
-    Raises:
-        NotProved: they differ.
-    """
+    """Compare a replay with a receipt. Raises: NotProved: They differ."""
     differing = leaf_differences(replay, receipt.leaf)
     header, seat = replay.header, receipt.seat
     if receipt.commitment and receipt.commitment != header.commitment:
@@ -137,11 +133,7 @@ def _require_same_log(receipt: Receipt, state: LogState, keys: LogKeys, source: 
 
 
 def proved_leaf(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
-    """Return the fields of a leaf that the log proves.
-
-    Raises:
-        NotProved: the log does not prove the leaf.
-    """
+    """Return the fields of a leaf. Raises: NotProved: The log does not prove it."""
     if not (keys.signed_now(entry.head) and entry.included):
         raise NotProved(f"the log does not prove that it has leaf {entry.number}")
     try:

@@ -63,10 +63,6 @@ class _Compared(NamedTuple):
     cost: float
     error: float
 
-    @property
-    def surely(self) -> float:
-        return self.cost - self.error
-
 
 def house_rounds(replay: Replay, bot: HouseBot, chance: Chance) -> list[RoundReport]:
     """Play the deals of a match with a house bot in every seat. Return the report of each round."""
@@ -104,7 +100,7 @@ def costly(
         done += FIRST_WORLDS
         looked(done / work)
     again = []
-    for each in sorted(compared, key=lambda each: -each.surely)[:closely]:
+    for each in sorted(compared, key=lambda each: each.error - each.cost)[:closely]:
         again.append(table.again(course, each, seat, f"{seed} {each.step} again"))
         done += WORLDS
         looked(done / work)
@@ -112,10 +108,9 @@ def costly(
     found = []
     for each in clear[:most]:
         fresh = table.again(course, each, seat, f"{seed} {each.step} named") if each.error else each
-        made = course.steps[each.step].made
-        assert made is not None, "it was chosen"
-        number = course.steps[each.step].round
-        found.append(Costly(made.decision, number, made.action, fresh.better, fresh.cost, fresh.error))
+        step = course.steps[each.step]
+        assert step.made is not None, "it was chosen"
+        found.append(Costly(step.made.decision, step.round, step.made.action, *fresh[1:]))
         done += WORLDS
         looked(done / work)
     looked(1.0)
@@ -142,28 +137,20 @@ class _Table:
         self._game, self._bot, self._worth, self._draws = game, bot, worth, draws
 
     def again(self, course: Course, compared: _Compared, seat: int, seed: str) -> _Compared:
-        """Compare a choice of a course in other worlds."""
-        state, action = course.steps[compared.step - 1].state, _action(course.steps[compared.step])
-        return _Compared(compared.step, *self.cost(state, seat, action, compared.better, seed))
-
-    def cost(
-        self, state: State[SeatView, RoundReport], seat: int, action: int, better: int, seed: str
-    ) -> tuple[int, float, float]:
-        """Return the better action, its gain and the gain's standard error.
-
-        The better action is `better`, unless all worlds were solved.
-        """
+        """Compare a choice of a course in other worlds. The better action stays, unless all worlds were solved."""
+        step, better = compared.step, compared.better
+        state, action = course.steps[step - 1].state, _action(course.steps[step])
         solver, view = EndingSolver(self._worth, ENDING_LINES), state.view(seat)
         try:
             solver.values(state)
             solved = solved_worlds(self._game, view, solver, self._draws(seed), most=ALL_WORLDS, drawn=WORLDS)
         except ValueError:  # the position is no ending in at least one of the worlds
             values = self.values(state, seat, (action, better), seed, WORLDS)
-            return better, *_difference(values[better], values[action])
+            return _Compared(step, better, *_difference(values[better], values[action]))
         if not solved.exact:
-            return better, *_difference(solved.values[better], solved.values[action])
+            return _Compared(step, better, *_difference(solved.values[better], solved.values[action]))
         better = max((each for each in solved.values if each != action), key=solved.mean)
-        return better, solved.mean(better) - solved.mean(action), 0.0
+        return _Compared(step, better, solved.mean(better) - solved.mean(action), 0.0)
 
     def values(
         self, state: State[SeatView, RoundReport], seat: int, actions: Sequence[int], seed: str, worlds: int

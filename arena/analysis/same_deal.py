@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from arena.replay.replay import Replay
-from arena.replay.steps import Made, Step, steps
+from arena.replay.steps import Course, Made, Step
 from engine.deal import match_key
 from engine.game import RoundReport
 
@@ -43,11 +43,7 @@ class RoundTwice(NamedTuple):
 
 
 def rounds_twice(one: Replay, other: Replay) -> tuple[RoundTwice, ...]:
-    """Compare two replays of one deal up to the end of the shorter one.
-
-    Raises:
-        DealsDiffer: the replays have different deals.
-    """
+    """Compare two replays of one deal up to the end of the shorter one. Raises: DealsDiffer."""
     for what, first, second in (
         ("the game", one.header.game.name, other.header.game.name),
         ("the number of seats", len(one.header.bots), len(other.header.bots)),
@@ -61,17 +57,10 @@ def rounds_twice(one: Replay, other: Replay) -> tuple[RoundTwice, ...]:
     return tuple(_compared(number, *each) for number, each in enumerate(both))
 
 
-def _by_round(replay: Replay) -> list[list[Step]]:
+def _by_round(replay: Replay) -> list[Sequence[Step]]:
     """Return the positions of each round, beginning with its deal."""
-    rounds: list[list[Step]] = []
-    last: Step | None = None
-    for step in steps(replay):
-        if last is None or last.ended is not None:
-            rounds.append([step] if last is None else [last])
-        if last is not None:
-            rounds[-1].append(step)
-        last = step
-    return rounds
+    course = Course(replay)
+    return [course.steps[course.begins(number) : course.ends(number) + 1] for number in range(course.rounds)]
 
 
 def _compared(number: int, one: Sequence[Step], other: Sequence[Step]) -> RoundTwice:

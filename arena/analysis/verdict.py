@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict, cast
 
 from arena.analysis.proofs import LogProof, LogSource, NotProved, compare_log, compare_receipt, find_receipt
 from arena.ladder import live
@@ -92,19 +92,9 @@ def verdict_document(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> 
 
 def damage_document(source: str, error: ReplayError) -> VerdictDocument:
     """Return the check of a replay that cannot be read."""
-    return {
-        "source": source,
-        "verified": False,
-        "match": None,
-        "lines": None,
-        "inputs": None,
-        "scores": None,
-        "places": None,
-        "ratings_checked": None,
-        "receipt": None,
-        "log": None,
-        "difference": {"line": error.line, "expected": None, "found": None, "words": error.problem},
-    }
+    difference = {"line": error.line, "expected": None, "found": None, "words": error.problem}
+    document = dict.fromkeys(VerdictDocument.__annotations__) | {"source": source, "verified": False}
+    return cast("VerdictDocument", document | {"difference": difference})
 
 
 def prove(replay: Replay, receipts: Path | None, source: LogSource | None) -> Proofs:
@@ -125,16 +115,8 @@ def prove(replay: Replay, receipts: Path | None, source: LogSource | None) -> Pr
 def verified(replay: Replay) -> ReplayVerdict:
     """Verify a replay, including its live ratings, by playing it again."""
 
-    def rate(
-        before: Sequence[RecordedRating],
-        places: Sequence[int],
-        bots: Sequence[str],
-        counts: Sequence[bool],
-        spoilt: Sequence[bool],
-        beyond_quota: Collection[tuple[int, int]],
-    ) -> list[RecordedRating]:
-        ratings = [live.Rating(rating.value, rating.deviation) for rating in before]
-        after = live.update(ratings, places, bots, counts, spoilt, beyond_quota)
+    def rate(before: Sequence[RecordedRating], *result: Any) -> list[RecordedRating]:
+        after = live.update([live.Rating(rating.value, rating.deviation) for rating in before], *result)
         return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
     return verify(replay, rate)

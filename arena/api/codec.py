@@ -15,10 +15,9 @@ from google.protobuf.message import DecodeError
 from arena import build
 from arena.api.answer_decoder import read_answers
 from arena.api.game_codecs import ROUNDS, VIEWS, any_encoder, encode_catalog, in_any
-from arena.match.policy import Policy
+from arena.match.policy import Policy, ReadyLimits
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.protobuf.rows import pack
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import (
     MAX_RESPONSE,
     Answer,

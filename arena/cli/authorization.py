@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from click.core import ParameterSource
 
-from arena.cli.data_source import DEFAULT_SERVER, DataPlace, data_option, server_options, with_options
+from arena.cli.data_source import DEFAULT_SERVER, DataPlace, Option, data_option, server_options, with_options
+from arena.store.base.errors import StoreLocked
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,7 +37,6 @@ class AuthorizedChange:
 
         Raises: StoreError, Refused, OSError; click.ClickException, as `DataPlace.operated_server` does.
         """
-        from arena.store.base.errors import StoreLocked
         from arena.store.opening import open_to_amend
 
         if self.token_file is not None:
@@ -51,7 +51,7 @@ class AuthorizedChange:
                 return there(server, token)
 
 
-def takes_own_token(words: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes_own_token(words: str) -> Option:
     """Return the required option --token-file with this help text, for verbs of a bot's author only."""
     file = click.Path(path_type=Path, exists=True, dir_okay=False)
     return click.option("--token-file", metavar="FILE", type=file, required=True, help=words)

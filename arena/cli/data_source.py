@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -19,13 +19,16 @@ from arena.queries.source import LARGEST_MATCH as LARGEST_MATCH
 from arena.queries.source import LARGEST_PAGE as LARGEST_PAGE
 from arena.queries.source import ChosenLadder as ChosenLadder
 from arena.queries.source import DataSource, choose_ladders
+from arena.store.base.errors import Refused, UnknownBot
+from arena.store.base.rows import LadderEntryRow
 
 if TYPE_CHECKING:
     from arena.queries.directory import Directory
     from arena.queries.remote import Client
-    from arena.store.base.rows import LadderEntryRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
+Option: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
+"""A decorator that adds options to a verb."""
 _SECONDS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -115,11 +118,7 @@ def _client(address: str, advice: str, tls: bool = False, roots: Path | None = N
 
 
 def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
-    """Return the game that --game names, or all of the given games without --game.
-
-    Raises:
-        click.BadParameter: The named game is not one of these.
-    """
+    """Return the game that --game names, or all of the given games without --game. Raises: click.BadParameter."""
     if not game:
         return games
     if game not in games:
@@ -139,8 +138,6 @@ def chosen_ladders(
     """
     if season and not (game or ladder):
         raise click.UsageError(f"season {season} of which ladder? Name it with --ladder, or its game with --game")
-    from arena.store.base.errors import Refused
-
     listed = tuple(ladders)
     if game:
         chosen_games(tuple(dict.fromkeys(each.game for each in listed)), game)
@@ -174,8 +171,6 @@ def known_bot(source: DataSource, name: str) -> None:
     Raises:
         UnknownBot: The source has no such bot; `DataPlace.open` turns this into a ClickException that suggests names.
     """
-    from arena.store.base.errors import UnknownBot
-
     if name.lower() not in (row.name.lower() for row in source.bots()):
         raise UnknownBot(name)
 
@@ -183,8 +178,6 @@ def known_bot(source: DataSource, name: str) -> None:
 @contextmanager
 def _alike_named(source: DataSource) -> Iterator[None]:
     """Turn UnknownBot into a ClickException that suggests bots with similar names."""
-    from arena.store.base.errors import UnknownBot
-
     try:
         yield
     except UnknownBot as error:
@@ -210,14 +203,8 @@ def time_span(_: click.Context, __: click.Parameter, value: str | None) -> int |
 
 def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
     """Add --server, --data, --tls and --tls-roots to a verb, which gets a `DataPlace` as `place`."""
-
-    @wraps(verb)
-    def command(*, server: str | None, data: Path | None, tls: bool, tls_roots: Path | None, **others: object) -> None:
-        server, data = _one_of(server, data)
-        verb(place=DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
-
-    return with_options(
-        command,
+    return _with_place(
+        verb,
         *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"),
         data_option("Read this data directory instead; a server may work on it meanwhile."),
     )
@@ -261,7 +248,7 @@ def chooses_matches(verb: Callable[..., None]) -> Callable[..., None]:
     )
 
 
-def limit_option(rows: str, default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def limit_option(rows: str, default: int) -> Option:
     """Return the option --limit of a verb that lists `rows`."""
     limit = click.IntRange(1, LARGEST_PAGE)
     words = f"Maximum number of {rows} to list."
@@ -270,26 +257,34 @@ def limit_option(rows: str, default: int) -> Callable[[Callable[..., None]], Cal
 
 def takes_server(verb: Callable[..., None]) -> Callable[..., None]:
     """Add the server options to a verb that needs a running server and gets a `DataPlace` as `place`."""
-
-    @wraps(verb)
-    def command(*, server: str | None, tls: bool, tls_roots: Path | None, **others: object) -> None:
-        verb(place=DataPlace(server or DEFAULT_SERVER, None, tls, tls_roots), **others)
-
-    return with_options(command, *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"))
+    return _with_place(verb, *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"))
 
 
 def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
     """Add --data as a required option to a verb for operators, which gets a `DataPlace` as `place`."""
+    words = "The data directory of the server, which is asked if it runs."
+    return _with_place(verb, data_option(words, required=True))
+
+
+def _with_place(verb: Callable[..., None], *options: Option) -> Callable[..., None]:
+    """Add options to a verb, and replace their values by a `DataPlace`."""
 
     @wraps(verb)
-    def command(*, data: Path, **others: object) -> None:
-        verb(place=DataPlace(data=data), **others)
+    def command(
+        *,
+        server: str | None = None,
+        data: Path | None = None,
+        tls: bool = False,
+        tls_roots: Path | None = None,
+        **others: object,
+    ) -> None:
+        server, data = _one_of(server, data)
+        verb(place=DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
 
-    words = "The data directory of the server, which is asked if it runs."
-    return with_options(command, data_option(words, required=True))
+    return with_options(command, *options)
 
 
-def data_option(words: str, *, required: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def data_option(words: str, *, required: bool = False) -> Option:
     """Return the option --data with this help text."""
     return click.option(
         "--data",
@@ -302,7 +297,7 @@ def data_option(words: str, *, required: bool = False) -> Callable[[Callable[...
     )
 
 
-def server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable[..., None]], ...]:
+def server_options(words: str) -> tuple[Option, ...]:
     """Return the options --server, with this help text, --tls and --tls-roots."""
     roots = click.Path(path_type=Path, exists=True, dir_okay=False)
     return (
@@ -314,9 +309,7 @@ def server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable
     )
 
 
-def with_options(
-    command: Callable[..., None], *options: Callable[[Callable[..., None]], Callable[..., None]]
-) -> Callable[..., None]:
+def with_options(command: Callable[..., None], *options: Option) -> Callable[..., None]:
     """Add options to a command. Its help lists them in this order."""
     for option in reversed(options):
         command = option(command)
@@ -324,11 +317,7 @@ def with_options(
 
 
 def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | None]:
-    """Ignore one of the two if both are given: an option overrides an environment variable.
-
-    Raises:
-        click.UsageError: Both are options, or both are variables.
-    """
+    """Let an option override an environment variable. Raises: UsageError: Two options or two variables."""
     if server is None or data is None:
         return server, data
     context = click.get_current_context()

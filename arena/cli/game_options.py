@@ -40,11 +40,7 @@ def parse_ladders(
 
 
 def check_ladder(ladder: LadderTable) -> None:
-    """Check that the game of a ladder allows its table sizes and options.
-
-    Raises:
-        OptionError: the game does not allow one of them.
-    """
+    """Raise OptionError unless the game of a ladder allows its table sizes and options."""
     for size in ladder.seats:
         if size not in ladder.game.seats:
             raise _no_table(ladder.game, [str(size)])

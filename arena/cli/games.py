@@ -7,22 +7,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
-from arena.queries.game_rows import game_row
+from arena.queries.game_rows import GameRow, game_row
 from arena.rules import LANGUAGES, rules_of, rulings
 from engine.game import option_text
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.table import Table
-
-    from arena.queries.game_rows import GameRow
 
 WIDEST: Final = 100
 """Maximum width of a line of rules in a terminal. Longer lines are hard to read."""

@@ -1,9 +1,11 @@
 """The conduct policy of a match: limits on time, mistakes and absences. It is sent in the welcome and recorded in the
-replay."""
+replay. The limits before a match are sent in the welcome, too.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +81,14 @@ class Policy:
             "an opponent's rating.",
         },
     )
+
+
+class ReadyLimits(NamedTuple):
+    """Time limits of a ready check, in seconds after an invitation."""
+
+    answer: float
+    """Time after which an unanswered invitation has failed."""
+    offer: float
+    """Time after which the seat of a bot that has not answered is also offered to another player."""
+    seat: float
+    """Time by which a seat must have a player."""

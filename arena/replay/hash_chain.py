@@ -59,11 +59,7 @@ def without_chain(line: str) -> str | None:
 
 
 def with_chain(content: bytes) -> bytes:
-    """Add the chain to a packed replay. Return it unchanged if it has a chain.
-
-    Raises:
-        PackingError: the file is damaged.
-    """
+    """Add the chain to a packed replay. Return it unchanged if it has a chain. Raises: PackingError."""
     lines = unpack(content).decode().split("\n")[:-1]
     return content if without_chain(lines[0]) else pack(map(Chain().line, lines))
 
@@ -94,11 +90,7 @@ def text_digest(content: bytes) -> bytes | None:
 
 
 def unpack(content: bytes) -> bytes:
-    """Unpack a gzip file.
-
-    Raises:
-        PackingError: the file is damaged.
-    """
+    """Unpack a gzip file. Raises: PackingError: It is damaged."""
     if not content.startswith(_MAGIC):
         raise PackingError("it is not a gzip file")
     unpacker = zlib.decompressobj(wbits=_GZIP)

@@ -115,20 +115,12 @@ class Header:
         return "" if name == self.game.name else name
 
     def new_match(self) -> Match:
-        """Create the match before its first input.
-
-        Raises:
-            OptionError: the game does not have these options.
-        """
+        """Create the match before its first input. Raises: OptionError: The game lacks an option."""
         newcomers = [seat for seat, bot in enumerate(self.bots) if bot.newcomer]
         return Match(self.game, len(self.bots), self.options, self._decks(), self.policy, newcomers, self.rating_rule)
 
     def new_game(self) -> State[SeatView, RoundReport]:
-        """Create the game before its first choice.
-
-        Raises:
-            OptionError: the game does not have these options.
-        """
+        """Create the game before its first choice. Raises: OptionError: The game lacks an option."""
         return self.game.new(len(self.bots), self._decks(), **self.options)
 
     def _decks(self) -> Decks:

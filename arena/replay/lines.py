@@ -96,11 +96,7 @@ def written_instant(microseconds: int) -> str:
 
 
 def read_instant(text: str) -> int:
-    """Parse a time in the format of `written_instant`.
-
-    Raises:
-        ValueError: the text has another format.
-    """
+    """Parse a time. Raises: ValueError: Not the format of `written_instant`."""
     try:
         microseconds = (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
         if written_instant(microseconds) == text:

@@ -37,11 +37,7 @@ def read(source: Path | bytes, name: str = "replay") -> Replay:
 
 
 def read_unfinished(lines: Sequence[str], name: str) -> tuple[Header, tuple[Input, ...]]:
-    """Read the header and inputs of an unfinished match from its lines without a chain.
-
-    Raises:
-        ReplayError: a line is damaged.
-    """
+    """Read the header and inputs of an unfinished match from its lines without a chain. Raises: ReplayError."""
     return _Reader(name).unfinished(lines)
 
 

@@ -94,11 +94,7 @@ class Recorder:
         return lines
 
     def draft(self) -> Draft:
-        """Return the replay without its ratings.
-
-        Raises:
-            ValueError: the match is not over.
-        """
+        """Return the replay without its ratings. Raises: ValueError: The match is not over."""
         self._require_over()
         return Draft("\n".join(self._all_but_ratings(self._header.kind is MatchKind.RATED)), self._names())
 

@@ -77,14 +77,10 @@ def _choices(replay: Replay) -> Iterator[tuple[Instant, Made]]:
             continue
         seat, decision, action = event.seat, event.decision, event.action
         was_open = match.open_decision(seat) == decision
-        effects = match.receive(event)
-        if was_open and match.open_decision(seat) != decision and not _is_forced(decision, effects):
+        forced = [*_forced(event.at, match.receive(event))]
+        if was_open and match.open_decision(seat) != decision and all(made.decision != decision for _, made in forced):
             yield event.at, Made(seat, decision, action, Cause.ABSENCE if isinstance(event, StoodIn) else None)
-        yield from _forced(event.at, effects)
-
-
-def _is_forced(decision: int, effects: Sequence[Effect]) -> bool:
-    return any(isinstance(effect, Force) and effect.decision == decision for effect in effects)
+        yield from forced
 
 
 def _forced(at: Instant, effects: Sequence[Effect]) -> Iterator[tuple[Instant, Made]]:

@@ -16,10 +16,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from arena.house import LUCK
 from arena.ladder.ladder import Quota
-from arena.match.policy import Policy
+from arena.match.policy import Policy, ReadyLimits
 from arena.scheduling.clock import LadderClock
 from arena.scheduling.pace import PaceRules
-from arena.server.sessions.limits import Limits, ReadyLimits
+from arena.server.sessions.limits import Limits
 from engine.game import Game, Option
 from engine.registry import GAMES
 from trio_grpc.limits.settings import TransportSettings, setting

@@ -22,10 +22,9 @@ from arena import build
 from arena.api.codec import MOST_AT_ONCE, decode, decode_hello, encode
 from arena.api.game_codecs import ROUNDS, VIEWS, in_any
 from arena.match.effects import Ask
-from arena.match.policy import Policy
+from arena.match.policy import Policy, ReadyLimits
 from arena.protobuf.fields import tag, varint
 from arena.replay.header import MatchKind
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import (
     Answer,
     BotMessage,

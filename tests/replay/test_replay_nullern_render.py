@@ -7,7 +7,7 @@ from functools import cache
 from rich.console import RenderableType
 
 from arena.replay.read import read
-from arena.replay.render.nullern import picture
+from arena.replay.render.nullern import NullernRenderer
 from arena.replay.render.picture import PLAYS
 from arena.replay.render.show import show_match, show_part, show_round, show_step
 from arena.replay.steps import Course
@@ -16,6 +16,8 @@ from engine.nullern.cards import ACTIONS, BLIND, CARDS
 from tests.replay.drawing import SGR, drawn, lines, nothing_is_lost
 from tests.replay.nullern_course import SEATS, course, interrupted, is_trump, reports, tricks
 from tests.replay.recorded import long_names
+
+picture = NullernRenderer().picture
 
 
 def test_replay_match_of_nullern_shows_hupfers_by_round_and_deducted_at_the_end() -> None:

@@ -12,7 +12,7 @@ from arena.replay.read import read
 from arena.replay.record import encode
 from arena.replay.render import show as render
 from arena.replay.render.show import RENDERERS, ShowError, show_match, show_part, show_round, show_step
-from arena.replay.render.sixth_sense import picture
+from arena.replay.render.sixth_sense import SixthSenseRenderer
 from arena.replay.steps import Course
 from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseView
@@ -20,6 +20,8 @@ from engine.sixth_sense.cards import PEEK
 from tests.replay.drawing import SGR, drawn, lines, nothing_is_lost
 from tests.replay.recorded import long_names, play, rated
 from tests.replay.tricks import Trick, find, tricks
+
+picture = SixthSenseRenderer().picture
 
 
 @cache

@@ -15,6 +15,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from arena.ladder.events import DAY
 from arena.ladder.live import NEW, Rating, RatingChange
+from arena.match.policy import ReadyLimits
 from arena.replay.header import MatchKind
 from arena.scheduling.information_gain import match_values
 from arena.scheduling.pace import OwedTime
@@ -24,7 +25,6 @@ from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.runtime.timers import Timers
 from arena.server.sessions.admission import on_its_ladders
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import Closed, Hello
 from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.sessions.players import Players

@@ -9,10 +9,10 @@ from hashlib import sha256
 
 import pytest
 
+from arena.match.policy import ReadyLimits
 from arena.replay.header import MatchKind, OfferOutcome
 from arena.server.config import LadderSettings
 from arena.server.matches.ready_check import NO_NONCE, ReadyCheck
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import BotMessage, Hello, Invitation, NoticeKind, Outgoing, Ready
 from arena.server.sessions.player import BotPlayer, Expected, Player
 from arena.server.sessions.session import Session

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import cast
 
+from arena.match.policy import ReadyLimits
 from arena.server.matches.ready_check import ReadyCheck
 from arena.server.matchmaking.search_seats import MOST_SAVED, SearchSeats
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.player import Player
 from arena.server.sessions.players import Players
 from arena.server.workers.search import SearchWorker

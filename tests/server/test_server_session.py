@@ -12,8 +12,8 @@ from trio.testing import wait_all_tasks_blocked
 
 from arena.api.codec import PROTOBUF
 from arena.match.effects import Ask
+from arena.match.policy import ReadyLimits
 from arena.replay.header import MatchKind
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import (
     MAX_RESPONSE,
     BotMessage,

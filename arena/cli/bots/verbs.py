@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -11,6 +12,7 @@ import click
 from sqlalchemy import Connection
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization, takes_own_token
+from arena.cli.bots.profile import drawn_profile, opponents_table
 from arena.cli.data_source import (
     LARGEST_MATCH,
     DataPlace,
@@ -25,11 +27,14 @@ from arena.cli.data_source import (
     takes_source,
     time_span,
 )
-from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
-from arena.queries.profile import BotProfile
+from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, print_rows, screen
+from arena.cli.terminal.tables import bot_events_table, bots_table, invitations_table
+from arena.queries.profile import BotProfile, gathered
+from arena.queries.source import ChosenLadder
 from arena.store.base.rows import BotEventRow, BotRow, InvitationRow, OpponentRow
-from arena.store.bots import entry
+from arena.store.bots import bots, entry
 from arena.store.bots.entry import MOST_AT_ONCE, NewInvitations
+from arena.store.moderation import moderation, parking
 
 MOST_MATCHES: Final = 100_000
 """Maximum number of matches that one profile covers."""
@@ -54,12 +59,8 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
     """
     with place.open() as source:
         rows = source.bots()
-    if as_json:
-        print_json({"bots": rows})
-        return
-    from arena.cli.terminal.tables import bots_table
-
-    screen().print(bots_table("Bots", rows, datetime.now(UTC)) if rows else "No bot is registered yet.")
+    table = partial(bots_table, "Bots", rows, datetime.now(UTC))
+    print_rows("bots", rows, table, as_json, "No bot is registered yet.")
 
 
 @command.command(epilog="Example: arena bots invite --owner alice --data ./arena-data")
@@ -100,7 +101,7 @@ def invite(
         raise click.UsageError("say for whom: --owner NAME, or --owner-prefix TEXT with --count N")
     if as_csv and as_json:
         raise click.UsageError("--csv and --json are different forms: choose one")
-    now = _now()
+    now = time.time_ns() // 1000
     new = NewInvitations(owner, owner_prefix, count or 0, ladder, None if expires is None else now + expires)
     asked = True
 
@@ -120,11 +121,8 @@ def invite(
     if ladder and not asked:
         click.echo(f"No server works on {place.data}: whether it has the ladder {ladder} was not checked.", err=True)
     if owner and not (as_csv or as_json):
-        code, on, also = (
-            made[0][1],
-            f" --ladder {ladder}" if ladder else "",
-            f", ladders=['{ladder}']" if ladder else "",
-        )
+        code = made[0][1]
+        on, also = (f" --ladder {ladder}", f", ladders=['{ladder}']") if ladder else ("", "")
         typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {code}{on}"
         click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{code}'{also})", err=True)
 
@@ -141,12 +139,8 @@ def invitations(place: DataPlace, as_json: bool) -> None:
     JSON: {"invitations": [InvitationRow]}
     """
     rows = AuthorizedChange(place).change(entry.list_invitations, lambda server, token: server.invitations(token))
-    if as_json:
-        print_json({"invitations": rows})
-        return
-    from arena.cli.terminal.tables import invitations_table
-
-    screen().print(invitations_table("Invitations", rows, datetime.now(UTC)) if rows else "No invitation was made yet.")
+    table = partial(invitations_table, "Invitations", rows, datetime.now(UTC))
+    print_rows("invitations", rows, table, as_json, "No invitation was made yet.")
 
 
 @command.command("revoke-invitation", epilog="Example: arena bots revoke-invitation 7 --data ./arena-data")
@@ -162,7 +156,7 @@ def revoke_invitation(number: int, place: DataPlace, as_json: bool) -> None:
     JSON: {"number"}
     """
     AuthorizedChange(place).change(
-        lambda connection: entry.revoke(connection, number, _now()),
+        lambda connection: entry.revoke(connection, number, time.time_ns() // 1000),
         lambda server, token: server.revoke_invitation(number, token),
     )
     answer({"number": number}, f"Invitation {number} is no longer valid.", as_json)
@@ -218,10 +212,6 @@ def show(
     JSON: {"games": [BotProfile]}
     "ladder" and "season" are absent in the first season of the game's default ladder.
     """
-    from arena.cli.bots.profile import drawn_profile
-    from arena.queries.profile import gathered
-    from arena.queries.source import ChosenLadder
-
     with place.open() as source:
         if game or ladder or season:
             chosen = chosen_ladders(source.ladders(), game, ladder, season)
@@ -291,8 +281,6 @@ def opponents(
     if not rows:
         click.echo(f"{name} has met no {'further ' if after else ''}bot in a match of {chosen.words} that counts.")
         return
-    from arena.cli.bots.profile import opponents_table
-
     screen().print(opponents_table(f"{name}, {chosen.words}, by opponent", rows))
     if len(rows) == limit:
         click.echo(f"The next ones: --after {after + limit}")
@@ -312,8 +300,6 @@ def unpark(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     \b
     JSON: {"bot"}
     """
-    from arena.store.moderation import parking
-
     authorized.change(
         lambda connection: parking.unpark(connection, name), lambda server, token: server.unpark(name, token)
     )
@@ -333,8 +319,6 @@ def rotate(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     \b
     JSON: {"bot", "token"}
     """
-    from arena.store.bots import bots
-
     token = authorized.change(
         lambda connection: bots.rotate(connection, name).token, lambda server, present: server.rotate(name, present)
     )
@@ -359,8 +343,6 @@ def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     \b
     JSON: {"bot"}
     """
-    from arena.store.bots import bots
-
     authorized.change(
         lambda connection: bots.revoke(connection, name), lambda server, token: server.revoke(name, token)
     )
@@ -496,35 +478,17 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
     """
     with place.open() as source:
         rows = source.bot_events(limit=limit, before=before)
-    if as_json:
-        print_json({"events": rows})
-        return
-    from arena.cli.terminal.tables import bot_events_table
-
-    console = screen()
-    if not rows:
-        console.print("No such event.")
-        return
-    console.print(bot_events_table("What the operator did", rows))
-    if len(rows) == limit:
-        console.print(
-            f"Older ones: arena bots events --before {rows[-1].number}{place.typed}", style="dim", soft_wrap=True
-        )
+    hint = f"Older ones: arena bots events --before {rows[-1].number}{place.typed}" if len(rows) == limit else ""
+    table = partial(bot_events_table, "What the operator did", rows)
+    print_rows("events", rows, table, as_json, "No such event.", hint)
 
 
 def _decide(place: DataPlace, decision: Decision, **fields: str) -> None:
     """Make a decision of moderation, in the store or through a running server."""
-    from arena.store.moderation import moderation
-
     AuthorizedChange(place).change(
-        lambda connection: getattr(moderation, decision)(connection, **fields, at=_now()),
+        lambda connection: getattr(moderation, decision)(connection, **fields, at=time.time_ns() // 1000),
         lambda server, token: server.decide(decision, token, **fields),
     )
-
-
-def _now() -> int:
-    """Return the current time, in microseconds since 1970."""
-    return time.time_ns() // 1000
 
 
 @command.command(epilog="Example: arena bots challenge bert --game nullern --token-file ./anna.token")

@@ -97,7 +97,7 @@ class MatchCounter:
 
     def count(self) -> None:
         """Update `begun` and `finished`."""
-        rows = self._unsettled()
+        rows = [*takewhile(lambda row: row.match_id > self._settled, self._source.all_matches())]
         self.begun = self._begun + len(rows)
         self.finished = self._finished + _finished(rows)
         first = min((row.match_id for row in rows if row.state is MatchState.PLAYING), default=None)
@@ -106,10 +106,6 @@ class MatchCounter:
             self._settled = over[0].match_id
             self._begun += len(over)
             self._finished += _finished(over)
-
-    def _unsettled(self) -> list[MatchRow]:
-        """Return the matches that may still change, newest first."""
-        return [*takewhile(lambda row: row.match_id > self._settled, self._source.all_matches())]
 
 
 def newest(source: DataSource) -> int:

@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 
 import click
 
+from arena.cli.demo.children import ChildFailed, Children, Signals, caught_signals, children
+from arena.cli.terminal.screen import screen
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arena.cli.demo.children import Children, Signals
     from arena.queries.remote import Client
 
 BOTS: Final = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
@@ -58,9 +59,6 @@ def command(data: Path, game: str, seconds: float) -> None:
     browser shows the matches at the address that it prints. Then it stops them all and shows the ladder and a replay.
     On a terminal the pages stay until Ctrl-C. An earlier Ctrl-C stops the demo and still shows ladder and replay.
     """
-    from arena.cli.demo.children import ChildFailed, caught_signals, children
-    from arena.cli.terminal.screen import screen
-
     console = screen()
     try:
         (data / "logs").mkdir(parents=True, exist_ok=True)
@@ -89,7 +87,6 @@ def _play(
     Return the number of the newest match before the demo, and the address of the pages. Return None if a signal came
     before the server was ready.
     """
-    from arena.cli.demo.children import ChildFailed
     from arena.cli.demo.progress import newest
     from arena.queries.remote import Declined, NoAnswer, connect
 
@@ -134,7 +131,6 @@ def _serving(data: Path, game: str) -> tuple[str, ...]:
 
 def _stay(console: Console, data: Path, pages: str) -> None:
     """Serve the pages of the data directory until a signal, at the same address as the server did."""
-    from arena.cli.demo.children import caught_signals
     from trio_grpc.http2.sockets import bind
 
     sockets = bind(urlsplit(pages).netloc)
@@ -155,7 +151,6 @@ def _watch(
     console: Console, signals: Signals, programs: Children, client: Client, game: str, before: int, seconds: float
 ) -> None:
     """Show the progress, from the first match on, for the given number of seconds or until a signal."""
-    from arena.cli.demo.children import ChildFailed
     from arena.cli.demo.progress import DemoProgress, MatchCounter
 
     counter = MatchCounter(client, before)

@@ -167,11 +167,11 @@ def _bot(row: LadderRow, ladder: _Ladder) -> Text:
     return name.append(f" {MARK}", style="yellow") if flagged(ladder.rows.flags, row.bot, row.version) else name
 
 
-def _owner(row: LadderRow) -> str:
+def _owner(row: LadderRow | PastLadderRow) -> str:
     return owner_name(row.owner, row.bot, row.house)
 
 
-def _ranks(row: LadderRow) -> str:
+def _ranks(row: LadderRow | PastLadderRow) -> str:
     return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
 
 
@@ -276,12 +276,11 @@ def past_ladder_table(ladder: PastLadder) -> RenderableType:
     """Draw a ladder as it was published in the past."""
     assert ladder.published is not None, "there is a ladder"
     rows, first = ladder.standings, leaders(ladder.standings)
-    ranks = [f"{row.rank_low}–{row.rank_high}" if row.rank_low < row.rank_high else f"{row.rank_low}" for row in rows]
     columns = [
         TableColumn("#", [Text(str(first.rank(row))) for row in rows]),
-        TableColumn("Ranks", [Text(words) for words in ranks]),
+        TableColumn("Ranks", [Text(_ranks(row)) for row in rows]),
         TableColumn("Bot", [bot_name(row.bot, row.house) for row in rows], "left", folds=True),
-        TableColumn("Owner", [Text(owner_name(row.owner, row.bot, row.house)) for row in rows], "left", True, "dim"),
+        TableColumn("Owner", [Text(_owner(row)) for row in rows], "left", True, "dim"),
         TableColumn("Version", [Text(row.version) for row in rows], "left", True, "dim"),
         TableColumn("Elo ± 95 %", [Text(f"{row.rating:.0f} ± {CONFIDENCE * row.deviation:.0f}") for row in rows]),
         TableColumn(

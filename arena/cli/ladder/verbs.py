@@ -6,16 +6,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
+from rich.console import RenderableType
+from sqlalchemy import Connection
 
 from arena.cli.authorization import AuthorizedChange
 from arena.cli.data_source import (
     LARGEST_MATCH,
+    ChosenLadder,
+    DataPlace,
     chooses_ladder,
     chooses_matches,
     chosen_ladders,
@@ -25,24 +31,26 @@ from arena.cli.data_source import (
     takes_source,
     typed_choice,
 )
+from arena.cli.ladder.history import history, versions_table
 from arena.cli.ladder.rebuild import rebuild
-from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
+from arena.cli.ladder.table import flags_table, ladder_table, past_ladder_table
+from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, print_rows, screen
+from arena.cli.terminal.tables import ladders_table, matches_table
+from arena.queries.figures import ladder_in_words
+from arena.queries.source import DataSource
+from arena.store.base.errors import NoSuchLadder
 from arena.store.base.rows import LadderEntryRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from arena.cli.data_source import ChosenLadder, DataPlace
+from arena.store.ladder import seasons
+from arena.store.matches import matches
+from engine.registry import GAMES
 
 DEFAULT_HEIGHT = 60
 """Number of rows of the drawing if the output is not a terminal."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
-    """Parse a date or time in ISO 8601 and return it in UTC. Without a zone, it is local time."""
+def _past_instant(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
+    """Parse a past date or time in ISO 8601 and return it in UTC. Without a zone, it is local time."""
     if text is None:
         return None
     try:
@@ -51,13 +59,7 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
         at = datetime.min.replace(tzinfo=UTC)
     if at < EPOCH:
         raise click.BadParameter(f"{text!r} is no time since 1970, such as 2026-01-31 or 2026-01-31T18:00:00Z")
-    return at
-
-
-def _past_instant(context: click.Context, parameter: click.Parameter, text: str | None) -> datetime | None:
-    """Parse a date or time as `_instant` does, but refuse a future one."""
-    at, now = _instant(context, parameter, text), datetime.now(UTC)
-    if at is not None and at > now:
+    if at > (now := datetime.now(UTC)):
         raise click.BadParameter(f"{text!r} is in the future: here it is {now:%Y-%m-%dT%H:%M:%SZ}")
     return at
 
@@ -124,39 +126,81 @@ def command(
     views = {"--seats": seats, "--history": bot, "--versions": changed, "--flags": flags or None, "--at": at}
     if len(shown := [name for name, value in views.items() if value is not None]) > 1:
         raise click.UsageError(f"{' and '.join(shown)} are different things to show: choose one of them")
-    if at is not None:
-        with place.open() as source:
-            chosen = chosen_ladders(source.ladders(), game, ladder, season)
-            past = [source.past_ladder(each.game, at, each.ladder, each.season) for each in chosen]
-        _print_past(past, at, as_json)
-        return
     with place.open() as source:
         chosen = chosen_ladders(source.ladders(), game, ladder, season)
         if not (game or ladder) and seats is not None:
-            from engine.registry import GAMES
-
             able = [each for each in chosen if each.game not in GAMES or seats in GAMES[each.game].seats]
             chosen = tuple(able) or chosen
-        if bot is not None:
-            histories = {
-                each: source.history(bot, each.game, ladder=each.ladder, season=each.season) for each in chosen
-            }
-        elif changed is not None:
-            versions = {
-                each: source.versions(changed, each.game, ladder=each.ladder, season=each.season) for each in chosen
-            }
-        else:
-            ladders = {each: source.ladder(each.game, seats or 0, each.ladder, each.season) for each in chosen}
+        document, drawn = _view(source, chosen, seats or 0, bot, changed, flags, at)
+    if as_json:
+        print_json(document)
+        return
+    console = screen()
+    for each in drawn:
+        console.print(each, soft_wrap=isinstance(each, str))
+
+
+def _view(
+    source: DataSource,
+    chosen: Sequence[ChosenLadder],
+    seats: int,
+    bot: str | None,
+    changed: str | None,
+    flags: bool,
+    at: datetime | None,
+) -> tuple[dict[str, object], Iterable[RenderableType]]:
+    """Read what the options choose. Return it as a document and, for each ladder, as a drawing or a sentence."""
+    document: dict[str, object]
+    if at is not None:
+        past = [source.past_ladder(each.game, at, each.ladder, each.season) for each in chosen]
+        return {"ladders": past}, (_drawn_past(each, at) for each in past)
     if bot is not None:
-        _print_history(bot, histories, as_json)
-    elif changed is not None:
-        _print_versions(changed, versions, as_json)
-    elif flags:
-        _print_flags(ladders, as_json)
-    elif as_json:
-        print_json({"ladders": [*ladders.values()]})
-    else:
-        _print_ladders(ladders)
+        histories = [source.history(bot, each.game, ladder=each.ladder, season=each.season) for each in chosen]
+        document = {"bot": bot, "histories": _named(chosen, "matches", histories)}
+        return document, map(partial(_drawn_history, bot), chosen, histories)
+    if changed is not None:
+        versions = [source.versions(changed, each.game, ladder=each.ladder, season=each.season) for each in chosen]
+        document = {"bot": changed, "games": _named(chosen, "versions", versions)}
+        return document, map(partial(_drawn_versions, changed), chosen, versions)
+    ladders = [source.ladder(each.game, seats, each.ladder, each.season) for each in chosen]
+    if flags:
+        document = {"games": _named(chosen, "flags", [each.flags for each in ladders])}
+        return document, map(_drawn_flags, chosen, ladders)
+    return {"ladders": ladders}, map(_drawn_ladder, chosen, ladders)
+
+
+def _named(chosen: Sequence[ChosenLadder], key: str, values: Sequence[object]) -> list[dict[str, object]]:
+    return [each.named | {key: value} for each, value in zip(chosen, values, strict=True)]
+
+
+def _drawn_past(ladder: PastLadder, at: datetime) -> RenderableType:
+    if ladder.published is not None:
+        return past_ladder_table(ladder)
+    name = ladder_in_words(ladder.game, ladder.ladder, ladder.season)
+    return f"No ladder of {name} is kept that was published until {at.astimezone():%Y-%m-%d %H:%M:%S}."
+
+
+def _drawn_history(bot: str, chosen: ChosenLadder, matches: Sequence[RatedRow]) -> RenderableType:
+    if not matches:
+        return f"{bot} has no rated match of {chosen.words} yet."
+    console = screen()
+    height = console.height if console.is_terminal else DEFAULT_HEIGHT
+    return history(bot, chosen.words, matches, console.width, height)
+
+
+def _drawn_versions(bot: str, chosen: ChosenLadder, rows: Sequence[VersionRow]) -> RenderableType:
+    return versions_table(bot, chosen.words, rows) if rows else f"{bot} has no rated match of {chosen.words} yet."
+
+
+def _drawn_flags(chosen: ChosenLadder, ladder: LadderRows) -> RenderableType:
+    return flags_table(chosen.words, ladder.flags) if ladder.flags else f"Nothing stands out in {chosen.words}."
+
+
+def _drawn_ladder(chosen: ChosenLadder, ladder: LadderRows) -> RenderableType:
+    if ladder.standings:
+        return ladder_table(ladder)
+    where = f" at a table for {ladder.seats}" if ladder.seats else ""
+    return f"No match of {chosen.words}{where} is finished yet."
 
 
 @command.command("list", epilog="Example: arena ladder list --server 127.0.0.1:50051")
@@ -172,12 +216,7 @@ def list_ladders(place: DataPlace, as_json: bool) -> None:
     """
     with place.open() as source:
         rows = source.ladders()
-    if as_json:
-        print_json({"ladders": rows})
-        return
-    from arena.cli.terminal.tables import ladders_table
-
-    screen().print(ladders_table("Ladders", rows))
+    print_rows("ladders", rows, lambda: ladders_table("Ladders", rows), as_json)
 
 
 @command.command(epilog='Example: arena ladder void 4711 --reason "the deal was known" --data ./arena-data')
@@ -203,8 +242,6 @@ def void(
     \b
     JSON: {"match", "reason"}; with --bot: {"bot", "since", "matches", "reason"}
     """
-    from arena.store.matches import matches
-
     if (match_id is None) == (bot is None) or (bot is None) != (since is None):
         raise click.UsageError("say which: MATCH, or --bot NAME with --since TIME")
     if bot is not None and since is not None:
@@ -231,8 +268,6 @@ def reset(ladder: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"ladder", "season"}
     """
-    from arena.store.base.errors import NoSuchLadder
-    from arena.store.ladder import seasons
 
     def here(connection: Connection) -> int:
         if ladder not in (known := seasons.games_of(connection)):
@@ -247,8 +282,6 @@ command.add_command(rebuild)
 
 
 def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_json: bool) -> None:
-    from arena.store.matches import matches
-
     first, now = (since - EPOCH) // timedelta(microseconds=1), time.time_ns() // 1000
     voided = AuthorizedChange(place).change(
         lambda connection: [*matches.void_results(connection, bot, first, reason, now)],
@@ -257,78 +290,6 @@ def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_j
     document = {"bot": bot, "since": since, "matches": voided, "reason": reason}
     results = f"{len(voided)} results" if len(voided) != 1 else "1 result"
     answer(document, f"{results} of {bot} no longer count{'s' if len(voided) == 1 else ''}.", as_json)
-
-
-def _print_past(ladders: Sequence[PastLadder], at: datetime, as_json: bool) -> None:
-    if as_json:
-        print_json({"ladders": ladders})
-        return
-    from arena.cli.ladder.table import past_ladder_table
-    from arena.queries.figures import ladder_in_words
-
-    for ladder in ladders:
-        if ladder.published is not None:
-            screen().print(past_ladder_table(ladder))
-        else:
-            until = f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
-            name = ladder_in_words(ladder.game, ladder.ladder, ladder.season)
-            screen().print(f"No ladder of {name} is kept that was published until {until}.", soft_wrap=True)
-
-
-def _print_ladders(ladders: Mapping[ChosenLadder, LadderRows]) -> None:
-    from arena.cli.ladder.table import ladder_table
-
-    console = screen()
-    for each, ladder in ladders.items():
-        if ladder.standings:
-            console.print(ladder_table(ladder))
-        else:
-            where = f" at a table for {ladder.seats}" if ladder.seats else ""
-            console.print(f"No match of {each.words}{where} is finished yet.", soft_wrap=True)
-
-
-def _print_flags(ladders: Mapping[ChosenLadder, LadderRows], as_json: bool) -> None:
-    if as_json:
-        print_json({"games": [each.named | {"flags": ladder.flags} for each, ladder in ladders.items()]})
-        return
-    from arena.cli.ladder.table import flags_table
-
-    console = screen()
-    for each, ladder in ladders.items():
-        if ladder.flags:
-            console.print(flags_table(each.words, ladder.flags))
-        else:
-            console.print(f"Nothing stands out in {each.words}.", soft_wrap=True)
-
-
-def _print_versions(bot: str, versions: Mapping[ChosenLadder, Sequence[VersionRow]], as_json: bool) -> None:
-    if as_json:
-        print_json({"bot": bot, "games": [each.named | {"versions": rows} for each, rows in versions.items()]})
-        return
-    from arena.cli.ladder.history import versions_table
-
-    console = screen()
-    for each, rows in versions.items():
-        if rows:
-            console.print(versions_table(bot, each.words, rows))
-        else:
-            console.print(f"{bot} has no rated match of {each.words} yet.", soft_wrap=True)
-
-
-def _print_history(bot: str, histories: Mapping[ChosenLadder, Sequence[RatedRow]], as_json: bool) -> None:
-    if as_json:
-        rows = [each.named | {"matches": matches} for each, matches in histories.items()]
-        print_json({"bot": bot, "histories": rows})
-        return
-    from arena.cli.ladder.history import history
-
-    console = screen()
-    for each, matches in histories.items():
-        if matches:
-            height = console.height if console.is_terminal else DEFAULT_HEIGHT
-            console.print(history(bot, each.words, matches, console.width, height))
-        else:
-            console.print(f"{bot} has no rated match of {each.words} yet.", soft_wrap=True)
 
 
 @click.command(epilog="Example: arena matches --bot counter --limit 5 --before 100")
@@ -361,7 +322,7 @@ def matches_command(
     with place.open() as source:
         of_game, of_ladder, of_season = chosen_matches(source, game, ladder, season)
         if only_lost:
-            from arena.queries.profile import lost
+            from arena.queries.profile import lost  # Loads the games.
 
             found = source.all_matches(of_game, bot, before, of_ladder, of_season)
             rows = tuple(islice((row for row in found if lost(row, bot)), limit))
@@ -369,18 +330,9 @@ def matches_command(
             rows = source.matches(of_game, bot, limit, before, of_ladder, of_season)
         if bot and not rows:
             known_bot(source, bot)
-    if as_json:
-        print_json({"matches": rows})
-        return
-    from arena.cli.terminal.tables import matches_table
-
-    console = screen()
-    if not rows:
-        console.print("No such match.")
-        return
-    console.print(matches_table("Matches", rows))
+    hint = ""
     if len(rows) == limit:
         chosen = typed_choice(game, ladder, season)
         chosen += "".join([f" --bot {quote(bot)}" if bot else "", " --lost" * only_lost])
         hint = f"Older ones: arena matches{chosen} --before {rows[-1].match_id}{place.typed}"
-        console.print(hint, style="dim", soft_wrap=True)
+    print_rows("matches", rows, lambda: matches_table("Matches", rows), as_json, "No such match.", hint)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.cli.data_source import data_option
-from arena.cli.terminal.screen import json_option, print_json
+from arena.cli.terminal.screen import copy_progress, json_option, print_json
+from arena.store.base.rows import instant
 
 if TYPE_CHECKING:
     from arena.store.backup import Backup
@@ -37,7 +38,6 @@ def command(to: Path, data: Path, keep: int | None, as_json: bool) -> None:
     "matches" counts the finished matches, "running" those that continue
     when a server starts on the copy. "deleted" lists the backups that --keep deleted.
     """
-    from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import back_up, thin_out
 
     with copy_progress("copying") as progress:
@@ -70,9 +70,7 @@ def restore_command(backup: Path, data: Path, store: str | None, as_json: bool) 
     JSON: {"data", "at", "bytes", "matches", "running", "replays"}
     As for `arena backup`; "at" is when the backup began.
     """
-    from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import restore
-    from arena.store.base.rows import instant
 
     with copy_progress("restoring") as progress:
         made = restore(backup, data, time.time_ns() // 1000, progress, store)
@@ -87,6 +85,4 @@ def restore_command(backup: Path, data: Path, store: str | None, as_json: bool) 
 
 def _figures(made: Backup) -> dict[str, object]:
     """Return the fields of a backup that both verbs print."""
-    from arena.store.base.rows import instant
-
     return {"at": instant(made.at)} | {name: getattr(made, name) for name in ("bytes", "matches", "running", "replays")}

@@ -61,11 +61,7 @@ class ConfigFile:
 
 
 def read_config(path: Path) -> ConfigFile:
-    """Read a configuration file.
-
-    Raises:
-        ConfigFileError: The file cannot be read or has an invalid entry.
-    """
+    """Read a configuration file. Raises: ConfigFileError."""
     try:
         with path.open("rb") as file:
             document = tomllib.load(file)

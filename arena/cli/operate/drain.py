@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from arena.cli.data_source import takes_data
+from arena.cli.data_source import DataPlace, takes_data
 from arena.cli.terminal.screen import answer, json_option, screen
 
 if TYPE_CHECKING:
-    from arena.cli.data_source import DataPlace
     from arena.store.base.lock import LockHolder
 
 LEFT: Final = 3

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.data_source import LARGEST_MATCH, data_option, takes_source
-from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.cli.data_source import LARGEST_MATCH, DataPlace, data_option, takes_source
+from arena.cli.terminal.screen import copy_progress, json_option, print_json, screen
+from arena.queries.log_rows import entry_rows, head_row
+from arena.store.base.errors import StoreLocked
 
 if TYPE_CHECKING:
-    from arena.cli.data_source import DataPlace
     from arena.store.log.audit_tables import LogAudit
 
 
@@ -33,8 +34,6 @@ def head(place: DataPlace, as_json: bool) -> None:
     last signed the head), "restores" the leaves of restorations from
     backups.
     """
-    from arena.queries.log_rows import head_row
-
     with place.open() as source:
         row = head_row(source.log_state())
     if as_json:
@@ -59,8 +58,6 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
     Entries are in the order of their numbers: the result, then its void if there is one.
     "leaf" is an object, "size" the number of leaves under the head.
     """
-    from arena.queries.log_rows import entry_rows
-
     with place.open() as source:
         entries = source.log_entries(match_id)
         rows = entry_rows(source.log_state(), entries)
@@ -91,7 +88,6 @@ def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> N
     --replays), "more" the faults that are not listed. "leaf" is null for a fault of the
     whole log.
     """
-    from arena.cli.terminal.screen import copy_progress
     from arena.store.log.audit import audit as audit_log
     from arena.store.opening import open_readonly
 
@@ -118,7 +114,6 @@ def rotate_key(data: Path, as_json: bool) -> None:
     JSON: {"log", "key", "keys"}
     "key" is the new public key, "keys" the number of keys that the log has had.
     """
-    from arena.store.base.errors import StoreLocked
     from arena.store.log.key import replace_key, rotate
     from arena.store.opening import open_to_amend
 

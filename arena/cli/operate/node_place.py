@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arena.processes.channel import Channel
 from arena.store.nodes import NodeStart
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from arena.processes.parent import Parent
     from arena.server.arena import Arena
 

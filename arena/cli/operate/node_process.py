@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tomllib
 from functools import partial
-from typing import TYPE_CHECKING
 
 import trio
 
@@ -20,11 +19,9 @@ from arena.cli.operate.server_process import (
 )
 from arena.cli.operate.settings import configure
 from arena.processes.parent import connected
+from arena.server.config import Config
 from arena.store.base.errors import StoreError, StoreReplaced
 from arena.store.writer.process import fork_writer_process
-
-if TYPE_CHECKING:
-    from arena.server.config import Config
 
 
 def main() -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import signal
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import click
 import structlog
@@ -34,21 +36,15 @@ from arena.cli.operate.server_process import (
 )
 from arena.cli.operate.settings import TABLES
 from arena.cli.operate.web_process import check_web_address, show_pages
+from arena.processes.channel import Channel
 from arena.processes.helper import LONG_ENOUGH, HelperFailed, helper, keep
-from arena.server.config import quota_in_force
+from arena.server.config import Config, quota_in_force
 from arena.store.base.directory import database_of, identity, use_server
 from arena.store.base.errors import StoreError
 from arena.store.base.lock import announce
 from arena.store.schema import REVISION
 from arena.version import __version__
 from trio_grpc.http2.sockets import bind_unix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from arena.processes.channel import Channel
-    from arena.server.config import Config
 
 MODULE: Final = "arena.cli.operate.node_process"
 OF_A_MACHINE: Final = (
@@ -80,11 +76,7 @@ log = structlog.get_logger("arena")
 
 
 def run_nodes(config: Config) -> None:
-    """Run the nodes of a server until a signal or a drain ends all.
-
-    Raises:
-        click.ClickException: The nodes cannot start, or they fail.
-    """
+    """Run the nodes of a server until a signal or a drain ends all. Raises: click.ClickException."""
     log_as_set(config)
     credentials_of(config)  # Reports a bad certificate before any node starts.
     try:

@@ -14,12 +14,15 @@ from typing import Any
 import click
 
 from arena.cli.game_options import SEATS
+from arena.cli.operate.addresses import addresses_of, dialled
 from arena.cli.operate.config_file import ConfigFile, ConfigFileError, read_config, write_config
 from arena.cli.operate.setting_options import SettingsCommand, setting_options
 from arena.cli.operate.settings import configure
 from arena.server.config import Config
 from engine.game import OptionError
 from engine.registry import GAMES
+from trio_grpc.http2.proxy_protocol import networks
+from trio_grpc.http2.sockets import host_and_port
 
 
 @click.command(
@@ -104,15 +107,7 @@ def _settled(
 
 
 def _check_listening(config: Config) -> None:
-    """Check the addresses before anything is written to the disk.
-
-    Raises:
-        click.UsageError: An address is invalid.
-    """
-    from arena.cli.operate.addresses import addresses_of
-    from trio_grpc.http2.proxy_protocol import networks
-    from trio_grpc.http2.sockets import host_and_port
-
+    """Check the addresses before anything is written to the disk. Raises: click.UsageError."""
     each = partial(addresses_of, processes=config.processes)
     checks: list[tuple[str, str | None, Callable[[str], object]]] = [
         ("address", config.address, each),
@@ -147,12 +142,7 @@ def _check_listening(config: Config) -> None:
 
 
 def _check_node(config: Config, node: int) -> None:
-    """Check the settings of a server on one of several machines.
-
-    Raises:
-        click.UsageError: The server cannot share its store in this way.
-    """
-    from arena.cli.operate.addresses import dialled
+    """Raise UsageError if a server on one of several machines cannot share its store in this way."""
     from arena.store.base.directory import uses_server
     from arena.store.nodes import HIGHEST
 

@@ -14,7 +14,7 @@ import ssl
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -29,8 +29,8 @@ from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
 from arena.cli.operate.web_process import show_pages
 from arena.processes.memory import collect_rarely, keep_in_huge_pages
-from arena.server.arena import open_arena
-from arena.server.config import on_loopback, quota_in_force
+from arena.server.arena import Arena, open_arena
+from arena.server.config import Config, on_loopback, quota_in_force
 from arena.server.nodes.node import instant
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
@@ -44,11 +44,7 @@ from trio_grpc.http2.sockets import LONGEST_UNIX_PATH
 from trio_grpc.http2.tls import load_credentials, renew
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from arena.cli.operate.node_place import NodePlace
-    from arena.server.arena import Arena
-    from arena.server.config import Config
 
 SOCKET: Final = "arena.socket"
 NODE_SOCKET: Final = "node-{}.socket"
@@ -115,11 +111,7 @@ def _can_hold_sockets(directory: Path) -> bool:
 
 
 def run_server(config: Config) -> None:
-    """Run a server until a signal ends it.
-
-    Raises:
-        click.ClickException: The server cannot start, or it fails.
-    """
+    """Run a server until a signal ends it. Raises: ClickException: It cannot start, or fails."""
     on_terminal = sys.stdout.isatty() and sys.stderr.isatty() and not (config.log_json or config.quiet)
     status = StatusLine(sys.stderr) if on_terminal else None
     log_as_set(config, status)

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from arena.cli.data_source import data_option, time_span
-from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.cli.terminal.screen import copy_progress, json_option, print_json, screen
+from arena.store.base.errors import StoreLocked
 
 
 @click.command(epilog="Example: arena store --data ./arena-data")
@@ -73,8 +74,6 @@ def prune_command(keep: int | None, older_than: int | None, data: Path, as_json:
     """
     if keep is None and older_than is None:
         raise click.UsageError("name the replays to remove: --keep N, --older-than 30d, or both")
-    from arena.cli.terminal.screen import copy_progress
-    from arena.store.base.errors import StoreLocked
     from arena.store.opening import open_to_amend
     from arena.store.replays.replays import last_before, prune
 

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from arena.cli.data_source import takes_source
+from arena.cli.data_source import DataPlace, takes_source
+from arena.stderr import log_to_stderr
+from arena.web.answers.addresses import Addresses, BotAddress, bot_address, pages_address
+from arena.web.requests.each_request import RequestRules
+from arena.web.requests.sites import Sites, frame_ancestors
+from trio_grpc.http2.proxy_protocol import networks
+from trio_grpc.http2.sockets import bind, bound, host_and_port
 
 if TYPE_CHECKING:
-    from arena.cli.data_source import DataPlace
-    from arena.web.answers.addresses import Addresses
     from arena.web.live.feed import Servers
     from arena.web.reading.reader import OpenSource
-    from arena.web.requests.each_request import RequestRules
-    from arena.web.requests.sites import Sites
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
 
@@ -107,8 +109,7 @@ def command(
             f"it begins with a slash and does not end with one, not {root!r}", param_hint="'--root'"
         )
     addresses = _addresses(public_url, public_address, root, place)
-    sites = _sites(listen, web_origin, addresses.origin)
-    rules = _rules(rate, proxies, access_log, sites, addresses, embed_origins)
+    rules = _rules(listen, web_origin, rate, proxies, access_log, addresses, embed_origins)
     if store is not None:
         with _directory_of(store) as data:
             _serve_directory(replace(place, data=data), listen, rules)
@@ -155,8 +156,6 @@ def _refused(option: str) -> Iterator[None]:
 
 def _addresses(public_url: str, public_address: str, root: str, place: DataPlace) -> Addresses:
     """Return the addresses that the pages print. Raises: BadParameter."""
-    from arena.web.answers.addresses import Addresses, BotAddress, bot_address, pages_address
-
     for option, value, parse in (
         ("public-url", public_url, pages_address),
         ("public-address", public_address, bot_address),
@@ -174,26 +173,20 @@ def _addresses(public_url: str, public_address: str, root: str, place: DataPlace
     return addresses
 
 
-def _sites(listen: str, web_origin: str, public_origin: str) -> Sites:
-    """Return the origins of sites that may let bots play and request analyses. Raises: BadParameter."""
-    from arena.web.requests.sites import Sites
-    from trio_grpc.http2.sockets import host_and_port
-
+def _rules(
+    listen: str,
+    web_origin: str,
+    rate: float,
+    proxies: tuple[str, ...],
+    access_log: bool,
+    addresses: Addresses,
+    embed_origins: str,
+) -> RequestRules:
+    """Return the rules for requests. Raises: BadParameter."""
     with _refused("listen"):
         host, _ = host_and_port(listen)
     with _refused("web-origin"):
-        return Sites(host, web_origin, public_origin)
-
-
-def _rules(
-    rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites, addresses: Addresses, embed_origins: str
-) -> RequestRules:
-    """Return the rules for requests. Raises: BadParameter."""
-    from arena.stderr import log_to_stderr
-    from arena.web.requests.each_request import RequestRules
-    from arena.web.requests.sites import frame_ancestors
-    from trio_grpc.http2.proxy_protocol import networks
-
+        sites = Sites(host, web_origin, addresses.origin)
     with _refused("proxy"):
         named = networks(",".join(proxies)) if proxies else ()
     with _refused("embed-origins"):
@@ -204,7 +197,6 @@ def _rules(
 
 def _serve(open_source: OpenSource, listen: str, rules: RequestRules, servers: Servers = MappingProxyType({})) -> None:
     from arena.web.serving import run
-    from trio_grpc.http2.sockets import bind, bound
 
     try:
         sockets = bind(listen)

@@ -7,6 +7,8 @@ directory. The server imports no code of the pages, and no decision waits for th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -18,9 +20,6 @@ from arena.processes.helper import LONG_ENOUGH, HelperFailed, helper, keep
 from trio_grpc.http2.sockets import bind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from arena.server.config import Config
 
 MODULE: Final = "arena.web.beside_server"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.data_source import LARGEST_PAGE, chooses_ladder_of_matches, takes_source
+from arena.cli.data_source import LARGEST_PAGE, DataPlace, chooses_ladder_of_matches, takes_source
+from arena.cli.replay.source import finished, named_replays, on_ladder
 from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.replay.read import read
+from arena.replay.replay import Replay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from arena.cli.data_source import DataPlace
     from arena.local.ask.asking import PastSeat
-    from arena.replay.replay import Replay
 
 
 @click.command("ask", epilog="Example: arena replay ask --bot my-bot --limit 20 -- better.py")
@@ -83,7 +83,6 @@ def ask(
     """
     if not sources and not bot:
         raise click.UsageError("say which matches: name replays, or a bot with --bot")
-    from arena.cli.replay.source import on_ladder
     from arena.local.ask.asking import AskingCost, asked_again, past_seats
     from arena.local.match.runner import versions
 
@@ -116,9 +115,6 @@ def _replays(
     limit: int,
     place: DataPlace,
 ) -> Iterator[Replay]:
-    from arena.cli.replay.source import finished, named_replays
-    from arena.replay.read import read
-
     if not sources:
         with place.open() as opened:
             for row in finished(opened, game, bot, limit, None, ladder, season):

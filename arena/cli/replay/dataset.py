@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from arena.cli.data_source import chooses_ladder_of_matches, chosen_matches, takes_source
-from arena.cli.terminal.screen import json_option, print_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from arena.cli.data_source import DataPlace
-    from arena.queries.source import DataSource
-    from arena.replay.replay import Replay
+from arena.cli.data_source import DataPlace, chooses_ladder_of_matches, chosen_matches, takes_source
+from arena.cli.replay.source import named_replays, on_ladder
+from arena.cli.terminal.screen import copy_progress, json_option, print_json
+from arena.queries.source import DataSource
+from arena.replay.read import read
+from arena.replay.replay import Replay, ReplayError
 
 
 @click.command("dataset", epilog="Example: arena replay dataset --bot my-bot --since 2026-01-31 --out decisions")
@@ -52,8 +50,6 @@ def dataset(
     if find_spec("pyarrow") is None:
         raise click.ClickException("pyarrow is not installed: pip install pyarrow, or arena with its extra, dataset")
     from arena.analysis.dataset import DatasetError, DatasetWriter, dataset_files
-    from arena.cli.terminal.screen import copy_progress
-    from arena.replay.replay import ReplayError
 
     begun = None if since is None else since.replace(tzinfo=UTC)
     try:
@@ -83,9 +79,6 @@ def _replays(
 
     `ladder` contains the values of --game, --ladder and --season.
     """
-    from arena.cli.replay.source import named_replays, on_ladder
-    from arena.replay.read import read
-
     if not sources:
         with place.open() as opened:
             first = None

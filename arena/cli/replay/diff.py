@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import click
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from arena.cli.data_source import takes_source
+from arena.analysis.same_deal import DealsDiffer, RoundTwice, rounds_twice
+from arena.cli.data_source import DataPlace, takes_source
+from arena.cli.replay.source import read_replay
+from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.screen import json_option, print_json, screen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import RenderableType
-
-    from arena.analysis.same_deal import RoundTwice
-    from arena.cli.data_source import DataPlace
-    from arena.replay.replay import Replay
-    from arena.replay.steps import Made
-    from engine.game import RoundReport
+from arena.replay.replay import Replay
+from arena.replay.steps import Made
+from engine.game import RoundReport
 
 DIFFERENT: Final = 3
 """Exit status if the matches differ."""
@@ -43,9 +41,6 @@ def diff(one: str, other: str, place: DataPlace, as_json: bool) -> None:
     "otherwise": [{"seat", "one", "other"}]}]}
     "alike" counts the choices before the first that differs.
     """
-    from arena.analysis.same_deal import DealsDiffer, rounds_twice
-    from arena.cli.replay.source import read_replay
-
     first, second = read_replay(one, place), read_replay(other, place)
     try:
         rounds = rounds_twice(first, second)
@@ -89,18 +84,11 @@ def _document(one: Replay, other: Replay, rounds: Sequence[RoundTwice]) -> dict[
 
 
 def _drawn(one: Replay, other: Replay, rounds: Sequence[RoundTwice]) -> RenderableType:
-    from rich.console import Group
-    from rich.text import Text
-
-    from arena.cli.terminal.fitted_table import FittedTable, TableColumn
-
     apart = sum(bool(each.otherwise) for each in rounds)
     seats = [
         TableColumn("Seat", [Text(str(seat)) for seat in range(len(one.header.bots))]),
-        *(
-            TableColumn(name, [Text(text) for text in column], justify, folds=justify == "left")
-            for name, column, justify in _columns(one, other)
-        ),
+        *_columns("", one),
+        *_columns("Other ", other),
     ]
     played = [
         TableColumn("Round", [Text(str(each.round + 1)) for each in rounds]),
@@ -114,19 +102,16 @@ def _drawn(one: Replay, other: Replay, rounds: Sequence[RoundTwice]) -> Renderab
     return Group(Text(words, "bold"), Text(said), FittedTable("", seats, ()), FittedTable("", played, ("Alike",)))
 
 
-def _columns(one: Replay, other: Replay) -> list[tuple[str, list[str], Any]]:
-    found: list[tuple[str, list[str], Any]] = []
-    for name, replay in (("", one), ("Other ", other)):
-        seats = range(len(replay.header.bots))
-        scores = replay.result.scores or ["–"] * len(seats)
-        found.append((f"{name}bot".capitalize(), [bot.name for bot in replay.header.bots], "left"))
-        found.append((f"{name}points".capitalize(), [str(scores[seat]) for seat in seats], "right"))
-    return found
+def _columns(prefix: str, replay: Replay) -> list[TableColumn]:
+    bots = replay.header.bots
+    scores = replay.result.scores or ["–"] * len(bots)
+    return [
+        TableColumn(f"{prefix}bot".capitalize(), [Text(bot.name) for bot in bots], "left", folds=True),
+        TableColumn(f"{prefix}points".capitalize(), [Text(str(score)) for score in scores]),
+    ]
 
 
 def _apart(one: Replay, other: Replay, each: RoundTwice) -> Any:
-    from rich.text import Text
-
     lines = [
         Text.assemble(
             (f"seat {apart.seat}: ", "dim"), _named(one, apart.one), (" against ", "dim"), _named(other, apart.other)
@@ -144,7 +129,7 @@ def _named(replay: Replay, made: Made) -> str:
 
 def _worth(replay: Replay, report: RoundReport | None) -> Sequence[int] | None:
     """Return the points of a round by seat, or None if it did not end."""
-    from arena.replay.render.show import renderer_of
+    from arena.replay.render.show import renderer_of  # Loads the games.
 
     return None if report is None else renderer_of(replay.header.game).worth(report)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_matches, known_bot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from arena.cli.data_source import DataPlace
-    from arena.queries.source import DataSource
-    from arena.replay.replay import Replay
-    from arena.store.base.rows import MatchRow
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, DataPlace, chosen_matches, known_bot
+from arena.queries.source import DataSource
+from arena.replay.hash_chain import LIMIT
+from arena.replay.read import read
+from arena.replay.replay import Replay
+from arena.store.base.rows import MatchRow
 
 FILES: Final = "*.jsonl.gz"
 """Names of the replays in a folder."""
@@ -51,14 +49,7 @@ def finished(
 
 
 def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
-    """Read the replays of match numbers, files and folders, one after the other.
-
-    Raises:
-        ClickException: a replay cannot be found.
-        ReplayError: a replay is damaged.
-    """
-    from arena.replay.read import read
-
+    """Read the replays of match numbers, files and folders, one by one. Raises: ClickException, ReplayError."""
     for source in sources:
         folder = Path(source)
         if not folder.is_dir():
@@ -72,29 +63,16 @@ def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
 
 
 def read_replay(source: str, place: DataPlace) -> Replay:
-    """Return the replay of a match or in a file.
-
-    Raises:
-        ClickException: it cannot be found.
-        ReplayError: it is damaged.
-    """
-    from arena.replay.read import read
-
+    """Return the replay of a match or in a file. Raises: ClickException, ReplayError."""
     return read(*replay_content(source, place))
 
 
 def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
-    """Return the content and the name of a replay.
-
-    Raises:
-        ClickException: it cannot be found or read.
-    """
+    """Return the content and the name of a replay. Raises: ClickException: It cannot be found or read."""
     if is_match(source):
         match = min(int(source), LARGEST_MATCH)
         with place.open() as opened:
             return opened.replay(match), f"match {match}"
-    from arena.replay.hash_chain import LIMIT
-
     try:
         with Path(source).open("rb") as file:
             return file.read(LIMIT + 1), source

@@ -7,7 +7,6 @@ import re
 import sys
 import termios
 import tty
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -16,6 +15,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from arena.replay.render.show import part_name, show_match, show_step, stops
+from arena.replay.render.ways import after, before
 from arena.replay.steps import Course
 
 KEYS: Final = {
@@ -50,28 +50,25 @@ class Walk:
 
     def press(self, key: str) -> None:
         """Run the command of a key, if it has one."""
+        pages = {
+            "next": self.page + 1,
+            "previous": self.page - 1,
+            "next part": after(self._parts, self.page),
+            "previous part": before(self._parts, self.page),
+            "next round": after(self._rounds, self.page),
+            "previous round": before(self._rounds, self.page),
+            "first": 0,
+            "last": self._result,
+        }
         match KEYS.get(key):
-            case "next":
-                self.page = min(self.page + 1, self._result)
-            case "previous":
-                self.page = max(self.page - 1, 0)
-            case "next part":
-                self.page = _after(self._parts, self.page)
-            case "previous part":
-                self.page = _before(self._parts, self.page)
-            case "next round":
-                self.page = _after(self._rounds, self.page)
-            case "previous round":
-                self.page = _before(self._rounds, self.page)
-            case "first":
-                self.page = 0
-            case "last":
-                self.page = self._result
             case "seat":
                 following = 0 if self.seat is None else self.seat + 1
                 self.seat = following if following < len(self._course.replay.header.bots) else None
             case "quit":
                 self.quit = True
+            case command:
+                page = pages.get(command or "")
+                self.page = self.page if page is None else min(max(page, 0), self._result)
 
     def drawn(self) -> RenderableType:
         """Draw the shown page."""
@@ -87,11 +84,7 @@ class Walk:
 
 
 def step_through(console: Console, course: Course, seat: int | None) -> None:
-    """Show a replay step by step until the user quits.
-
-    Raises:
-        ShowError: The match has no such seat.
-    """
+    """Show a replay step by step until the user quits. Raises: ShowError: The match has no such seat."""
     walk = Walk(course, seat)
     show_step(course, 1, seat)
     with suppress(KeyboardInterrupt), _keys() as typed, console.screen() as page:
@@ -105,7 +98,7 @@ def step_through(console: Console, course: Course, seat: int | None) -> None:
 def _keys() -> Iterator[Callable[[], str]]:
     """Put the terminal in cbreak mode for this block. Yield a function that waits for keys and returns them."""
     terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
+    usual = termios.tcgetattr(terminal)
     tty.setcbreak(terminal, termios.TCSADRAIN)
     attributes = termios.tcgetattr(terminal)
     attributes[6][termios.VINTR] = b"\0"  # Ctrl-C is a key: a signal shortly before os.read() would not end the read
@@ -113,12 +106,4 @@ def _keys() -> Iterator[Callable[[], str]]:
     try:
         yield lambda: os.read(terminal, 1024).decode(errors="ignore") or "q"
     finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _after(pages: list[int], page: int) -> int:
-    return pages[min(bisect_right(pages, page), len(pages) - 1)]
-
-
-def _before(pages: list[int], page: int) -> int:
-    return pages[max(bisect_left(pages, page) - 1, 0)]
+        termios.tcsetattr(terminal, termios.TCSADRAIN, usual)

@@ -5,25 +5,23 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
+from rich.text import Text
 
-from arena.cli.data_source import LARGEST_MATCH, chooses_matches, takes_source
+from arena.analysis.verdict import Proofs, checked, damage_document, prove, unchecked, verdict_document, verified
+from arena.cli.data_source import LARGEST_MATCH, DataPlace, chooses_matches, takes_source
 from arena.cli.replay.ask import ask
 from arena.cli.replay.dataset import dataset
 from arena.cli.replay.diff import diff
 from arena.cli.replay.source import finished, is_match, read_replay, replay_content
-from arena.cli.terminal.screen import json_option, print_json, screen
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from arena.analysis.verdict import Proofs
-    from arena.cli.data_source import DataPlace
-    from arena.replay.replay import Replay
-    from arena.replay.verify import ReplayDifference, ReplayVerdict
+from arena.cli.terminal.screen import json_option, print_json, print_rows, screen
+from arena.cli.terminal.tables import matches_table
+from arena.replay.read import read
+from arena.replay.replay import Replay, ReplayError
+from arena.replay.steps import Course
+from arena.replay.verify import ReplayDifference, ReplayVerdict
 
 
 @click.group(epilog="Example: arena replay show 17 --data ./arena-data")
@@ -56,17 +54,9 @@ def list_replays(
     """
     with place.open() as source:
         rows = finished(source, game, bot, limit, before, ladder, season)
-    if as_json:
-        print_json({"matches": rows})
-        return
-    from arena.cli.terminal.tables import matches_table
-
-    console = screen()
-    if not rows:
-        console.print("No such match has a replay: none is finished yet, or all are pruned.")
-        return
-    console.print(matches_table("Replays", rows))
-    console.print(f"To look at one: arena replay show {rows[0].match_id}{place.typed}", style="dim", soft_wrap=True)
+    none = "No such match has a replay: none is finished yet, or all are pruned."
+    hint = f"To look at one: arena replay show {rows[0].match_id}{place.typed}" if rows else ""
+    print_rows("matches", rows, lambda: matches_table("Replays", rows), as_json, none, hint)
 
 
 @command.command(epilog="Example: arena replay show 17 --round 2 --trick 3 --seat 0")
@@ -108,7 +98,6 @@ def show(
         raise click.UsageError("--text shows a whole round with all cards: leave out --seat and --trick")
     replay = read_replay(source, place)
     from arena.replay.render.show import ShowError, show_match, show_part, show_round, show_round_text
-    from arena.replay.steps import Course
 
     course, console = Course(replay), screen()
     try:
@@ -163,20 +152,13 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     result is void, or empty.
     """
     content, name = replay_content(source, place)
-    from arena.replay.read import read
-    from arena.replay.replay import ReplayError
-
     try:
         replay = read(content, name)
     except ReplayError as error:
         if not as_json:
             raise click.ClickException(str(error)) from error
-        from arena.analysis.verdict import damage_document
-
         print_json(damage_document(name, error))
         context.exit(1)
-    from arena.analysis.verdict import Proofs, prove, verdict_document, verified
-
     verdict = verified(replay)
 
     asks_log = is_match(source) or ParameterSource.COMMANDLINE in map(context.get_parameter_source, ("server", "data"))
@@ -223,10 +205,6 @@ command.add_command(diff)
 
 def drawn_verdict(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> Text:
     """Draw the checks that were made and those that were omitted, or the first line that differs."""
-    from rich.text import Text
-
-    from arena.analysis.verdict import checked, unchecked
-
     if verdict.difference is not None:
         return _drawn_difference(verdict.source, verdict.difference)
     if proofs.problem:
@@ -242,8 +220,6 @@ def drawn_verdict(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> Tex
 
 
 def _drawn_difference(source: str, difference: ReplayDifference) -> Text:
-    from rich.text import Text
-
     text = Text.assemble(("DIFFERS", "bold red"), f" {source}, line {difference.line}: {difference.text}")
     for what, line in (("expected", difference.expected), ("found", difference.found)):
         if line is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,14 +13,19 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from arena.analysis.game_review import GameReview, SeatReview
+from arena.analysis.game_review import GameReview, SeatReview, document
+from arena.analysis.timeline_builder import timelines
+from arena.analysis.timeline_document import timeline_document
 from arena.cli.data_source import LARGEST_MATCH, DataPlace, takes_source
+from arena.cli.replay.source import is_match, read_replay
+from arena.cli.replay.timelines import course_table, in_trouble, in_words, seats_table
 from arena.cli.terminal.fitted_table import framed
 from arena.cli.terminal.screen import json_option, print_json, screen
 from arena.cli.terminal.tables import bot_name
 from arena.match.inputs import Input
 from arena.queries.figures import CONFIDENCE
 from arena.replay.header import Header
+from arena.replay.read import read_unfinished
 
 
 @click.command(epilog="Example: arena why 17 --seat 2 --slowest 5")
@@ -55,20 +61,14 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
     if of_game:
         _show_game(source, seat, slowest, place, as_json)
         return
-    from arena.analysis.timeline_builder import timelines
-
     header, inputs = _course(source, place)
     seats = timelines(header, inputs)
     if seat is not None:
         _check_seat(seat, len(seats))
         seats = seats[seat : seat + 1]
     if as_json:
-        from arena.analysis.timeline_document import timeline_document
-
         print_json(timeline_document(header, seats, slowest))
         return
-    from arena.cli.replay.timelines import course_table, in_trouble, in_words, seats_table
-
     console = screen()
     if seat is not None or slowest is not None:
         for each in seats:
@@ -85,18 +85,9 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
 
 
 def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:
-    """Show the review of a match.
-
-    Raises:
-        ClickException: the match cannot be reviewed.
-    """
+    """Show the review of a match. Raises: ClickException."""
     if slowest is not None:
         raise click.UsageError("--slowest is about time; leave it out with --game")
-    from dataclasses import replace
-
-    from arena.analysis.game_review import GameReview, document
-    from arena.cli.replay.source import read_replay
-
     try:
         review = GameReview(read_replay(source, place))
     except LookupError as error:
@@ -129,15 +120,8 @@ def _check_seat(seat: int, seats: int) -> None:
 
 
 def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:
-    """Return the header of a match and its inputs so far.
-
-    Raises:
-        ClickException: the match cannot be read.
-    """
-    from arena.cli.replay.source import read_replay
-    from arena.replay.read import read_unfinished
-
-    if place.data is not None and source.isascii() and source.isdecimal():
+    """Return the header of a match and its inputs so far. Raises: ClickException."""
+    if place.data is not None and is_match(source):
         with place.read_directory() as directory:
             running = directory.running(min(int(source), LARGEST_MATCH))
         if running:

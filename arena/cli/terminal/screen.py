@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from inspect import cleandoc
@@ -19,7 +19,7 @@ import click
 from arena.queries.json_form import json_key, json_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 PIPE_WIDTH: Final = 120
 """Number of columns if the output is not a terminal and COLUMNS is not set."""
@@ -67,6 +67,19 @@ def answer(document: dict[str, object], words: str, as_json: bool) -> None:
         print_json(document)
     else:
         click.echo(words)
+
+
+def print_rows(
+    key: str, rows: Sequence[object], table: Callable[[], RenderableType], as_json: bool, none: str = "", hint: str = ""
+) -> None:
+    """Print rows: one JSON document with this key, or a table with a hint below it, or the sentence `none`."""
+    if as_json:
+        print_json({key: rows})
+        return
+    console = screen()
+    console.print(table() if rows or not none else none)
+    if rows and hint:
+        console.print(hint, style="dim", soft_wrap=True)
 
 
 def _shape(row: type) -> str:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from arena.cli.terminal.screen import json_option, print_json, screen
-from arena.cli.workbench.options import SandboxCommand, probed_sandbox, sandbox_option
+from arena.cli.workbench.options import INTERRUPTED, SandboxCommand, probed_sandbox, sandbox_option
+from arena.local.errors import LocalMatchError
+from arena.server.config import LADDER_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import RenderableType
-
     from arena.local.check.check import Check
     from arena.local.check.run import CheckedBot, CheckResult
 
 COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "bold red", "skip": "dim"}
-INTERRUPTED: Final = 130
 NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
 """Placeholders that a sandboxed command cannot use, because a sandbox has no network, and its files end with the
 program.
@@ -80,7 +81,6 @@ def command(
     """
     from arena.local.check.check import CONNECTED
     from arena.local.check.checks import CHECKS, with_needs
-    from arena.server.config import LADDER_NAME
 
     if wrong := [name for name in ladders if not LADDER_NAME.fullmatch(name)]:
         raise click.UsageError(f"no ladder can have the name {wrong[0]!r}: 1 to 40 of a-z, 0-9, '-' and '_'")
@@ -112,11 +112,7 @@ def command(
 
 
 def _read(folder: Path) -> list[Check]:
-    """Read the conversations in a folder.
-
-    Raises:
-        UsageError: they cannot be read.
-    """
+    """Read the conversations in a folder. Raises: UsageError: They cannot be read."""
     from arena.local.check.conversations import ConversationsUnreadable, read_conversations
 
     try:
@@ -130,8 +126,6 @@ def _list(chosen: Sequence[Check], as_json: bool) -> None:
         keys = ("name", "asks", "wants", "remedy", "page", "needs")
         print_json({"checks": [{key: getattr(each, key) for key in keys} for each in chosen]})
         return
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     for title in ("Check", "Asks", "Wants", "See"):
         table.add_column(title, overflow="fold", no_wrap=title == "Check")
@@ -151,7 +145,6 @@ def _run(
     import trio
 
     from arena.local.check.run import run_checks
-    from arena.local.errors import LocalMatchError
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     console = screen(stderr=as_json)
@@ -196,8 +189,6 @@ def _shown(result: CheckResult) -> RenderableType:
     """Return the lines about a check: verdict, name and question. If it did not pass, also return the reason and the
     remedy.
     """
-    from rich.text import Text
-
     name = result.verdict.value
     text = Text.assemble((f"{name.upper():5}", COLOURS[name]), f"{result.name:19}{result.asks}", end="")
     if result.text:

@@ -5,37 +5,37 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich.table import Table
+from rich.text import Text
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
-from arena.cli.data_source import limit_option, takes_data, takes_source
+from arena.cli.data_source import DataPlace, limit_option, takes_data, takes_source
 from arena.cli.terminal.screen import answer, json_option, json_rows, print_json, screen
-from arena.cli.workbench.options import probed_sandbox
-from arena.queries.events import perhaps_best
+from arena.cli.workbench.options import exit_interrupted, probed_sandbox
+from arena.local.errors import LocalMatchError
+from arena.local.match.sets import FORMAT, SetsFile, Subject
+from arena.local.match.thinking import SlowBot
+from arena.queries.events import BundleDiffersError, is_bundle, perhaps_best, verify_bundle
 from arena.queries.figures import CONFIDENCE
+from arena.scheduling.event.race import EventError, RaceLook
 from arena.store.base.rows import EventRow
+from arena.store.matches import contests
+from arena.store.matches.contests import EventPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
-
-    from arena.cli.data_source import DataPlace
     from arena.local.match.event import LocalEvent
-    from arena.local.match.sets import Subject
-    from arena.local.match.thinking import SlowBot
-    from arena.scheduling.event.race import RaceLook
 
 MATCHES_OF_BOT: Final = 60
 """Default budget of an event, in matches of each bot."""
 UNDECIDED: Final = 4
 """Exit status of an event without a winner."""
-INTERRUPTED: Final = 130
 SPAN: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -109,8 +109,6 @@ def create(
     \b
     JSON: {"name"}
     """
-    from arena.store.matches.contests import EventPlan
-
     bots: tuple[str, ...] = ()
     if entrants not in {"open", "invited"}:
         try:
@@ -137,12 +135,11 @@ def enter(name: str, bot: str, authorized: AuthorizedChange, as_json: bool) -> N
     \b
     JSON: {"name"}
     """
-    from arena.store.matches import contests
 
-    def here(connection: Connection) -> None:
-        contests.enter(connection, name, bot, time.time_ns() // 1000, invited=True)
-
-    authorized.change(here, lambda server, token: server.enter_event(name, bot, token))
+    authorized.change(
+        lambda connection: contests.enter(connection, name, bot, time.time_ns() // 1000, invited=True),
+        lambda server, token: server.enter_event(name, bot, token),
+    )
     answer({"name": name}, f"{bot} has entered the event {name}.", as_json)
 
 
@@ -172,12 +169,11 @@ def cancel(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"name"}
     """
-    from arena.store.matches import contests
 
-    def here(connection: Connection) -> None:
-        contests.cancel(connection, name, reason, time.time_ns() // 1000)
-
-    AuthorizedChange(place).change(here, lambda server, token: server.cancel_event(name, reason, token))
+    AuthorizedChange(place).change(
+        lambda connection: contests.cancel(connection, name, reason, time.time_ns() // 1000),
+        lambda server, token: server.cancel_event(name, reason, token),
+    )
     answer({"name": name}, f"The event {name} is cancelled.", as_json)
 
 
@@ -299,9 +295,7 @@ def verify(file: Path, as_json: bool) -> None:
     "matches", "strength", "deviation", "best"}], "looks"}}
     In a file of `export`, "event" is only the name, and "log" names the log.
     """
-    from arena.local.errors import LocalMatchError
     from arena.local.match.event import verified
-    from arena.queries.events import BundleDiffersError, is_bundle, verify_bundle
 
     try:
         if is_bundle(file):
@@ -348,9 +342,7 @@ def play_event(
     """Play an event of the compared bots, and exit with its status."""
     from arena.local.match.event import LocalEvent, event_subject
     from arena.local.match.runner import default_concurrency
-    from arena.local.match.sets import SetsFile
     from arena.local.server.command_bot import CommandPlace
-    from arena.scheduling.event.race import EventError
 
     try:
         chosen = budget or -(-MATCHES_OF_BOT * subject.compared // subject.seats)
@@ -374,25 +366,17 @@ def play_event(
             workers = concurrency or default_concurrency(event.subject)
             event.play(file, workers, place, replays, report_slow, report_look)
     except KeyboardInterrupt:
-        goes_on = f"the same command goes on, with --seed {subject.seed} --out {out}."
-        click.echo(f"Interrupted; {'nothing is kept without --out FILE.' if out is None else goes_on}", err=True)
-        sys.exit(INTERRUPTED)
+        exit_interrupted(subject, out)
     if as_json:
         _print_json(event)
     else:
-        _print(event)
+        played = event.subject
+        _print_result(f"{played.event} · {played.game} for {played.seats} · seed {played.seed}", event.document())
     sys.exit(0 if event.race.decided else UNDECIDED)
 
 
 def _print_json(event: LocalEvent) -> None:
-    from arena.local.match.sets import FORMAT
-
     print_json({"event": {"format": FORMAT, **event.subject.head()}, "result": event.document()})
-
-
-def _print(event: LocalEvent) -> None:
-    subject = event.subject
-    _print_result(f"{subject.event} · {subject.game} for {subject.seats} · seed {subject.seed}", event.document())
 
 
 def _described(row: EventRow) -> str:
@@ -404,9 +388,6 @@ def _described(row: EventRow) -> str:
 
 
 def _print_result(title: str, found: dict[str, Any], over: bool = True) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(title=Text(title))
     table.add_column("place", justify="right")
     table.add_column("bot", overflow="fold")

@@ -9,16 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from rich.columns import Columns
-from rich.console import Group
+from rich.console import Console, Group
 from rich.text import Text
 
 from arena.local.errors import LocalMatchError
 from arena.replay.render.show import show_round, show_step
+from arena.replay.steps import Course
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from arena.replay.steps import Course
     from arena.server.sessions.messages import Outgoing, Question
 
 View: TypeAlias = "Callable[[Course], None]"
@@ -79,11 +77,7 @@ class KeyboardSeat:
         self._seat = seat
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """Ask for each choice at the keyboard.
-
-        Raises:
-            LocalMatchError: the input ended.
-        """
+        """Ask for each choice at the keyboard. Raises: LocalMatchError: The input ended."""
         for question in message.questions:
             yield question.ask.decision, self._choose(question)
 

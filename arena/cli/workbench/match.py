@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
 from arena.cli.workbench.event import play_event
+from arena.cli.workbench.match_report import MatchProgress, match_report, plot_match
 from arena.cli.workbench.options import (
     SandboxCommand,
+    exit_interrupted,
     match_subject,
     probed_sandbox,
     refuse_apart,
@@ -20,12 +22,10 @@ from arena.cli.workbench.options import (
     sandbox_option,
     sequential_test,
 )
+from arena.local.match.comparison import OrderedPairs, adjusted_chances
+from arena.local.match.sequential import SequentialState, SequentialTest
+from arena.local.match.sets import SetsFile, Subject
 from engine.registry import GAMES
-
-if TYPE_CHECKING:
-    from arena.local.match.comparison import OrderedPairs
-    from arena.local.match.sequential import SequentialState, SequentialTest
-    from arena.local.match.sets import SetsFile, Subject
 
 SETS: Final = 200
 """Default number of sets."""
@@ -33,7 +33,6 @@ SETS_OF_TEST: Final = 10_000
 """Default maximum number of sets with a test. The test usually ends the match earlier."""
 STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
 """Exit statuses with --sprt by its outcome."""
-INTERRUPTED: Final = 130
 
 
 @click.command(
@@ -151,9 +150,6 @@ def command(
     With more than two bots: {"match", "pairs": [{"one", "other", "comparison",
     "test", "p_holm"}]}. With --event as `arena event verify --json`.
     """
-    from arena.local.match.comparison import OrderedPairs
-    from arena.local.match.sets import SetsFile
-
     compared = (one, other, *more)
     if dask is not None and concurrency is not None:
         raise click.UsageError("--concurrency is for this machine, and the workers of --dask are what they are")
@@ -183,19 +179,14 @@ def command(
     with closing(SetsFile(out, subject)) as file:
         interrupted = _play(subject, file, ordered, concurrency, dask, sandbox, out, replays)
         if picture is not None and ordered.sets:
-            from arena.cli.workbench.match_report import plot_match
-
             plot_match(picture, subject, ordered)
     _print(subject, file, ordered, as_json)
     if interrupted:
-        _say_how_to_go_on(subject, out)
-        sys.exit(INTERRUPTED)
+        exit_interrupted(subject, out)
     sys.exit(_status([each.state for each in ordered.pairs]))
 
 
 def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: bool) -> None:
-    from arena.local.match.comparison import adjusted_chances
-
     comparisons = [each.comparison(file.found) for each in ordered.pairs]
     if as_json and subject.compared == 2:
         print_json({"match": subject, "comparison": comparisons[0], "test": ordered.pairs[0].state})
@@ -215,8 +206,6 @@ def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: boo
     elif all(comparison is None for comparison in comparisons):
         return
     elif subject.compared == 2:
-        from arena.cli.workbench.match_report import match_report
-
         assert comparisons[0] is not None, "there is a set"
         screen().print(match_report(subject, comparisons[0], ordered.pairs[0]))
     else:
@@ -245,7 +234,6 @@ def _play(
     replays: Path | None,
 ) -> bool:
     """Play the missing sets. Return True if Ctrl-C ended the match."""
-    from arena.cli.workbench.match_report import MatchProgress
     from arena.local.match.replays import write_replays
     from arena.local.match.runner import default_concurrency, play_sets
     from arena.local.server.command_bot import CommandPlace
@@ -277,10 +265,3 @@ def _play(
         except KeyboardInterrupt:
             return True
     return False
-
-
-def _say_how_to_go_on(subject: Subject, out: Path | None) -> None:
-    if out is None:
-        click.echo("Interrupted; nothing is kept without --out FILE.", err=True)
-    else:
-        click.echo(f"Interrupted; the same command goes on, with --seed {subject.seed} --out {out}.", err=True)

@@ -21,16 +21,12 @@ from rich.text import Text
 from arena.analysis.timeline_document import duration
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.plot import Point, plot
-from arena.local.match.comparison import Comparison, Measure, within
-from arena.local.match.comparison import within as half_width
+from arena.local.match.comparison import Comparison, Measure, OrderedPairs, OrderedSets, within
 from arena.local.match.design import Design
 from arena.local.match.sequential import LEAST_SETS, ScoreUnit, SequentialOutcome, SequentialTest, bound
+from arena.local.match.sets import Subject
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from arena.local.match.comparison import OrderedPairs, OrderedSets
-    from arena.local.match.sets import Subject
     from arena.local.match.thinking import SlowBot
 
 BRIGHT: Final = [
@@ -65,11 +61,7 @@ EVERY: Final = 10.0
 
 
 def draw_svg(file: Path, title: str, picture: RenderableType, width: int) -> None:
-    """Draw a picture of a terminal with this number of columns.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Draw a picture of a terminal with this number of columns into a file. Raises: OSError."""
     console = Console(record=True, width=width, file=StringIO(), force_terminal=True)
     console.print(picture)
     svg = console.export_svg(title=title, theme=THEME)
@@ -127,9 +119,9 @@ def quantity(subject: Subject) -> str:
 def _rows(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Iterator[tuple[str, str]]:
     yield "what", quantity(subject)
     difference, interval = comparison.difference, comparison.interval
-    within = "" if interval is None else f"   95 %: {interval[0]:+.2f} … {interval[1]:+.2f}"
+    bounds = "" if interval is None else f"   95 %: {interval[0]:+.2f} … {interval[1]:+.2f}"
     sets = comparison.sets
-    yield "difference", f"{measured(difference, 2, sets)}{within}"
+    yield "difference", f"{measured(difference, 2, sets)}{bounds}"
     if comparison.normalised is not None:
         yield "normalised Elo", measured(comparison.normalised, 0, sets)
     yield "Elo", "one of them beat all or nobody" if comparison.elo is None else measured(comparison.elo, 0, sets)
@@ -171,7 +163,7 @@ def errors_in_words(test: SequentialTest) -> str:
 
 def measured(measure: Measure, digits: int, sets: int, sign: str = "+") -> str:
     """Format a figure from `sets` sets with the half width of its 95 % interval."""
-    error = "" if measure.error is None else f" ± {half_width(sets) * measure.error:.{digits}f}"
+    error = "" if measure.error is None else f" ± {within(sets) * measure.error:.{digits}f}"
     return f"{measure.value:{sign}.{digits}f}{error}"
 
 
@@ -213,11 +205,7 @@ def _by_seat(points: Sequence[float | None]) -> str:
 
 
 def plot_match(file: Path, subject: Subject, ordered: OrderedPairs) -> None:
-    """Draw each pair with enough sets.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
+    """Draw each pair with enough sets into a file. Raises: OSError."""
     parts: list[RenderableType] = []
     for each in ordered.pairs:
         one, other = each.names

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
 
+from arena.cli.game_options import parse_ladders
+from arena.local.commands.spec import is_command
+from arena.local.match.design import Design, Pairing, default_design, fielded
+from arena.local.match.sequential import ScoreUnit, SequentialTest
+from arena.local.match.sets import Subject, seed_of
+from arena.local.play.players import HOUSE, strongest_house
+from arena.server.config import LadderTable
+from engine.game import OptionError
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from arena.local.match.design import Design
-    from arena.local.match.sequential import SequentialTest
-    from arena.local.match.sets import Subject
     from arena.local.sandbox.sandbox import Sandbox
 
 BOUND: Final = re.compile(r"(elo|points|t)([01])=(.+)")
@@ -26,7 +31,18 @@ LARGEST: Final = {"elo": 2000.0, "points": 1e6, "t": 100.0}
 DEFAULTS: Final = {"t": {"0": 0.0, "1": 0.1}}
 """The default bounds, by unit."""
 SANDBOX: Final = "--sandbox"
+INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C."""
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def chosen_table(game: str, seats: int | None, options: tuple[str, ...]) -> LadderTable:
+    """Return a game with one table size and its options. Raises: click.UsageError."""
+    try:
+        [ladder] = parse_ladders(GAMES, [game], [] if seats is None else [str(seats)], options)
+    except OptionError as error:
+        raise click.UsageError(str(error)) from error
+    return ladder
 
 
 def match_subject(
@@ -40,22 +56,10 @@ def match_subject(
     seed: int | None,
     out: Path | None,
 ) -> Subject:
-    """Return the bots and the design of a match.
-
-    Raises:
-        click.UsageError: The bots cannot be compared in this way.
-    """
-    from arena.cli.game_options import parse_ladders
-    from arena.local.match.design import Design, Pairing, default_design, fielded
+    """Return the bots and the design of a match. Raises: click.UsageError."""
     from arena.local.match.runner import versions
-    from arena.local.match.sets import Subject, seed_of
-    from arena.local.play.players import strongest_house
-    from engine.game import OptionError
 
-    try:
-        [ladder] = parse_ladders(GAMES, [game], [str(seats)] if seats is not None else [], options)
-    except OptionError as error:
-        raise click.UsageError(str(error)) from error
+    ladder = chosen_table(game, seats, options)
     size = ladder.seats[0]
     chosen = default_design(game, size) if design is None else Design(design)
     beside = fielded(chosen, size)
@@ -81,8 +85,6 @@ def sequential_test(_: click.Context, __: click.Parameter, text: str | None) -> 
     """
     if text is None:
         return None
-    from arena.local.match.sequential import ScoreUnit, SequentialTest
-
     found: dict[str, dict[str, float]] = {}
     for word in text.split(","):
         bound = BOUND.fullmatch(word)
@@ -112,14 +114,18 @@ def refuse_apart(test: SequentialTest, design: Design) -> None:
     Raises:
         click.UsageError: this design cannot answer the question. The message names a design that can.
     """
-    from arena.local.match.design import Design
-    from arena.local.match.sequential import ScoreUnit
-
     if test.unit is ScoreUnit.ELO and design is not Design.ONE_TABLE:
         raise click.UsageError(
             f"elo0 and elo1 are of two bots at one table, where {design.value} never seats them together: "
             "choose --design one-table, or test points0=,points1= or t0=,t1="
         )
+
+
+def exit_interrupted(subject: Subject, out: Path | None) -> NoReturn:
+    """Say how to go on after Ctrl-C, and exit."""
+    goes_on = f"the same command goes on, with --seed {subject.seed} --out {out}."
+    click.echo(f"Interrupted; {'nothing is kept without --out FILE.' if out is None else goes_on}", err=True)
+    sys.exit(INTERRUPTED)
 
 
 def sandbox_option(function: Function) -> Function:
@@ -163,9 +169,6 @@ def refuse_without_commands(bots: tuple[str, ...]) -> None:
     Raises:
         click.UsageError: a bot is neither a command nor a house bot, or no bot is a command.
     """
-    from arena.local.commands.spec import is_command
-    from arena.local.play.players import HOUSE
-
     for bot in bots:
         if not is_command(bot) and not bot.startswith(HOUSE):
             raise click.UsageError(
@@ -176,11 +179,7 @@ def refuse_without_commands(bots: tuple[str, ...]) -> None:
 
 
 def probed_sandbox(wanted: str) -> Sandbox:
-    """Return the sandbox for commands. Report a sandbox with missing protection.
-
-    Raises:
-        SandboxRefused: the system cannot create a sandbox.
-    """
+    """Return the sandbox for commands. Report a sandbox with missing protection. Raises: SandboxRefused."""
     from arena.local.sandbox.sandbox import probed
 
     found = probed(weak=wanted == "weak")

@@ -6,6 +6,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,21 +14,21 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.cli.workbench.options import INTERRUPTED, chosen_table
+from arena.local.play.players import HOUSE, LocalPlayer, load, strongest_house
+from arena.local.play.table import LiveGame, PlayedGame
+from arena.replay.read import read
+from arena.replay.steps import Course
+from engine.game import Game, Option
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from arena.cli.workbench.live_view import View
-    from arena.local.play.players import LocalPlayer
-    from arena.local.play.table import LiveGame, PlayedGame
-    from engine.game import Game, Option
 
 HUMAN: Final = "human"
 """The word for the seat at the keyboard."""
 DELAY: Final = 0.3
 """Seconds for which a position is shown in a terminal."""
-INTERRUPTED: Final = 130
 
 
 @click.command(epilog="Example: arena play bot.py house:counter human --game nullern")
@@ -114,32 +115,19 @@ def _written(logs: Sequence[Path | None]) -> list[Path | None]:
 
 def _is_ours(spec: str) -> bool:
     """Return True if a player runs in this process."""
-    from arena.local.play.players import HOUSE
-
     return spec == HUMAN or spec.startswith(HOUSE)
 
 
 def _table(
     players: tuple[str, ...], game: str, seats: int | None, options: tuple[str, ...], seat: int | None
 ) -> tuple[tuple[str, ...], Mapping[str, Option]]:
-    """Return the players of all seats and the game's options.
-
-    Raises:
-        UsageError: the words do not describe players of the game.
-    """
-    from arena.cli.game_options import parse_ladders
-    from arena.local.play.players import strongest_house
-    from engine.game import OptionError
-
+    """Return the players of all seats and the game's options. Raises: UsageError."""
     if players.count(HUMAN) > 1:
         raise click.UsageError("there is one keyboard: human may be there once")
     if HUMAN in players and seat is not None:
         raise click.UsageError("with a human the game is drawn as that seat knows it: leave --seat out")
     asked = seats or (len(players) if len(players) > 1 else None)
-    try:
-        [ladder] = parse_ladders(GAMES, [game], [str(asked)] if asked is not None else [], options)
-    except OptionError as error:
-        raise click.UsageError(str(error)) from error
+    ladder = chosen_table(game, asked, options)
     size = ladder.seats[0]
     if len(players) > size:
         raise click.UsageError(f"{len(players)} players do not fit at a table of {size}")
@@ -158,16 +146,9 @@ def _play(
     delay: float | None,
     as_json: bool,
 ) -> tuple[LiveGame, PlayedGame]:
-    """Play and draw the game.
-
-    Raises:
-        LocalMatchError: a player failed.
-        OSError: a file cannot be written.
-    """
+    """Play and draw the game. Raises: LocalMatchError: A player fails; OSError."""
     from arena.cli.workbench.live_view import KeyboardSeat, lines, pictures
     from arena.local.play.player_process import PlayerProcess
-    from arena.local.play.players import load
-    from arena.local.play.table import LiveGame
 
     console = screen(stderr=as_json)
     drawn = console.is_terminal and HUMAN not in table and not as_json
@@ -193,9 +174,7 @@ def _play(
 
 
 def _show(live: LiveGame, seed: int, out: Path | None, kept: Sequence[Path | None]) -> None:
-    from arena.replay.read import read
     from arena.replay.render.show import show_match
-    from arena.replay.steps import Course
 
     console = screen()
     console.print()

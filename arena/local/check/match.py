@@ -19,7 +19,7 @@ import trio
 
 from arena.house import HOUSE_BOTS, title
 from arena.local.check.log import CheckLog
-from arena.match.policy import Policy
+from arena.match.policy import Policy, ReadyLimits
 from arena.replay.header import Header, SeatedBot
 from arena.server.config import Config, LadderSettings, LadderTable
 from arena.server.matches.driver import MatchDriver
@@ -27,7 +27,6 @@ from arena.server.matches.ready_check import ReadyCheck
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.admission import on_its_ladders
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import Answer, BotMessage, Hello, MatchOver, MessageCodec, Outgoing, Question
 from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.sessions.session import Session

@@ -12,6 +12,7 @@ from arena.house.random_bot import RandomBot
 from arena.local.errors import LocalMatchError
 from arena.local.play.table import PlayedGame, runner_header
 from arena.local.server.host import LocalHost
+from arena.match.policy import ReadyLimits
 from arena.replay.hash_chain import with_chain
 from arena.replay.header import MatchKind, SeatedBot
 from arena.replay.record import Draft
@@ -20,7 +21,6 @@ from arena.server.matches.ready_check import ReadyCheck
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.workers.pool import WorkerPool
 from engine.deal import match_key

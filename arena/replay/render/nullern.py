@@ -11,12 +11,12 @@ from rich.text import Text
 
 from arena.match.effects import Cause
 from arena.replay.header import Header
-from arena.replay.render.picture import PLAYS, Marks, Picture, emptied, views
-from arena.replay.render.renderer import CardFace, Faces, forced_sign, forced_words
+from arena.replay.render.picture import PLAYS, Marks, Picture, emptied
+from arena.replay.render.renderer import CardFace, forced_sign, forced_words
 from arena.replay.render.scores import points_cell, points_table, seat_in_words, seat_name, seats_table
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Course, Made
-from engine.game import RoundReport, SeatView, State
+from engine.game import RoundReport, SeatView
 from engine.nullern import NULLERN, NullernRound, NullernView
 from engine.nullern.cards import ACTIONS, BLIND
 from engine.nullern.score import HUPFER_COST
@@ -66,78 +66,59 @@ class NullernMarks(Marks):
     """Causes of bids, by seat."""
 
 
-def picture(course: Course, index: int, seat: int | None) -> NullernPicture:
-    """Return the round at a step. After a choice that ended a round, return that round and not the next."""
-    report = course.steps[index].ended
-    if report is None:
-        return _pictured(course.steps[index].state, seat)
-    assert isinstance(report, NullernRound)
-    before = _pictured(course.steps[index - 1].state, seat)
-    return replace(
-        before,
-        hands=emptied(before.hands),
-        plays=report.plays,
-        leaders=report.leaders,
-        takers=report.takers,
-        taken=report.taken,
-        scores=tuple(map(add, before.scores, report.points)),
-        points=report.points,
-        hupfers=report.hupfers,
-        missed=report.missed,
-    )
-
-
-def dealt(course: Course, number: int, seat: int | None) -> NullernPicture:
-    """Return a round as dealt, before the first choice."""
-    return _pictured(course.steps[course.begins(number)].state, seat)
-
-
-def marks(course: Course, index: int) -> NullernMarks:
-    """Collect the reasons for forced choices in the round up to a step."""
-    bids: dict[int, Cause | None] = {}
-    plays: list[Cause | None] = []
-    actions = course.replay.header.game.actions
-    for seat, _, made, forced in course.choices(index):
-        if actions[made].kind in PLAYS:
-            plays.append(forced)
-        else:
-            bids[seat] = forced
-    return NullernMarks(plays, bids)
-
-
-def _pictured(state: State[SeatView, RoundReport], seat: int | None) -> NullernPicture:
-    return from_views(views(state, seat, NullernView))
-
-
-def from_views(seen: Sequence[NullernView]) -> NullernPicture:
-    """Return the round that these views of one position show."""
-    first = seen[0]
-    last = first.round == first.rounds - 1
-    # A view of the blind round has no hand, because no player may see any hand (N8).
-    hands = {} if last else {view.seat: view.hand for view in seen}
-    return NullernPicture(
-        dealer=first.dealer,
-        turned=first.turned,
-        hands=tuple(hands.get(each) for each in range(first.seats)),
-        plays=first.plays,
-        leaders=first.leaders,
-        takers=first.takers,
-        taken=first.taken,
-        scores=first.scores,
-        points=None,
-        hand_size=first.hand_size,
-        last=last,
-        bids=tuple(bid - 1 if bid else None for bid in first.bids),
-        hupfers=first.hupfers,
-        missed=None,
-    )
-
-
 class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
     """Renderer of Nullern."""
 
     def __init__(self) -> None:
-        super().__init__(Faces(NULLERN), _LEGEND, picture, dealt, marks)
+        super().__init__(NULLERN, _LEGEND)
+
+    def _from_views(self, views: Sequence[SeatView]) -> NullernPicture:
+        seen = [view for view in views if isinstance(view, NullernView)]
+        first = seen[0]
+        last = first.round == first.rounds - 1
+        # A view of the blind round has no hand, because no player may see any hand (N8).
+        hands = {} if last else {view.seat: view.hand for view in seen}
+        return NullernPicture(
+            dealer=first.dealer,
+            turned=first.turned,
+            hands=tuple(hands.get(each) for each in range(first.seats)),
+            plays=first.plays,
+            leaders=first.leaders,
+            takers=first.takers,
+            taken=first.taken,
+            scores=first.scores,
+            points=None,
+            hand_size=first.hand_size,
+            last=last,
+            bids=tuple(bid - 1 if bid else None for bid in first.bids),
+            hupfers=first.hupfers,
+            missed=None,
+        )
+
+    def _ended(self, before: NullernPicture, made: Made, report: RoundReport, seat: int | None) -> NullernPicture:
+        assert isinstance(report, NullernRound)
+        return replace(
+            before,
+            hands=emptied(before.hands),
+            plays=report.plays,
+            leaders=report.leaders,
+            takers=report.takers,
+            taken=report.taken,
+            scores=tuple(map(add, before.scores, report.points)),
+            points=report.points,
+            hupfers=report.hupfers,
+            missed=report.missed,
+        )
+
+    def _marks(self, course: Course, index: int) -> NullernMarks:
+        bids: dict[int, Cause | None] = {}
+        plays: list[Cause | None] = []
+        for seat, _, made, forced in course.choices(index):
+            if ACTIONS[made].kind in PLAYS:
+                plays.append(forced)
+            else:
+                bids[seat] = forced
+        return NullernMarks(plays, bids)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
         """Return for each seat whether it fulfilled its bid."""
@@ -151,9 +132,9 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
 
     def rounds(self, course: Course) -> RenderableType:
         """Draw the points by round with the Hupfers, and their cost at the end of the game (N7)."""
-        table, seen = points_table(course.replay.header), picture(course, 0, 0)
+        table, seen = points_table(course.replay.header), self.picture(course, 0, 0)
         for report in course.reports:
-            seen = picture(course, course.ends(report.round), 0)
+            seen = self.picture(course, course.ends(report.round), 0)
             assert seen.points is not None
             assert seen.missed is not None
             rows = zip(seen.points, seen.scores, seen.missed, strict=True)
@@ -204,10 +185,6 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return text
 
     _called_word = "bid"
-
-    def _from_view(self, view: SeatView) -> NullernPicture:
-        assert isinstance(view, NullernView)
-        return from_views([view])
 
     def _target(self, seen: NullernPicture, seat: int) -> tuple[int, ...]:
         bid = seen.bids[seat]

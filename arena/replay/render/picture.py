@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from arena.match.effects import Cause
-from engine.game import RoundReport, SeatView, State
 
 PLAYS: Final = frozenset({"play", "block"})
 """Kinds of actions that play a card to a trick."""
-
-ViewT = TypeVar("ViewT", bound=SeatView)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +87,6 @@ class Marks:
     def play(self, seen: Picture, number: int, place: int) -> Cause | None:
         """Return the reason why the server made a play, or None if the bot made it."""
         return self.plays[number * seen.seats + place]
-
-
-def views(state: State[SeatView, RoundReport], seat: int | None, kind: type[ViewT]) -> Sequence[ViewT]:
-    """Return the view of one seat, or the views of all seats if `seat` is None."""
-    found = [state.view(each) for each in (range(len(state.scores)) if seat is None else (seat,))]
-    return [view for view in found if isinstance(view, kind)]
 
 
 def emptied(hands: tuple[bytes | None, ...]) -> tuple[bytes | None, ...]:

@@ -38,11 +38,7 @@ class RoundResult(NamedTuple):
 
 
 def round_results(course: Course) -> tuple[RoundResult, ...]:
-    """Return the results of the finished rounds in order.
-
-    Raises:
-        ShowError: the game has no renderer.
-    """
+    """Return the results of the finished rounds in order."""
     renderer = renderer_of(course.replay.header.game)
     return tuple(
         [RoundResult(tuple(renderer.worth(each)), tuple(renderer.kept(each) or ())) for each in course.reports]
@@ -161,11 +157,7 @@ def _renderer(course: Course) -> Renderer:
 
 
 def renderer_of(game: Game) -> Renderer:
-    """Return a game's renderer.
-
-    Raises:
-        ShowError: the game has no renderer.
-    """
+    """Return a game's renderer. Raises: ShowError: It has none."""
     if game.name not in RENDERERS:
         where = f"write arena/replay/render/{game.name}.py and name it in arena/replay/render/show.py"
         raise ShowError(f"{game.title} has no renderer to show it: {where}")

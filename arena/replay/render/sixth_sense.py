@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.match.effects import Cause
-from arena.replay.render.picture import PLAYS, Marks, Picture, emptied, views
-from arena.replay.render.renderer import CardFace, Faces, forced_sign, forced_words
+from arena.replay.render.picture import PLAYS, Marks, Picture, emptied
+from arena.replay.render.renderer import CardFace, forced_sign, forced_words
 from arena.replay.render.scores import seat_in_words, seat_name, seats_table
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Course, Made
-from engine.game import RoundReport, SeatView, State
+from engine.game import RoundReport, SeatView
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import ACTIONS, CARDS, HIDDEN_BLOCKS, PEEK
 from engine.sixth_sense.text import blocked_places, lowest_takes
@@ -56,100 +56,77 @@ class SixthSenseMarks(Marks):
     """Decisions to peek, by trick."""
 
 
-def picture(course: Course, index: int, seat: int | None) -> SixthSensePicture:
-    """Return the round at a step.
-
-    After a choice that ended a round, return this round, with hidden cards still hidden.
-    """
-    step = course.steps[index]
-    if step.ended is None or step.made is None:
-        return _pictured(step.state, seat)
-    assert isinstance(step.ended, SixthSenseRound)
-    return _ended(_pictured(course.steps[index - 1].state, seat), step.made, step.ended, seat)
-
-
-def dealt(course: Course, number: int, seat: int | None) -> SixthSensePicture:
-    """Return a round as dealt, before the first choice."""
-    return _pictured(course.steps[course.begins(number)].state, seat)
-
-
-def marks(course: Course, index: int) -> SixthSenseMarks:
-    """Collect forced choices and yes/no answers of the round up to a step."""
-    predictions: dict[int, Cause | None] = {}
-    plays: list[Cause | None] = []
-    answers: dict[str, dict[int, YesNoAnswer]] = {"double": {}, "peek": {}}
-    seats = len(course.replay.header.bots)
-    for seat, _, made, forced in course.choices(index):
-        action = ACTIONS[made]
-        if action.kind in PLAYS:
-            plays.append(forced)
-        elif action.kind in answers:
-            answers[action.kind][len(plays) // seats - 1] = YesNoAnswer(seat, bool(action.value), forced)
-        else:
-            predictions[seat] = forced
-    return SixthSenseMarks(plays, predictions, answers["double"], answers["peek"])
-
-
-def _pictured(state: State[SeatView, RoundReport], seat: int | None) -> SixthSensePicture:
-    return from_views(views(state, seat, SixthSenseView))
-
-
-def from_views(seen: Sequence[SixthSenseView]) -> SixthSensePicture:
-    """Return the round that these views of one position show."""
-    first, hands = seen[0], {view.seat: view.hand for view in seen}
-    known = [max(cards) for cards in zip(*(view.known_predictions for view in seen), strict=True)]
-    return SixthSensePicture(
-        dealer=first.dealer,
-        turned=first.turned,
-        hands=tuple(hands.get(each) for each in range(first.seats)),
-        predictions=tuple(card - 1 if card else None for card in known),
-        # Hidden forms of a block are numbered after all real actions, so the minimum is the real action.
-        plays=bytes(map(min, zip(*(view.plays for view in seen), strict=True))),
-        leaders=first.leaders,
-        takers=first.takers,
-        worths=first.worths,
-        peeks=first.peeks,
-        taken=first.taken,
-        hand_size=first.hand_size,
-        scores=first.scores,
-        points=None,
-    )
-
-
-def _ended(before: SixthSensePicture, made: Made, report: SixthSenseRound, seat: int | None) -> SixthSensePicture:
-    """Return the end of a round as the seat saw it before hidden cards were revealed."""
-    action = ACTIONS[made.action]
-    plays = before.plays
-    if action.kind == "block" and action.place is not None and seat not in {None, made.seat}:
-        plays += bytes([HIDDEN_BLOCKS + action.place])
-    elif action.kind in PLAYS:
-        plays += bytes([made.action])
-    peeks = before.peeks + bytes(len(report.takers) - len(before.peeks))
-    predictions = list(before.predictions)
-    if made.action == PEEK:
-        peeks = peeks[:-1] + b"\1"
-        if made.seat == seat:
-            predictions[report.takers[-1]] = report.predictions[report.takers[-1]]
-    return replace(
-        before,
-        hands=emptied(before.hands),
-        predictions=tuple(predictions),
-        plays=plays,
-        leaders=report.leaders,
-        takers=report.takers,
-        worths=report.worths,
-        peeks=peeks,
-        taken=report.taken,
-        scores=report.scores,
-        points=report.points,
-    )
-
-
 class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
     """Renderer of 6th Sense."""
 
     def __init__(self) -> None:
-        super().__init__(Faces(SIXTH_SENSE), _LEGEND, picture, dealt, marks)
+        super().__init__(SIXTH_SENSE, _LEGEND)
+
+    def _from_views(self, views: Sequence[SeatView]) -> SixthSensePicture:
+        seen = [view for view in views if isinstance(view, SixthSenseView)]
+        first, hands = seen[0], {view.seat: view.hand for view in seen}
+        known = [max(cards) for cards in zip(*(view.known_predictions for view in seen), strict=True)]
+        return SixthSensePicture(
+            dealer=first.dealer,
+            turned=first.turned,
+            hands=tuple(hands.get(each) for each in range(first.seats)),
+            predictions=tuple(card - 1 if card else None for card in known),
+            # Hidden forms of a block are numbered after all real actions, so the minimum is the real action.
+            plays=bytes(map(min, zip(*(view.plays for view in seen), strict=True))),
+            leaders=first.leaders,
+            takers=first.takers,
+            worths=first.worths,
+            peeks=first.peeks,
+            taken=first.taken,
+            hand_size=first.hand_size,
+            scores=first.scores,
+            points=None,
+        )
+
+    def _ended(self, before: SixthSensePicture, made: Made, report: RoundReport, seat: int | None) -> SixthSensePicture:
+        # What was hidden until the end of the round stays hidden.
+        assert isinstance(report, SixthSenseRound)
+        action = ACTIONS[made.action]
+        plays = before.plays
+        if action.kind == "block" and action.place is not None and seat not in {None, made.seat}:
+            plays += bytes([HIDDEN_BLOCKS + action.place])
+        elif action.kind in PLAYS:
+            plays += bytes([made.action])
+        peeks = before.peeks + bytes(len(report.takers) - len(before.peeks))
+        predictions = list(before.predictions)
+        if made.action == PEEK:
+            peeks = peeks[:-1] + b"\1"
+            if made.seat == seat:
+                predictions[report.takers[-1]] = report.predictions[report.takers[-1]]
+        return replace(
+            before,
+            hands=emptied(before.hands),
+            predictions=tuple(predictions),
+            plays=plays,
+            leaders=report.leaders,
+            takers=report.takers,
+            worths=report.worths,
+            peeks=peeks,
+            taken=report.taken,
+            scores=report.scores,
+            points=report.points,
+        )
+
+    def _marks(self, course: Course, index: int) -> SixthSenseMarks:
+        """Collect forced choices and yes/no answers of the round up to a step."""
+        predictions: dict[int, Cause | None] = {}
+        plays: list[Cause | None] = []
+        answers: dict[str, dict[int, YesNoAnswer]] = {"double": {}, "peek": {}}
+        seats = len(course.replay.header.bots)
+        for seat, _, made, forced in course.choices(index):
+            action = ACTIONS[made]
+            if action.kind in PLAYS:
+                plays.append(forced)
+            elif action.kind in answers:
+                answers[action.kind][len(plays) // seats - 1] = YesNoAnswer(seat, bool(action.value), forced)
+            else:
+                predictions[seat] = forced
+        return SixthSenseMarks(plays, predictions, answers["double"], answers["peek"])
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
         """Return, for each seat, True if its prediction was right. A card may predict several numbers."""
@@ -195,10 +172,6 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         return text
 
     _called_word = "foretold"
-
-    def _from_view(self, view: SeatView) -> SixthSensePicture:
-        assert isinstance(view, SixthSenseView)
-        return from_views([view])
 
     def _target(self, seen: SixthSensePicture, seat: int) -> tuple[int, ...]:
         card = seen.predictions[seat]

@@ -19,7 +19,7 @@ from arena.replay.render.picture import PLAYS, Marks, Picture
 from arena.replay.render.renderer import CardFace, Faces, SeatScene, StepWords, TableScene, forced_sign
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
 from arena.replay.steps import Course, Made
-from engine.game import SeatView
+from engine.game import Game, RoundReport, SeatView, State
 
 PictureT = TypeVar("PictureT", bound=Picture)
 MarksT = TypeVar("MarksT", bound=Marks)
@@ -50,26 +50,23 @@ class Fitted:
 class TrickRenderer(ABC, Generic[PictureT, MarksT]):
     """Renderer of a trick-taking game, an implementation of `arena.replay.render.renderer.Renderer`."""
 
-    def __init__(
-        self,
-        faces: Faces,
-        legend: str,
-        picture: Callable[[Course, int, int | None], PictureT],
-        dealt: Callable[[Course, int, int | None], PictureT],
-        marks: Callable[[Course, int], MarksT],
-    ) -> None:
-        """Set up a renderer from a game's functions.
-
-        `picture` returns the round at a step for a seat, `dealt` a round as dealt for a seat, and `marks` the forced
-        choices of the round up to a step.
-        """
-        self._faces = faces
+    def __init__(self, game: Game, legend: str) -> None:
+        self._faces = Faces(game)
         self._legend = Text(legend, style="dim")
-        self._picture, self._dealt, self._marks = picture, dealt, marks
 
     part: str = "trick"
     _called_word: str
     """The game's word for a seat's bid or prediction."""
+
+    def picture(self, course: Course, index: int, seat: int | None) -> PictureT:
+        """Return the round at a step. After a choice that ended a round, return that round and not the next."""
+        step = course.steps[index]
+        if step.made is None or step.ended is None:
+            return self._pictured(step.state, seat)
+        return self._ended(self._pictured(course.steps[index - 1].state, seat), step.made, step.ended, seat)
+
+    def _pictured(self, state: State[SeatView, RoundReport], seat: int | None) -> PictureT:
+        return self._from_views([state.view(each) for each in (range(len(state.scores)) if seat is None else (seat,))])
 
     def stops(self, course: Course, number: int) -> list[int]:
         """Return the steps at which tricks were completed. For an unfinished trick, it is the end of the round."""
@@ -84,13 +81,14 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     def round(self, course: Course, number: int, seat: int | None) -> RenderableType:
         """Draw one round: predictions or bids, tricks taken, hands as dealt, and all tricks."""
+        dealt = self._pictured(course.steps[course.begins(number)].state, seat)
         scene = self._scene(course, course.ends(number), seat)
         return Group(
             self._title(scene, f"Round {number + 1}"),
             Text(),
             self._seats(scene),
             Text(),
-            self._hands(scene.header, "was dealt", self._dealt(course, number, seat)),
+            self._hands(scene.header, "was dealt", dealt),
             Text(),
             self._tricks_table(scene, range(scene.seen.begun)),
             Text(),
@@ -128,7 +126,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene:
         """Return the table that one seat's view shows, with the trick that began last."""
-        return self._table(self._from_view(view), bots, view.seat, None)
+        return self._table(self._from_views([view]), bots, view.seat, None)
 
     def _table(self, seen: PictureT, bots: Sequence[SeatedBot], below: int | None, chose: int | None) -> TableScene:
         trick = seen.begun - 1 if seen.begun else None
@@ -174,8 +172,16 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         return StepWords(title, self._choice(scene, step.made).plain, tuple(outcome))
 
     @abstractmethod
-    def _from_view(self, view: SeatView) -> PictureT:
-        """Return the round that a seat's view shows."""
+    def _from_views(self, views: Sequence[SeatView]) -> PictureT:
+        """Return the round that these views of one position show."""
+
+    @abstractmethod
+    def _ended(self, before: PictureT, made: Made, report: RoundReport, seat: int | None) -> PictureT:
+        """Return the end of a round as the seat sees it. `before` is the picture before the last choice."""
+
+    @abstractmethod
+    def _marks(self, course: Course, index: int) -> MarksT:
+        """Collect the forced choices of the round up to a step."""
 
     @abstractmethod
     def _target(self, seen: PictureT, seat: int) -> tuple[int, ...]:
@@ -244,7 +250,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     def _scene(self, course: Course, index: int, seat: int | None) -> Scene[PictureT, MarksT]:
         header = course.replay.header
-        return Scene(header, self._picture(course, index, seat), self._marks(course, index), seat)
+        return Scene(header, self.picture(course, index, seat), self._marks(course, index), seat)
 
     def _title(self, scene: Scene[PictureT, MarksT], what: str) -> Text:
         header, seen, seat = scene.header, scene.seen, scene.seat

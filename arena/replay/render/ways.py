@@ -29,24 +29,26 @@ class Ways:
         """
         return {
             "first": 1 if index > 1 else None,
-            "previous round": _before(self.rounds, index),
-            "previous part": _before(self._parts, index),
+            "previous round": before(self.rounds, index),
+            "previous part": before(self._parts, index),
             "previous": index - 1 or None,
             "next": index + 1 if index < self._last else None,
-            "next part": _after(self._parts, index),
-            "next round": _after(self.rounds, index),
+            "next part": after(self._parts, index),
+            "next round": after(self.rounds, index),
             "last": self._last if index < self._last else None,
-            "next forced": _after(self.forced, index),
-            "next costly": _after(costly, index),
+            "next forced": after(self.forced, index),
+            "next costly": after(costly, index),
         }
 
 
-def _before(places: Sequence[int], index: int) -> int | None:
+def before(places: Sequence[int], index: int) -> int | None:
+    """Return the last of these places before a step, if there is one."""
     at = bisect_left(places, index)
     return places[at - 1] if at else None
 
 
-def _after(places: Sequence[int], index: int) -> int | None:
+def after(places: Sequence[int], index: int) -> int | None:
+    """Return the first of these places after a step, if there is one."""
     at = bisect_right(places, index)
     return places[at] if at < len(places) else None
 

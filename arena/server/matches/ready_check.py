@@ -31,9 +31,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from arena.match.policy import ReadyLimits
 from arena.replay.header import MatchKind, OfferOutcome, SeatOffer
 from arena.server.config import LadderSettings
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import Invitation
 from arena.server.sessions.player import BotPlayer, Player
 from engine.deal import NONCE_BYTES, commitment

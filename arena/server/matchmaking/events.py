@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import structlog
 import trio
 
+from arena.match.policy import ReadyLimits
 from arena.replay.header import MatchKind
 from arena.scheduling.event.course import race_document
 from arena.scheduling.event.race import WHOLE
 from arena.server.nodes.node import EVENTS
 from arena.server.runtime.wall_clock import now_us
-from arena.server.sessions.limits import ReadyLimits
 from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.stderr import decisions_log

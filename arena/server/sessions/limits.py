@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from trio_grpc.limits.settings import setting
 
@@ -45,14 +44,3 @@ class Limits:
     watchers_per_address: int = setting(
         20, "Most such streams from one IPv4 address or IPv6 /64; this machine has no such limit."
     )
-
-
-class ReadyLimits(NamedTuple):
-    """Time limits of a ready check, in seconds after an invitation."""
-
-    answer: float
-    """Time after which an unanswered invitation has failed."""
-    offer: float
-    """Time after which the seat of a bot that has not answered is also offered to another player."""
-    seat: float
-    """Time by which a seat must have a player."""

@@ -14,9 +14,8 @@ from typing import Final, NamedTuple, Protocol
 
 from arena.log.head import LogEntry, LogState
 from arena.match.effects import Ask
-from arena.match.policy import Policy
+from arena.match.policy import Policy, ReadyLimits
 from arena.replay.header import MatchKind
-from arena.server.sessions.limits import ReadyLimits
 from engine.game import Game, RoundReport
 from trio_grpc.limits.settings import TransportSettings
 

@@ -167,8 +167,8 @@ def without_password(store: str) -> str:
 class ServerUnusable(StoreError):
     """The database server cannot be reached or used."""
 
-    def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"{without_password(address)} cannot be used as the store: {reason}")
+    def __init__(self, store: str, reason: str) -> None:
+        super().__init__(f"{without_password(store)} cannot be used as the store: {reason}")
 
 
 class NodeError(StoreError):

@@ -179,6 +179,7 @@ async def open_arena(
             nursery.start_soon(baselines.run)
         else:
             nursery.start_soon(baselines.run_for_all, partial(node.does, LUCK))
+            nursery.start_soon(publisher.look)
             learn = {
                 changes.BOT: accounts.learn,
                 changes.OWNER: accounts.learn_owner,

@@ -30,6 +30,7 @@ from arena.server.ratings import fit_client as fit_client_module
 from arena.server.ratings import publisher
 from arena.server.ratings.fit_client import FitClient, NotFitted, open_fit_client
 from arena.server.runtime.wall_clock import now_us
+from arena.store.base.directory import database_of
 from arena.store.base.errors import NoResult, StoreError
 from arena.store.bots import bots
 from arena.store.ladder import events, versions
@@ -37,6 +38,7 @@ from arena.store.ladder.fits import recomputed
 from arena.store.ladder.publishing import as_published, publish, through
 from arena.store.ladder.rebuild import verify
 from arena.store.matches import matches
+from arena.store.nodes import NodeStart
 from arena.store.store import Store, open_store
 from engine.registry import GAMES
 from tests.server.server_rig import GAME, Bot, MemoryStore, config
@@ -130,6 +132,19 @@ async def test_enough_new_results_are_fitted_and_the_rest_at_the_end(
     async with open_store(tmp_path, 1) as store:
         assert await store.read(partial(through, ladder_id=GAME.name)) == 14
         assert (await store.read(partial(verify, ladder_id=GAME.name))).identical
+
+
+@pytest.mark.process
+async def test_results_that_another_node_records_are_fitted_too(tmp_path: Path) -> None:
+    start, usual = NodeStart(1, "127.0.0.1:1", "a program", "settings", (1, 2)), config(fit_seconds=3600.0)
+    with database_of(tmp_path).locked() as lock:
+        async with (
+            open_store(tmp_path, 1, node=start, lock=lock) as store,
+            open_fit_client(tmp_path, quota_in_force(usual)) as fit_client,
+            open_arena(usual, store, fit_client=fit_client),
+        ):
+            await store.write(partial(played, count=20))
+            await fitted(store, 20)
 
 
 @pytest.mark.process

@@ -10,8 +10,6 @@ import struct
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final, NamedTuple, TypeAlias
 
-from trio_grpc.limits.connection_limits import unmapped
-
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 PeerAddress: TypeAlias = tuple[str, int] | tuple[str, int, int, int]
 """A socket's address, of IPv4 or IPv6; see `socket.socket.getpeername`."""
@@ -74,7 +72,8 @@ class ProxiedConnection:
 
 def header_for(host: str, port: int) -> bytes:
     """Return a header (version 1) for a connection of a client at a numeric address. Raises: ValueError."""
-    address = unmapped(host)
+    address = ip_address(host.partition("%")[0])
+    address = getattr(address, "ipv4_mapped", None) or address
     return b"PROXY TCP%d %s %s %d 0\r\n" % (address.version, str(address).encode(), str(address).encode(), port)
 
 
@@ -99,7 +98,8 @@ def networks(proxies: str) -> Networks:
 
 def among(host: str, known: Networks) -> bool:
     """Return True if a numeric address, possibly IPv4 within IPv6, is in one of the networks."""
-    address = unmapped(host)
+    address = ip_address(host.partition("%")[0])
+    address = getattr(address, "ipv4_mapped", None) or address
     return any(address in network for network in known)
 
 

@@ -12,7 +12,7 @@ import resource
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final, NewType
 
 import structlog
@@ -133,13 +133,9 @@ def origin_of(host: str) -> Origin:
     """
     if not host:
         return UNIX
-    address = unmapped(host)
-    if address.is_loopback:
-        return LOOPBACK
-    return Origin(str(address if address.version == 4 else IPv6Network((address, IPV6_PREFIX), strict=False)))
-
-
-def unmapped(host: str) -> IPv4Address | IPv6Address:
-    """Parse a numeric address. Return the IPv4 address of an IPv6 address that stands for one."""
     address = ip_address(host.partition("%")[0])
-    return getattr(address, "ipv4_mapped", None) or address
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is None:
+            return LOOPBACK if address.is_loopback else Origin(str(IPv6Network((address, IPV6_PREFIX), strict=False)))
+        address = address.ipv4_mapped
+    return LOOPBACK if address.is_loopback else Origin(str(address))

@@ -30,6 +30,8 @@ LAST_FIT: Final = 1.0
 """Maximum number of seconds for the last fit when the server stops."""
 RETRY: Final = 10.0
 """Seconds after which a failed fit is retried."""
+LOOK: Final = 5.0
+"""Seconds between two reads of the results that other nodes have recorded."""
 FIRST_FIT: Final = 10
 """Number of results at which a ladder is first fitted. Later fits are due whenever the number of results has doubled,
 or sooner on a ladder with many results.
@@ -95,9 +97,7 @@ class LadderPublisher:
     def recorded(self, ladder_id: str) -> None:
         """Count a new result of a ladder."""
         self._news[ladder_id] += 1
-        young = self._news[ladder_id] >= max(FIRST_FIT, self._through.get(ladder_id, 0))
-        if (young or self._news.total() >= self._config.fit_matches) and trio.current_time() >= self._rested_at:
-            self._due.set()
+        self._request_fit(self._news[ladder_id] >= self._young(ladder_id))
 
     def voided(self, ladder_id: str) -> None:
         """Request a fit at once, because a result of a ladder was annulled."""
@@ -138,13 +138,19 @@ class LadderPublisher:
             self._rested_at = now + self._config.fit_rest * (now - began)
 
     async def look(self) -> None:
-        """Count the unpublished results and baselines of all nodes. Raises: StoreError."""
-        if self._fit_client is None or not self._fits() or self._turn.locked():
-            return
-        self._news, self._replays = await self._store.read(self._behind)
-        young = any(new >= max(FIRST_FIT, self._through.get(each, 0)) for each, new in self._news.items())
-        if (young or self._news.total() >= self._config.fit_matches) and trio.current_time() >= self._rested_at:
-            self._due.set()
+        """Count the unpublished results and baselines of all nodes, every `LOOK` seconds until cancelled."""
+        while True:
+            await trio.sleep(LOOK)
+            if self._fit_client is None or not self._fits():
+                continue
+            try:
+                news, replays = await self._store.read(self._behind)
+            except StoreError as error:
+                log.error("new results cannot be read", error=str(error))
+                continue
+            if not self._turn.locked():  # A fit counts what it has published itself.
+                self._news, self._replays = news, replays
+                self._request_fit(any(new >= self._young(each) for each, new in news.items()))
 
     async def learn(self, ladder_id: str) -> None:
         """Load a ladder that another node has published. Raises: StoreError."""
@@ -224,6 +230,15 @@ class LadderPublisher:
             )
         await self._tell(ladder_id)
         return True
+
+    def _young(self, ladder_id: str) -> int:
+        """Return the number of new results with which a ladder needs a fit even if it is the only one with any."""
+        return max(FIRST_FIT, self._through.get(ladder_id, 0))
+
+    def _request_fit(self, young: bool) -> None:
+        """Request a fit if a young ladder needs one, or if there are enough new results, unless fits must rest."""
+        if (young or self._news.total() >= self._config.fit_matches) and trio.current_time() >= self._rested_at:
+            self._due.set()
 
     def _failed(self, ladder_id: str, why: str) -> None:
         self.failures[name_of(ladder_id)] += 1

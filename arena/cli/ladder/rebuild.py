@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import click
-from sqlalchemy import Connection
 
 from arena.cli.data_source import ChosenLadder, chosen_games, chosen_ladders, data_option
 from arena.cli.terminal.screen import json_option, print_json, screen
-from arena.ladder.errors import LadderError
-from arena.queries.directory import list_ladders
-from arena.store.base.errors import StoreLocked
-from arena.store.ladder import events, publishing
-from arena.store.ladder.seasons import find
-from arena.store.opening import open_readonly, open_to_amend
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
     from arena.store.ladder.rebuild import LadderDifference, LadderVerdict
 
 
@@ -46,7 +43,8 @@ def rebuild(verify: bool, game: str | None, ladder: str | None, season: int | No
     figures of the whole ladder. "ladder" and "season" are absent in the first season of the
     game's default ladder.
     """
-    from arena.store.ladder import rebuild as store  # Loads numpy.
+    from arena.store.ladder import rebuild as store
+    from arena.store.opening import open_readonly, open_to_amend
 
     documents, failed = [], False
     with _errors_for_click(), open_readonly(data) if verify else open_to_amend(data) as connection:
@@ -69,6 +67,9 @@ def rebuild(verify: bool, game: str | None, ladder: str | None, season: int | No
 
 @contextmanager
 def _errors_for_click() -> Iterator[None]:
+    from arena.ladder.errors import LadderError
+    from arena.store.base.errors import StoreLocked
+
     try:
         yield
     except StoreLocked as error:
@@ -84,6 +85,9 @@ def _chosen(connection: Connection, game: str | None, ladder: str | None, season
 
     Raises: click.BadParameter and click.UsageError, as `chosen_ladders` does; NoSuchSeason.
     """
+    from arena.queries.directory import list_ladders
+    from arena.store.ladder.seasons import find
+
     ladders = list_ladders(connection)
     if ladder or season:
         [chosen] = chosen_ladders(ladders, game, ladder, season)
@@ -99,6 +103,8 @@ def _chosen(connection: Connection, game: str | None, ladder: str | None, season
 
 def _working(connection: Connection, chosen: ChosenLadder) -> AbstractContextManager[object]:
     """Show in a terminal that a ladder is being computed."""
+    from arena.store.ladder import events
+
     console = screen(stderr=True)
     if not console.is_terminal:
         return nullcontext()
@@ -117,6 +123,8 @@ def _comparison(verdict: LadderVerdict) -> str:
 
 def _publication(connection: Connection, verdict: LadderVerdict) -> str:
     """Return the result of publishing as a sentence."""
+    from arena.store.ladder import publishing
+
     through = publishing.through(connection, verdict.ladder_id)
     if not verdict.differences:
         return f"published up to event {through}."

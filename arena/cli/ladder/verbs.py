@@ -11,11 +11,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from rich.console import RenderableType
-from sqlalchemy import Connection
 
 from arena.cli.authorization import AuthorizedChange
 from arena.cli.data_source import (
@@ -40,9 +39,10 @@ from arena.queries.figures import ladder_in_words
 from arena.queries.source import DataSource
 from arena.store.base.errors import NoSuchLadder
 from arena.store.base.rows import LadderEntryRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
-from arena.store.ladder import seasons
-from arena.store.matches import matches
 from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 DEFAULT_HEIGHT = 60
 """Number of rows of the drawing if the output is not a terminal."""
@@ -248,6 +248,8 @@ def void(
         _void_results(bot, since, reason, place, as_json)
         return
     assert match_id is not None, "one of the two is there"
+    from arena.store.matches import matches
+
     AuthorizedChange(place).change(
         lambda connection: matches.void(connection, match_id, reason, time.time_ns() // 1000),
         lambda server, token: server.void(match_id, reason, token),
@@ -268,6 +270,7 @@ def reset(ladder: str, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"ladder", "season"}
     """
+    from arena.store.ladder import seasons
 
     def here(connection: Connection) -> int:
         if ladder not in (known := seasons.games_of(connection)):
@@ -282,6 +285,8 @@ command.add_command(rebuild)
 
 
 def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_json: bool) -> None:
+    from arena.store.matches import matches
+
     first, now = (since - EPOCH) // timedelta(microseconds=1), time.time_ns() // 1000
     voided = AuthorizedChange(place).change(
         lambda connection: [*matches.void_results(connection, bot, first, reason, now)],

@@ -15,16 +15,12 @@ import click
 from click.core import ParameterSource
 
 from arena.cli.data_source import DataPlace, takes_source
-from arena.stderr import log_to_stderr
-from arena.web.answers.addresses import Addresses, BotAddress, bot_address, pages_address
-from arena.web.requests.each_request import RequestRules
-from arena.web.requests.sites import Sites, frame_ancestors
-from trio_grpc.http2.proxy_protocol import networks
-from trio_grpc.http2.sockets import bind, bound, host_and_port
 
 if TYPE_CHECKING:
+    from arena.web.answers.addresses import Addresses
     from arena.web.live.feed import Servers
     from arena.web.reading.reader import OpenSource
+    from arena.web.requests.each_request import RequestRules
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
 
@@ -156,6 +152,8 @@ def _refused(option: str) -> Iterator[None]:
 
 def _addresses(public_url: str, public_address: str, root: str, place: DataPlace) -> Addresses:
     """Return the addresses that the pages print. Raises: BadParameter."""
+    from arena.web.answers.addresses import Addresses, BotAddress, bot_address, pages_address
+
     for option, value, parse in (
         ("public-url", public_url, pages_address),
         ("public-address", public_address, bot_address),
@@ -183,6 +181,12 @@ def _rules(
     embed_origins: str,
 ) -> RequestRules:
     """Return the rules for requests. Raises: BadParameter."""
+    from arena.stderr import log_to_stderr
+    from arena.web.requests.each_request import RequestRules
+    from arena.web.requests.sites import Sites, frame_ancestors
+    from trio_grpc.http2.proxy_protocol import networks
+    from trio_grpc.http2.sockets import host_and_port
+
     with _refused("listen"):
         host, _ = host_and_port(listen)
     with _refused("web-origin"):
@@ -197,6 +201,7 @@ def _rules(
 
 def _serve(open_source: OpenSource, listen: str, rules: RequestRules, servers: Servers = MappingProxyType({})) -> None:
     from arena.web.serving import run
+    from trio_grpc.http2.sockets import bind, bound
 
     try:
         sockets = bind(listen)

@@ -10,7 +10,6 @@ from typing import Final
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
-from arena.cli.workbench.event import play_event
 from arena.cli.workbench.match_report import MatchProgress, match_report, plot_match
 from arena.cli.workbench.options import (
     SandboxCommand,
@@ -165,6 +164,8 @@ def command(
         if sandbox is not None:
             refuse_without_commands(compared)
         subject = match_subject(compared, False, game, seats, options, (), "independent", seed, out)
+        from arena.cli.workbench.event import play_event  # It loads SQLAlchemy.
+
         play_event(subject, event, budget, concurrency, sandbox, out, replays, as_json)
     if (gauntlet and round_robin) or (more and not (gauntlet or round_robin)):
         raise click.UsageError(

@@ -88,7 +88,7 @@ def guide(language: str) -> Guide:
         return Guide(packages, {}, "\n".join(build), start)
     text = (ROOT / "clients" / language / "README.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"(?:^|[ (])([\w./]+\.\w+):\n\n```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
-    assert files, f"clients/{language}/README.md does not say which file the bot is, as in 'a complete one, bot.py:'"
+    assert files, f"clients/{language}/README.md does not say which file the bot is, as in 'a complete bot, bot.py:'"
     bot = next(iter(files))
     files[bot] = first_bots()[list(LANGUAGES).index(language)]
     packages, play, *_ = blocks(text, "sh")

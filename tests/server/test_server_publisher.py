@@ -207,6 +207,20 @@ async def test_a_process_is_warm_before_the_first_fit_and_gives_way_to_matches(t
 
 
 @pytest.mark.process
+async def test_a_process_loads_numpy_with_the_first_results(tmp_path: Path) -> None:
+    async with real(tmp_path) as (store, arena):
+        while not arena.publisher.warm:
+            await trio.sleep(0.01)
+        (process,) = workers(tmp_path)
+        maps = Path(f"/proc/{process}/maps")
+        assert "numpy" not in maps.read_text()
+        await store.write(partial(played, count=20))
+        arena.publisher.voided(GAME.name)
+        await fitted(store, 20)
+        assert "numpy" in maps.read_text()
+
+
+@pytest.mark.process
 async def test_a_process_that_cannot_read_is_warm_all_the_same(tmp_path: Path) -> None:
     """A failure is reported with the first request, and only if it still exists at that time."""
     async with open_fit_client(tmp_path) as fit_client:

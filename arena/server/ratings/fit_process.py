@@ -11,24 +11,24 @@ quick. QUOTA … are the fields of `arena.ladder.ladder.Quota`, in order.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
 
 from arena.ladder.errors import LadderError
-from arena.ladder.estimates import estimates
 from arena.ladder.ladder import Ladder, Quota
 from arena.processes.launch import give_way
 from arena.processes.parent import Parent, connected
 from arena.scheduling.information_gain import MatchValues, match_values
 from arena.store.base.errors import StoreError
-from arena.store.ladder import publishing, versions
-from arena.store.ladder.fits import Fits
+from arena.store.ladder import events, publishing, versions
 from arena.store.opening import open_readonly
 
 if TYPE_CHECKING:
     from arena.server.ratings.fit_client import Request
+    from arena.store.ladder.fits import Fits
 
 YIELDING: Final = 10
 """The process's `nice` value, so that matches have precedence."""
@@ -36,27 +36,37 @@ YIELDING: Final = 10
 
 def serve(server: Parent, directory: Path, quota: Quota) -> None:
     """Answer requests until the server ends."""
-    fits = Fits(quota)
     while requests := server.receive():
         for request in requests:
-            server.send([_answer(fits, directory, request)])
+            server.send([_answer(quota, directory, request)])
 
 
-def _answer(fits: Fits, directory: Path, request: Request) -> Ladder | MatchValues[int] | str:
+@cache
+def _fits(quota: Quota) -> Fits:
+    """Return the fits of this process. Load numpy and SciPy, which a server without results does not need."""
+    from arena.store.ladder.fits import Fits
+
+    return Fits(quota)
+
+
+def _answer(quota: Quota, directory: Path, request: Request) -> Ladder | MatchValues[int] | str:
     try:
         with open_readonly(directory) as connection:
             if request is None:
-                fits.read(connection)
+                if events.ladders(connection):
+                    _fits(quota).read(connection)
                 return ""
             if isinstance(request, str):
                 return _match_values(connection, request)
-            return fits.ladder(connection, *request)
+            return _fits(quota).ladder(connection, *request)
     except (LadderError, StoreError, ValueError) as error:
         return str(error)
 
 
 def _match_values(connection: Connection, ladder_id: str) -> MatchValues[int]:
     """Return each bot's match value for a published ladder. Raises: ValueError: A value is not a number."""
+    from arena.ladder.estimates import estimates
+
     ladder = publishing.as_published(connection, ladder_id)
     if ladder is None:
         return MatchValues()

@@ -92,7 +92,7 @@ class MatchCounter:
         self.finished = 0
         self._source = source
         self._settled = after
-        """Number up to which all matches are over, counted, and not read again."""
+        """Matches up to this number are over and counted, and are not read again."""
         self._begun = self._finished = 0
 
     def count(self) -> None:

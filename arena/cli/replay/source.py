@@ -86,7 +86,7 @@ def on_ladder(replay: Replay, game: str, ladder: str | None, season: int | None)
     """Return True if a replay belongs to the game and ladder of --game, --ladder and --season, as far as these are
     given.
 
-    A replay does not contain the current season, so without --season the replays of all seasons match.
+    A replay does not say which season is current, so without --season the replays of all seasons match.
     """
     name, _, number = replay.header.ladder_id.partition("/")
     wanted = ladder or (game if season else "")

@@ -66,7 +66,7 @@ def verdict(pair: Pair) -> str:
 
 
 def standings(subject: Subject, rows: Sequence[Pair]) -> list[tuple[int, float]]:
-    """Return the bots of a round robin, best first, each with its mean difference to the others."""
+    """Return the bots of a round robin, best first, each with its mean difference from the others."""
     found: dict[int, list[float]] = {bot: [] for bot in range(subject.compared)}
     for pair in rows:
         one, other = pair.ordered.pair

@@ -318,7 +318,7 @@ def verify(file: Path, as_json: bool) -> None:
 
 
 def _scores(earlier: Mapping[str, Any]) -> str:
-    """Return how scores are computed; nothing if they are points."""
+    """Describe how scores are computed. Return an empty text if scores are plain points."""
     if not earlier["matches"]:
         return ""
     means = ", ".join(f"{total / earlier['matches']:.2f}" for total in earlier["points"])

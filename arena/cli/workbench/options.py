@@ -122,7 +122,7 @@ def refuse_apart(test: SequentialTest, design: Design) -> None:
 
 
 def exit_interrupted(subject: Subject, out: Path | None) -> NoReturn:
-    """Say how to go on after Ctrl-C, and exit."""
+    """Print how to continue after Ctrl-C, and exit."""
     goes_on = f"the same command goes on, with --seed {subject.seed} --out {out}."
     click.echo(f"Interrupted; {'nothing is kept without --out FILE.' if out is None else goes_on}", err=True)
     sys.exit(INTERRUPTED)
@@ -179,7 +179,7 @@ def refuse_without_commands(bots: tuple[str, ...]) -> None:
 
 
 def probed_sandbox(wanted: str) -> Sandbox:
-    """Return the sandbox for commands. Report a sandbox with missing protection. Raises: SandboxRefused."""
+    """Return the sandbox for commands. Print each protection that it lacks. Raises: SandboxRefused."""
     from arena.local.sandbox.sandbox import probed
 
     found = probed(weak=wanted == "weak")

@@ -1,4 +1,4 @@
-"""Asks a bot past decisions again and compares its new answers with the old ones.
+"""Asking a bot past decisions again, and comparing its new answers with the old ones.
 
 The bot receives the same messages as the bot that had the seat: the start of the match, finished rounds, and questions
 in order. Many matches run side by side. Each message contains one question from each match, as if the bot played them
@@ -119,7 +119,7 @@ class AskingCost:
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield those of `seats` whose bot itself made a decision, rather than the server or a house bot."""
+    """Yield each of `seats` in which the bot made a decision itself, not only the server or a house bot."""
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]

@@ -29,7 +29,7 @@ EXPLAIN_WAITING: Final = frozenset({EventKind.HELD, EventKind.LEFT, EventKind.GO
 
 
 class Sign(Enum):
-    """A sign of life from a bot, or its absence."""
+    """A sign of life from a bot, or a sign of its absence."""
 
     ANSWER = auto()
     LEAVE = auto()

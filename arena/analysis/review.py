@@ -144,7 +144,7 @@ class _Table:
         try:
             solver.values(state)
             solved = solved_worlds(self._game, view, solver, self._draws(seed), most=ALL_WORLDS, drawn=WORLDS)
-        except ValueError:  # the position is no ending in at least one of the worlds
+        except ValueError:  # in at least one of the worlds, the position is not an ending
             values = self.values(state, seat, (action, better), seed, WORLDS)
             return _Compared(step, better, *_difference(values[better], values[action]))
         if not solved.exact:

@@ -1,4 +1,4 @@
-"""The timeline of each seat of a match: when every decision was due, sent and made, and every trouble with its cause.
+"""The timeline of each seat of a match: when every decision was due, sent and made, and every problem with its cause.
 
 This module only defines types. `arena.analysis.timeline_builder` computes the values, and `arena.analysis.blame`
 attributes blame. Instants are microseconds since the match began.
@@ -61,7 +61,7 @@ class Decision:
     """Time in the bank at the first question, in microseconds."""
     sendings: tuple[Sending, ...] = ()
     """Times at which the question was sent to the bot: once, and again after each absence. Empty if the decision was
-    made for the bot before the question was sent.
+    forced before the question was sent.
     """
     answers: tuple[AnswerReceived, ...] = ()
     made: Instant | None = None
@@ -95,7 +95,7 @@ class Decision:
 
     @property
     def late_by(self) -> int | None:
-        """Lateness in microseconds of the answer to a decision lost to time. None without such an answer."""
+        """Lateness of the answer to a decision lost to time, in microseconds. None if no answer came late."""
         return next((answer.late_by for answer in self.answers if answer.late_by), None)
 
 

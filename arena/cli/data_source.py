@@ -1,4 +1,4 @@
-"""The data source of a verb, a running server or a data directory, and the options that choose it."""
+"""The data source of a verb (a running server or a data directory), and the options that choose it."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class EventValidator:
         self._voided: set[int] = set()
 
     def accept(self, event: Event) -> None:
-        """Check the next event and accept it as part of the list. Ignore an event with an error.
+        """Check the next event and add it to the list. If the event has an error, leave the list unchanged.
 
         Raises:
             LadderError: the numbers have a gap or repeat, or there is no result to annul.

@@ -19,8 +19,8 @@ lose the digits of a very weak bot.
 
 The ugly part is the pairs that count for one side only: losses of a bot that vanished, or meetings beyond the quota of
 young bots. They belong to no likelihood, because none describes an outcome that counts for one bot and not for the
-other. We fit all other pairs first, and then move each such bot alone with its opponents fixed, so that nobody else
-gains or loses. If two such bots have met, each move ignores the other.
+other. We fit all other pairs first, and then move each of these bots alone with its opponents fixed, so that no other
+bot gains or loses. If two such bots have met, each move ignores the other.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
 
 
 def _opponents(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
-    """Flag bots with improbable results against all opponents together, if most of these favour the bot."""
+    """Flag bots with improbable results against all opponents together, if most opponents do worse than predicted."""
     often = meetings.matches >= OPPONENTS_MATCHES
     if not often.any():
         return
@@ -250,7 +250,7 @@ def _apart(meetings: _Meetings) -> list[int]:
 
 
 def _flag(kind: FlagKind, field: _Field, meetings: _Meetings, pair: int, bot: int, other: int) -> Flag:
-    """Build the flag of a pair in which the first bot gains, between the given bots."""
+    """Build a flag for the given bots from the figures of a pair in which the first bot gains."""
     sized = _rounded(meetings.surplus[pair] / meetings.weight[pair]), _rounded(meetings.errors[pair])
     return Flag(kind, field.shown[bot], field.shown[other], int(meetings.matches[pair]), *sized)
 

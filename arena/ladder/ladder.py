@@ -19,7 +19,7 @@ ESTABLISHED_MIN_OPPONENTS: Final = 8
 
 
 class Quota(NamedTuple):
-    """The maximum number of matches between two guests that count. 0 means no limit."""
+    """Limits on how many matches between two guests count. 0 means no limit."""
 
     day: int = 0
     """The limit per day, in UTC."""
@@ -90,7 +90,7 @@ class LadderLine(NamedTuple):
     rank_high: int
     """Worst rank that the bot may have: the number of bots that are not worse with 95 % confidence, itself included."""
     best: float
-    """Probability that the bot is the best of the ladder."""
+    """Probability that the bot is the best on the ladder."""
     matches: int
     opponents: int
 

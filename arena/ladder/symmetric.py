@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 Floats: TypeAlias = NDArray[np.float64]
 
 ACCURACY: Final = 1e-6
-"""A system counts as solved if the error is at most this fraction of the solution, in the norm of the matrix."""
+"""A system counts as solved if the error is at most this part of the solution, in the norm defined by the matrix."""
 MAX_ITERATIONS: Final = 1_000
 """Maximum number of iterations, after which the solution is accepted. A usual ladder takes ten to forty."""
 COLUMNS_AT_ONCE: Final = 64

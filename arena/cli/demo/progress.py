@@ -162,7 +162,7 @@ def _next_steps(match_id: int, place: DataPlace) -> Text:
 
 
 def _program() -> str:
-    """Return the command line that starts this program here."""
+    """Return the command line that starts this program from the current directory."""
     program = Path(sys.argv[0])
     if program.suffix == ".py":
         return f"{_shown(sys.executable)} -m arena.cli"

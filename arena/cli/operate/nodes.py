@@ -151,7 +151,7 @@ class _Nodes:
         self._open: Final = trio.Event()
         """Set once the first node has opened the data."""
         self._said: dict[int, Mapping[str, Any]] = {}
-        """The report with which each node announced that it listens."""
+        """The report with which each node announced that it is listening."""
 
     async def start(self) -> None:
         """Start all nodes. The others open the data once the first node has upgraded it. Raises: RuntimeError."""

@@ -61,7 +61,7 @@ NOTHING_LOST: Final = (
 )
 """Message of a server that ends because of a full disk. It says that nothing is lost, and how to continue."""
 NOTIFIES_EVERY: Final = 10.0
-"""Number of seconds between two messages to systemd without a watchdog."""
+"""Number of seconds between two messages to systemd if it sets no watchdog."""
 MORE_TIME: Final = 30.0
 """Number of additional seconds that each message about a long start or stop requests from systemd."""
 log = structlog.get_logger("arena")
@@ -133,7 +133,7 @@ def log_as_set(config: Config, status: StatusLine | None = None) -> None:
 
 
 def cause_of(error: Exception) -> StoreError | RuntimeError | OSError | None:
-    """Return the first error in a group that ends a server with a message. Return None if the error is a bug."""
+    """Return the first error of a group if it ends a server with a message. Return None if it is a bug."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error if isinstance(error, StoreError | RuntimeError | OSError) else None

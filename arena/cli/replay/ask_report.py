@@ -29,7 +29,7 @@ class _Different(NamedTuple):
 
 
 def asked_document(found: Sequence[PastSeat], cost: AskingCost) -> dict[str, Any]:
-    """Return the document that --json prints, without the bot."""
+    """Return the document that --json prints, without its fields `bot`, `version` and `times`."""
     split = _rounds(found)
     return {
         "decisions": sum(len(each.free) for each in found),

@@ -27,7 +27,7 @@ ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 
 
 def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
-    """Draw matches, with seats in the order of their places, and columns for game and ladder if there are several.
+    """Draw matches, with seats ordered by place, and with columns for game and ladder if there are several.
 
     If there is no space for a column per place, list the seats of a match one below the other.
     """

@@ -23,7 +23,7 @@ UNDECIDED: Final = "?"
 NOT_BETTER: Final = "≤"
 MIRRORED: Final = {BETTER: WORSE, WORSE: BETTER, NOT_BETTER: "≥"}
 DOUBT: Final = 0.05
-"""The largest p-value at which a difference counts as significant."""
+"""Maximum p-value at which a difference counts as significant."""
 
 
 class Pair(NamedTuple):

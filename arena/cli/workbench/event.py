@@ -380,7 +380,7 @@ def _print_json(event: LocalEvent) -> None:
 
 
 def _described(row: EventRow) -> str:
-    """Return an event in one line."""
+    """Describe an event in one line."""
     budget = f"{row.matches} matches" if row.seconds is None else f"{row.seconds / 60:g} min"
     begins = f"{row.start.astimezone():%Y-%m-%d %H:%M}"
     won = f", {row.winner} won" if row.winner else ""

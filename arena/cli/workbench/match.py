@@ -1,4 +1,4 @@
-"""`arena match`: compare bots on this machine, on the same deals, by the ladder's referee."""
+"""`arena match`: compare bots on this machine, on the same deals, under the ladder's referee."""
 
 from __future__ import annotations
 

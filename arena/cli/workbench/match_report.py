@@ -39,7 +39,7 @@ BRIGHT: Final = [
     (95, 215, 235),
 ]
 THEME: Final = TerminalTheme((18, 20, 26), (222, 226, 232), [*BRIGHT, (222, 226, 232)], [*BRIGHT, (255, 255, 255)])
-"""Card colours that look like their names."""
+"""Terminal colours for SVG files, in which card colours look like their names."""
 BARS: Final = "▁▂▃▄▅▆▇█"
 CLASSES: Final = 24
 """Number of bars of the histogram."""

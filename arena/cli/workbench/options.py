@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BOUND: Final = re.compile(r"(elo|points|t)([01])=(.+)")
 LARGEST: Final = {"elo": 2000.0, "points": 1e6, "t": 100.0}
-"""The largest bound of each unit, so that arithmetic remains finite."""
+"""Maximum bound of a test, by unit, so that arithmetic remains finite."""
 DEFAULTS: Final = {"t": {"0": 0.0, "1": 0.1}}
 """The default bounds, by unit."""
 SANDBOX: Final = "--sandbox"
@@ -81,7 +81,7 @@ def sequential_test(_: click.Context, __: click.Parameter, text: str | None) -> 
     """Parse two bounds of one unit: elo0=0,elo1=20 or points0=0,points1=2 or t0=0,t1=0.1.
 
     Raises:
-        click.BadParameter: the text does not describe such a test.
+        click.BadParameter: the text does not describe a test.
     """
     if text is None:
         return None

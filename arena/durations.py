@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Counters of durations, by bucket. Counting a duration takes some tenths of a microsecond."""
+"""Counters of durations, by bucket. Counting a duration takes a few tenths of a microsecond."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Attribution of blame for troubles in a match. The rules, in the order in which they are applied:
+"""Attribution of blame for problems in a match. Each rule names the party to blame first. They apply in this order:
 
-1. The server: any trouble of a house bot's seat, an interruption, the hold after a restart.
-2. The bot: refused answers, and decisions forced because of refused answers, except late answers (rule 5).
-3. The bot: an absence that it announced (signing off), and a house bot's choices meanwhile. The bot or the network: any
-other absence and the choices meanwhile, as a crashed bot and a broken connection look alike; and a decision lost to
-time during an absence, or without any message from the bot until it vanished.
-4. The bot: any other decision lost to time. Its clock starts when the transport gets the question, plus the round trip
-up to the allowance. There are two exceptions: the network, if the answer was late by no more than the
-round trip's excess over the allowance; either of them, if there was such an excess and no answer.
-5. For a late answer, a suspension and its cost: the same as for the decision lost to time that caused them.
+1. The server: any problem of a house bot's seat, an interruption, and the hold after a restart.
+2. The bot: refused answers, and decisions forced because of refused answers. Rule 5 applies to late answers.
+3. The bot: an absence that it announced by signing off, and a house bot's choices meanwhile. The bot or the network:
+any other absence and the choices meanwhile, because a crashed bot and a broken connection look alike; also a decision
+that was lost to time during an absence, or after which the bot vanished without a further message.
+4. The bot: any other decision lost to time. The bot's clock starts when the transport gets the question, plus the round
+trip up to the allowance. There are two exceptions. The network: the answer was late by no more than the round trip's
+excess over the allowance. The bot or the network: there was such an excess, and no answer.
+5. The party to blame for the decision lost to time: a late answer to it, and a suspension that it caused with its cost.
 6. The bot: a question that was sent more than a soft limit after it was due (this costs nothing). The server holds
 questions back only from a bot that owes other answers, perhaps in other matches, or does not read.
 """
@@ -29,7 +29,7 @@ EXPLAIN_WAITING: Final = frozenset({EventKind.HELD, EventKind.LEFT, EventKind.GO
 
 
 class Sign(Enum):
-    """A sign of life from a bot, or its absence."""
+    """A sign of life from a bot, or a sign of its absence."""
 
     ANSWER = auto()
     LEAVE = auto()
@@ -48,7 +48,7 @@ class PresenceRecord(NamedTuple):
 
 
 def with_blame(seat: SeatTimeline, presence: PresenceRecord, policy: Policy) -> SeatTimeline:
-    """Attribute blame for all troubles of a timeline, and add events for questions that were sent too late."""
+    """Attribute blame for all problems of a timeline, and add events for questions that were sent too late."""
     decisions = _decisions(seat.decisions, presence, policy)
     events = [_with_blame(event, decisions, presence) for event in seat.events]
     events += _waiting_events(seat, policy)
@@ -125,7 +125,7 @@ def _made(decision: Decision) -> Instant:
 
 
 def _waiting_events(seat: SeatTimeline, policy: Policy) -> list[Event]:
-    """List the questions that waited longer than a soft limit without an absence or hold."""
+    """Return an event for each question that waited longer than a soft limit without an absence or hold."""
     explained = [event.at for event in seat.events if event.kind in EXPLAIN_WAITING]
     waits = [(each.sendings[0].at, each) for each in seat.decisions if each.waited > policy.soft_limit]
     return [

@@ -21,7 +21,7 @@ from engine.registry import GAMES
 INDEX: Final = "dataset.json"
 """Name of the index of the files. A folder without it is incomplete."""
 ROWS: Final = 4096
-"""Number of rows written together."""
+"""Number of rows written at once, and by default read at once."""
 FORMAT: Final = 1
 
 
@@ -87,10 +87,10 @@ class DatasetError(ValueError):
 
 
 class DatasetWriter:
-    """A writer of a dataset into a new folder. `close` completes the dataset."""
+    """Writer of a dataset to a new folder. `close` completes the dataset."""
 
     def __init__(self, folder: Path, bot: str = "") -> None:
-        """Write to a new or empty folder, only the decisions of `bot` if it is given. Raises: DatasetError."""
+        """Write to a new or empty folder. With `bot`, write only that bot's decisions. Raises: DatasetError."""
         self._folder, self._bot = folder, bot
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -191,7 +191,7 @@ def dataset_files(folder: Path) -> dict[str, Path]:
     """Return the files of a dataset by game and seats, such as "nullern-4".
 
     Raises:
-        DatasetError: the folder is no dataset, or lacks its index, a file or a row.
+        DatasetError: the folder is not a dataset, or its index, a file or a row is missing.
     """
     from pyarrow import ArrowInvalid
     from pyarrow.parquet import read_metadata

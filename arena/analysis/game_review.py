@@ -63,9 +63,7 @@ class SeatReview:
 
     @property
     def kept(self) -> str:
-        """Number of rounds in which the seat won exactly as many tricks as it had bid, and number of all rounds. Empty
-        in a game without bids.
-        """
+        """Rounds in which the seat won exactly as many tricks as it bid, as "3 of 5". Empty in a game without bids."""
         bids = [each.kept for each in self.rounds if each.kept is not None]
         return f"{sum(bids)} of {len(bids)}" if bids else ""
 
@@ -86,7 +84,7 @@ class GameReview:
         self._renderer = renderer_of(replay.header.game)
 
     def seats(self) -> list[SeatReview]:
-        """Return every seat without its costly choices."""
+        """Return the review of every seat, without costly choices."""
         renderer, chance = self._renderer, Random(self._key("rounds"))  # noqa: S311 - repeatable on purpose
         rounds: list[list[RoundPoints]] = [[] for _ in self.header.bots]
         own_and_house = zip(round_results(self._course), house_rounds(self._replay, self.house, chance), strict=False)
@@ -102,7 +100,7 @@ class GameReview:
     def costly(self, seat: int, looked: Callable[[float], None] = lambda _: None) -> tuple[Costly, ...]:
         """Compute the costliest choices of a seat, or read them if they are stored.
 
-        `looked` is called with the progress.
+        `looked` is called with the progress, from 0 to 1.
         """
         key = self._key(f"seat {seat}")
         found = _read(key)
@@ -113,7 +111,7 @@ class GameReview:
 
     @cached_property
     def steps(self) -> Mapping[int, int]:
-        """The step to which each decision led, from 1."""
+        """Number of the step to which each decision led, from 1."""
         return {each.made.decision: place for place, each in enumerate(self._course.steps, 1) if each.made}
 
     def _key(self, part: str) -> str:

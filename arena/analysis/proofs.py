@@ -48,8 +48,8 @@ class LogProof:
 def find_receipt(replay: Replay, directory: Path) -> Receipt:
     """Return the receipt of a replay's match from a file, or from the files of a directory.
 
-    Bots of several servers may have receipts of matches with the same number. A receipt that agrees with the replay is
-    preferred.
+    The files may contain receipts from several servers for matches with the same number. A receipt that agrees with the
+    replay is preferred.
 
     Raises:
         NotProved: there is no such receipt.
@@ -143,7 +143,7 @@ def proved_leaf(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
 
 
 def text_of(replay: Replay) -> str:
-    """Return the SHA-256, in hex, of a replay's text without its chains, as leaves contain it."""
+    """Return the SHA-256, in hex, of a replay's lines without their chain fields. Leaves contain this digest."""
     lines = [f"{without_chain(line)}\n" for line in replay.lines]
     return sha256("".join(lines).encode()).hexdigest()
 

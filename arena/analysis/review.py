@@ -1,12 +1,12 @@
 """The review of a seat: its points compared with a house bot's points on the same cards, and its costliest choices.
 
-A choice is compared with the other legal ones by playing the round to its end from worlds that fit the seat's view
-(`Game.sample`), with house bots in all seats. Its cost is the gain of the best other choice, averaged over worlds that
-are the same for both choices. The gain is in points of the round, minus the mean of the others' points. There are three
-sets of worlds, because a choice that is selected with some worlds looks costlier in those worlds than it is. The first
-set determines the best other choices and the candidates. The second determines which choices are reported, and the
-third their cost. Close to the end of a round, worlds are solved (`engine.endings`) instead of played by house bots. If
-there are only a few worlds, all are solved, so that the cost is exact.
+A choice is compared with the other legal ones by playing the round to its end from worlds: complete positions that fit
+the seat's view (`Game.sample`). House bots play all seats. The cost of the choice is the gain of the best other choice,
+averaged over the same worlds for both. The gain is in points of the round, minus the mean of the others' points. There
+are three sets of worlds, because a choice that is selected with some worlds looks costlier in those worlds than it is.
+The first set determines the best other choices and the candidates. The second determines which choices are reported,
+and the third their cost. Close to the end of a round, worlds are solved (`engine.endings`) instead of played by house
+bots. If there are only a few worlds, all are solved, so that the cost is exact.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ Draws: TypeAlias = Callable[[str], Chance]
 FIRST_WORLDS: Final = 16
 """Number of worlds in which all choices of a seat are compared."""
 WORLDS: Final = 200
-"""Number of worlds for selecting the reported choices. As many other worlds measure their cost."""
+"""Number of worlds for selecting the reported choices. The cost is measured in the same number of other worlds."""
 CLOSELY: Final = 3
 """Number of candidates for each reported choice."""
 ENDING_LINES: Final = 200
-"""Maximum number of lines of play after each choice up to which a position counts as an ending."""
+"""A position is an ending if at most this number of lines of play follow each choice."""
 ALL_WORLDS: Final = 4_000
-"""Maximum number of worlds of an ending up to which all of them are solved."""
+"""All worlds of an ending are solved if there are at most this number."""
 CLEAR: Final = 2.0
 """Number of standard errors above which a cost is significant."""
 
@@ -137,14 +137,14 @@ class _Table:
         self._game, self._bot, self._worth, self._draws = game, bot, worth, draws
 
     def again(self, course: Course, compared: _Compared, seat: int, seed: str) -> _Compared:
-        """Compare a choice of a course in other worlds. The better action stays, unless all worlds were solved."""
+        """Compare a choice again in other worlds. The better action stays the same unless all worlds were solved."""
         step, better = compared.step, compared.better
         state, action = course.steps[step - 1].state, _action(course.steps[step])
         solver, view = EndingSolver(self._worth, ENDING_LINES), state.view(seat)
         try:
             solver.values(state)
             solved = solved_worlds(self._game, view, solver, self._draws(seed), most=ALL_WORLDS, drawn=WORLDS)
-        except ValueError:  # the position is no ending in at least one of the worlds
+        except ValueError:  # in at least one of the worlds, the position is not an ending
             values = self.values(state, seat, (action, better), seed, WORLDS)
             return _Compared(step, better, *_difference(values[better], values[action]))
         if not solved.exact:

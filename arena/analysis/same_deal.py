@@ -35,9 +35,7 @@ class RoundTwice(NamedTuple):
     alike: int
     """Number of choices before the first different one."""
     otherwise: tuple[ChosenOtherwise, ...]
-    """The first seats with a different choice: several seats if they choose simultaneously, and none if the rounds are
-    equal.
-    """
+    """The seats with the first different choice: several if they choose simultaneously, none in equal rounds."""
     one: RoundReport | None
     other: RoundReport | None
 
@@ -79,7 +77,7 @@ def _compared(number: int, one: Sequence[Step], other: Sequence[Step]) -> RoundT
 
 
 def _at_once(positions: Sequence[Step]) -> Iterator[dict[int, Made]]:
-    """Yield the simultaneous choices of a round, by seat."""
+    """Yield the choices of a round, by seat, in groups of simultaneous choices."""
     at = 0
     while at < len(positions) - 1:
         waiting = len(positions[at].state.waiting())

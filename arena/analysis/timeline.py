@@ -1,4 +1,4 @@
-"""The timeline of each seat of a match: when every decision was due, sent and made, and every trouble with its cause.
+"""The timeline of each seat of a match: when every decision was due, sent and made, and every problem with its cause.
 
 This module only defines types. `arena.analysis.timeline_builder` computes the values, and `arena.analysis.blame`
 attributes blame. Instants are microseconds since the match began.
@@ -43,7 +43,7 @@ class AnswerReceived(NamedTuple):
     refused: Refusal | None
     """The reason for a refusal. None if the answer was applied."""
     late_by: int
-    """Time in microseconds between the loss of the decision to time and the answer. 0 if it was not lost."""
+    """Microseconds from the loss of the decision to the arrival of the answer. 0 if the decision was not lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class Decision:
     bank: int
     """Time in the bank at the first question, in microseconds."""
     sendings: tuple[Sending, ...] = ()
-    """Times at which the question was sent to the bot: again after each absence. Empty if the decision was made for the
-    bot before.
+    """Times at which the question was sent to the bot: once, and again after each absence. Empty if the decision was
+    forced before the question was sent.
     """
     answers: tuple[AnswerReceived, ...] = ()
     made: Instant | None = None
@@ -88,14 +88,14 @@ class Decision:
 
     @property
     def took(self) -> int | None:
-        """Time from the latest sending to the decision, in microseconds, with the round trip. None if it was not sent
-        or not made.
+        """Time in microseconds from the latest sending of the question to the decision, including the round trip. None
+        without a sending or a decision.
         """
         return self.made - self.sendings[-1].at if self.made is not None and self.sendings else None
 
     @property
     def late_by(self) -> int | None:
-        """Lateness in microseconds of the answer to a decision lost to time. None without such an answer."""
+        """Lateness of the answer to a decision lost to time, in microseconds. None if no answer came late."""
         return next((answer.late_by for answer in self.answers if answer.late_by), None)
 
 
@@ -145,7 +145,7 @@ class Event(NamedTuple):
     length of a hold (HELD).
     """
     blame: Blame | None = None
-    """The party responsible. None if the event is no trouble."""
+    """The party responsible. None if the event is harmless."""
     stand_in: str = ""
     """The house bot that takes over (SUBSTITUTED, REPLACED), with its version."""
 
@@ -170,7 +170,7 @@ class SeatTimeline:
 
     @property
     def troubles(self) -> Counter[Blame]:
-        """Number of forced decisions and other troubles, by the party responsible."""
+        """Number of forced decisions and other problems, by the party responsible."""
         blames = [*(each.blame for each in self.decisions), *(each.blame for each in self.events)]
         return Counter(blame for blame in blames if blame is not None)
 

@@ -147,7 +147,7 @@ class TimelineDocument(TypedDict):
 def timeline_document(header: Header, seats: Sequence[SeatTimeline], slowest: int | None = None) -> TimelineDocument:
     """Return timelines as a document.
 
-    `slowest` is the number of decisions of each seat to include, those that took the most time. None includes all.
+    `slowest` limits the document to this number of each seat's slowest decisions. None includes all.
     """
     return {
         "match": header.match_id,

@@ -91,7 +91,7 @@ def verdict_document(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> 
 
 
 def damage_document(source: str, error: ReplayError) -> VerdictDocument:
-    """Return the check of a replay that cannot be read."""
+    """Return the document for a replay that cannot be read."""
     difference = {"line": error.line, "expected": None, "found": None, "words": error.problem}
     document = dict.fromkeys(VerdictDocument.__annotations__) | {"source": source, "verified": False}
     return cast("VerdictDocument", document | {"difference": difference})

@@ -1,8 +1,8 @@
 """The codecs of the games' views, round reports and catalogues. `VIEWS` and `ROUNDS` list the games.
 
 6th Sense and Nullern have fields of their own in `Decision` and `RoundReport`. The messages of every other game are in
-the field `other`, an `Any`. The game's catalogue describes them for readers without their code. So a new game changes
-neither play.proto nor a client.
+the field `other`, an `Any`. The game's catalogue describes these messages to readers without code for them. So a new
+game changes neither play.proto nor a client.
 """
 
 from __future__ import annotations

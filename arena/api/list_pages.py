@@ -1,8 +1,8 @@
 """Pages of lists: the number of rows per page, and the token for the position at which the next page starts.
 
-A token is valid only for one query and one build of the server. In another, the position has no meaning. It contains a
-digest of query, build and position, so the server refuses a token that was changed, shortened or invented. It contains
-no secret: a client that computes the digest can only start a page elsewhere in a public list.
+A token is valid only for one query and one build of the server, because its position has no meaning elsewhere. The
+token contains a digest of query, build and position, so the server refuses a token that was changed, shortened or
+invented. It contains no secret: a client that computes the digest can only start a page elsewhere in a public list.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 LADDER_KEPT: Final = 60.0
 """Seconds for which a ladder of several pages is stored after its first page was read."""
 LADDERS: Final = 8
-"""Maximum number of stored ladders. A new one then replaces the oldest."""
+"""Maximum number of stored ladders. Beyond it, a new one replaces the oldest."""
 PAGE: Final = 50
 """Number of rows on a page if the request sets no limit."""
 LARGEST_PAGE: Final = 1000
 FORMAT: Final = 1
-"""Version of the format of positions in tokens. A build with another format has a higher version."""
+"""Version of the format of positions in tokens. It is increased whenever the format changes."""
 DIGEST: Final = 12
 """Number of bytes of the digest in a token."""
 LONGEST: Final = 200
@@ -116,7 +116,7 @@ def cut(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], bool]:
 
 
 def not_valid(text: str = "") -> CallRefused:
-    """Return the refusal of a page token."""
+    """Return the error for an invalid page token."""
     why = text or "the page token is not of this list and query, or the server has another version now"
     return refused(grpc.StatusCode.INVALID_ARGUMENT, "PAGE_TOKEN_NOT_VALID", f"{why}: ask for the first page again")
 
@@ -132,7 +132,7 @@ def _digest(request: Listing, place: bytes) -> bytes:
 
 
 class PagedLadders:
-    """Ladders that are stored until all their pages have been read, each under a random name."""
+    """Ladders stored for a while under random names, so that their further pages can be read."""
 
     def __init__(self) -> None:
         self._stored: dict[str, tuple[float, LadderRows]] = {}

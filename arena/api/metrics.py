@@ -88,8 +88,8 @@ class ArenaCollector(Collector):
         yield _gauge("arena_healthy", (), [((), not troubles(arena))])
 
     def _of(self, ladder: str) -> tuple[str, str]:
-        """Return the values of the labels `game` and `ladder`. An annulled result may belong to a game that is no
-        longer played.
+        """Return the values of the labels `game` and `ladder`. An annulled result may belong to a ladder that is no
+        longer played; its name is then the value of `game`.
         """
         return self._labels.get(ladder, (ladder, ""))
 

@@ -30,7 +30,7 @@ class OperatorService:
     async def Drain(
         self, request: operator_pb2.DrainRequest, stream: Stream[object, operator_pb2.DrainResponse]
     ) -> None:
-        """Start a drain and stream its progress until the server stops, which sends a last message."""
+        """Start a drain and stream its progress until the server is drained, then send a last message."""
         arena = self._arena
         await looked_up(arena.authorization.require_operator(bearer(stream), "only the operator drains a server"))
         stream.trust()
@@ -93,7 +93,7 @@ class OperatorService:
         return operator_pb2.DeleteBotResponse()
 
     async def RenameBot(self, request: operator_pb2.RenameBotRequest, call: Call) -> operator_pb2.RenameBotResponse:
-        """Give a bot another name."""
+        """Rename a bot."""
         await self._require_operator(call, "renames bots")
         await looked_up(self._arena.accounts.rename(request.name, request.new_name, request.reason))
         return operator_pb2.RenameBotResponse()

@@ -73,8 +73,8 @@ HISTORY: Final = 1000
 LARGEST_HISTORY: Final = 10_000
 _LADDER_PLACE: Final = r"(?P<ladder>[0-9a-f]{16}) (?P<first>[0-9]{1,10})"
 _PAST_PLACE: Final = r"(?P<published>[0-9]{1,16}) (?P<first>[0-9]{1,10})"
-"""Formats of the positions in page tokens, for present and past ladders: the ladder, and the number of earlier
-standings.
+"""Formats of the positions in page tokens, for present and past ladders. A position names the ladder and the number of
+standings on earlier pages.
 """
 
 
@@ -159,7 +159,7 @@ class QueryServices:
     async def GetPastLadder(
         self, request: ladder_pb2.GetPastLadderRequest, _: Call
     ) -> ladder_pb2.GetPastLadderResponse:
-        """Return the last ladder of a game published by the given time."""
+        """Return the latest ladder of a game that was published by the given time."""
         named = await self._named(request)
         limit, place = row_limit(request, default=LARGEST_PAGE), page_place(request, _PAST_PLACE)
         try:
@@ -284,7 +284,7 @@ class QueryServices:
             await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
 
     async def _of_all_tables(self, named: NamedLadder) -> LadderRows:
-        """Read a published ladder and the later changes."""
+        """Read the published ladder, with the changes since then."""
         ladder = await read(self._arena, standings.current, named.id, named.game.name)
         if (unfitted := self._arena.publisher.unfitted(named.id)) is not None:
             ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_reason=unfitted.why)

@@ -74,7 +74,7 @@ PAUSES: Final[Mapping[str, float]] = {
     "FLOODING": 5.0,
     "NOT_FITTED": 10.0,
 }
-"""Seconds before a client should return, by reason, unless the error states its own. Sent as `google.rpc.RetryInfo`."""
+"""Seconds before a client should return, by reason, unless the error states a time. Sent as `google.rpc.RetryInfo`."""
 
 
 def refused(code: grpc.StatusCode, reason: str, text: str, wait: float | None = None) -> CallRefused:
@@ -110,7 +110,7 @@ async def read(arena: Arena, query: Callable[Concatenate[Connection, P], T], /, 
 
 
 async def of_owner(owner: str, answer: Awaitable[T]) -> T:
-    """Await an answer. If it refuses the name and the name is the owner's, the refusal states this."""
+    """Await an answer. If the owner's name is refused, say in the refusal that it is the owner's."""
     try:
         return await answer
     except errors.NameNotAllowed as error:

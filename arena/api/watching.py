@@ -75,7 +75,7 @@ class Watching:
 
 
 def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
-    """Encode the pushed events of the wanted matches, or of all if `wants` is None; empty without such events."""
+    """Encode the pushed events of the wanted matches, or of all matches if `wants` is None. Empty if there are none."""
     if wants is not None:
         wanted = [each for each in push.events if wants(each.match)]
         return _CAUGHT_UP + _message(wanted) if wanted else b""
@@ -98,7 +98,7 @@ def _message(events: Iterable[LiveEvent]) -> bytes:
 
 
 def _encoded(event: LiveEvent) -> bytes:
-    """Encode an event once as a separate serialized WatchMatchesResponse."""
+    """Encode an event, only once, as a serialized WatchMatchesResponse that contains nothing else."""
     if not event.encoded:
         encoded = _encode(event)
         event.encoded = _EVENTS.of(len(encoded)) + encoded

@@ -1,4 +1,4 @@
-"""Runs the `arena` command as `python -m arena.cli`, for environments without the command on the PATH."""
+"""The `arena` command as `python -m arena.cli`, for environments where the command is not on the PATH."""
 
 from arena.cli.main import main
 

@@ -52,7 +52,7 @@ class AuthorizedChange:
 
 
 def takes_own_token(words: str) -> Option:
-    """Return the required option --token-file with this help text, for verbs of a bot's author only."""
+    """Return the required option --token-file with this help text, for verbs that only a bot's author may use."""
     file = click.Path(path_type=Path, exists=True, dir_okay=False)
     return click.option("--token-file", metavar="FILE", type=file, required=True, help=words)
 

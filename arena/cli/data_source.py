@@ -1,4 +1,4 @@
-"""The data source of a verb, a running server or a data directory, and the options that choose it."""
+"""The data source of a verb (a running server or a data directory), and the options that choose it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class DataPlace:
     def operated_server(self) -> Iterator[tuple[Client, str]]:
         """Connect to the server that has locked the data directory, through its Unix socket; yield client and token.
 
-        In this way the token cannot reach any other server.
+        This way, the token cannot reach any other server.
 
         Raises:
             click.ClickException: No server uses the directory, or that server cannot be reached.
@@ -129,12 +129,12 @@ def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
 def chosen_ladders(
     ladders: Iterable[LadderEntryRow], game: str | None, ladder: str | None, season: int | None
 ) -> tuple[ChosenLadder, ...]:
-    """Return the season of one of these ladders that --ladder, --season and --game choose: without --ladder that of
-    the game's default ladder, without --game that of each default ladder.
+    """Return the seasons that --ladder, --season and --game choose among these ladders. Without --ladder, choose the
+    game's default ladder; without --game as well, choose every default ladder.
 
     Raises:
-        click.BadParameter: There is no such game or ladder, or the ladder is of another game.
-        click.UsageError: There is a season without a ladder or game.
+        click.BadParameter: There is no such game or ladder, or the ladder belongs to another game.
+        click.UsageError: A season is given without a ladder or game.
     """
     if season and not (game or ladder):
         raise click.UsageError(f"season {season} of which ladder? Name it with --ladder, or its game with --game")
@@ -148,7 +148,7 @@ def chosen_ladders(
 
 
 def chosen_matches(source: DataSource, game: str, ladder: str | None, season: int | None) -> tuple[str, str, int]:
-    """Return game, ladder and season for the source's queries of matches: a game alone stands for all its ladders.
+    """Return game, ladder and season for queries of the source's matches. A game alone stands for all its ladders.
 
     Raises: click.BadParameter and click.UsageError, as `chosen_ladders` does.
     """
@@ -267,7 +267,7 @@ def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_place(verb: Callable[..., None], *options: Option) -> Callable[..., None]:
-    """Add options to a verb, and replace their values by a `DataPlace`."""
+    """Add options to a verb, and replace their values with a `DataPlace`."""
 
     @wraps(verb)
     def command(
@@ -317,7 +317,7 @@ def with_options(command: Callable[..., None], *options: Option) -> Callable[...
 
 
 def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | None]:
-    """Let an option override an environment variable. Raises: UsageError: Two options or two variables."""
+    """Let an option override an environment variable. Raises: UsageError: Both are options, or both are variables."""
     if server is None or data is None:
         return server, data
     context = click.get_current_context()

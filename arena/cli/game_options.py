@@ -19,8 +19,8 @@ def parse_ladders(
     """Return the ladders of the `chosen` games, or of all `games` that can be played at a requested table size.
 
     `seats` are words such as "4" or "nullern:7", `options` such as "novice=true" or "sixth_sense:target=50". A word
-    with a game's name applies to that game. A word without a game's name applies to every game that has such a table or
-    option.
+    with a game's name applies to that game. A word without a game's name applies to every game that has that table size
+    or option.
 
     Raises:
         OptionError: a word fits no game, or a game rejects its options at one of its tables.

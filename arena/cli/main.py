@@ -121,7 +121,7 @@ class LazyGroup(click.Group):
 
 @contextmanager
 def _errors_for_click() -> Iterator[None]:
-    """Turn errors that name their remedy into ClickExceptions. A reader that closed the pipe is left to click."""
+    """Turn errors that name their remedy into ClickExceptions. Leave a closed pipe (EPIPE) to click."""
     try:
         yield
     except OSError as error:

@@ -20,7 +20,7 @@ PREFIX: Final = "house-"
 
 
 class HouseBot(Protocol):
-    """A bot that the server runs. Its code never changes: an improved bot gets another name."""
+    """A bot that the server runs. Its code never changes: an improved bot gets a new name."""
 
     @property
     def name(self) -> str:
@@ -124,4 +124,4 @@ def replayers(game: str) -> tuple[HouseBot, ...]:
 
 
 CHOOSERS: Final[tuple[HouseBot, ...]] = (*THINKERS, *SEARCH_BOTS.values())
-"""House bots for which worker processes choose, by index: `THINKERS` first."""
+"""House bots whose choices are computed in worker processes, by index: `THINKERS` first."""

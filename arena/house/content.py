@@ -1,9 +1,9 @@
 """The version of a house bot: a digest of the source text of the modules that make its choices.
 
-The version is computed at every start, so nobody can forget to change it. Any change of a bot's module, even of a
-comment, makes a new bot with its own rating. The digest does not include the engine, because a game with a changed rule
-would be another game. `tests/house` compares each bot's choices over whole games with stored ones, which reveals
-effects of a changed engine.
+The version is computed at every start, so no change is overlooked. Any change to a bot's module, even to a comment,
+makes a new bot with its own rating. The digest does not include the engine, because a game with a changed rule would be
+another game. `tests/house` compares each bot's choices over whole games with stored ones, which reveals effects of a
+changed engine.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ Answer: TypeAlias = int | str
 
 
 def answer(bot: HouseBot, view: SeatView, legal: Sequence[int], chance: bytes) -> Answer:
-    """Let a bot choose. An exception of the bot or an illegal action is returned as text; nothing is raised."""
+    """Let a bot choose. An exception of the bot, or an illegal action, is returned as text and not raised."""
     try:
         action = bot.decide(view, legal, chance)
     except Exception:  # noqa: BLE001 - the server logs it and chooses instead

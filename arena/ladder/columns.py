@@ -48,7 +48,7 @@ class EventValidator:
         self._voided: set[int] = set()
 
     def accept(self, event: Event) -> None:
-        """Check the next event and accept it as part of the list. Ignore an event with an error.
+        """Check the next event and add it to the list. If the event has an error, leave the list unchanged.
 
         Raises:
             LadderError: the numbers have a gap or repeat, or there is no result to annul.
@@ -83,12 +83,12 @@ class Block(NamedTuple):
     counts: Flags
     spoilt: Flags
     shares: Shares | None = None
-    """The transposed array of `Columns`: [21, matches]."""
+    """`Columns.shares`, transposed: [21, matches]."""
     later_shares: Shares | None = None
-    """The transposed array of `Columns`: [21, matches]."""
+    """`Columns.later_shares`, transposed: [21, matches]."""
 
     def share(self, own: int, other: int) -> Ints | int:
-        """Return the share [matches] of the pair of seats that counts for the seat `own`, in units of 1/`SHARE`."""
+        """Return the share [matches] of a pair of seats that counts for the seat `own`, in units of 1/`SHARE`."""
         shares = self.shares if own < other or self.later_shares is None else self.later_shares
         return SHARE if shares is None else shares[pair_number(own, other)].astype(np.int64)
 
@@ -116,9 +116,9 @@ class Columns:
     places: Places
     """Place of each seat [M, 7]. 1 is the best, ties share a place, and columns beyond the last seat contain 0."""
     counts: Flags
-    """For each seat [M, 7], True if the result counts for its node. All seats of a node in a match are alike."""
+    """For each seat [M, 7], True if the result counts for its node. A node's seats in a match have the same flag."""
     spoilt: Flags
-    """For each seat [M, 7], True if its result changes no opponent's rating. All seats of a node are alike."""
+    """For each seat [M, 7], True if its result changes no opponent's rating. A node's seats have the same flag."""
     through: int
     """Number of the last event included."""
     days: Ints
@@ -135,7 +135,7 @@ class Columns:
     def of(cls, events: Iterable[Event], validator: EventValidator | None = None) -> Columns:
         """Collect the results that are not annulled, from a list of events that begins with event 1.
 
-        A new `validator` can then check later events.
+        If a new `validator` is given, it can check later events afterwards.
 
         Raises:
             LadderError: the list contradicts itself.

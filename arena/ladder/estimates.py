@@ -2,8 +2,8 @@
 
 The ladder rates versions separately, but matchmaking must not depend on the version that a bot reports. Therefore the
 results of all versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), because the fit of each version
-includes the prior. The measured error of a version with few results is mostly chance. Such a version counts by its
-number of matches, each with the median information of a match of well-known versions.
+includes the prior. The measured error of a version with few results is mostly chance. So each of its matches counts
+with the median information of a match of well-known versions instead.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ lose the digits of a very weak bot.
 
 The ugly part is the pairs that count for one side only: losses of a bot that vanished, or meetings beyond the quota of
 young bots. They belong to no likelihood, because none describes an outcome that counts for one bot and not for the
-other. We fit all other pairs first, and then move each such bot alone with its opponents fixed, so that nobody else
-gains or loses. If two such bots have met, each move ignores the other.
+other. We fit all other pairs first, and then move each of these bots alone with its opponents fixed, so that no other
+bot gains or loses. If two such bots have met, each move ignores the other.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def expected(differences: Floats) -> tuple[Floats, Floats]:
 
 
 class _Met(NamedTuple):
-    """Pairs of nodes that have met, in the order of their positions, with sums in matches of weight 1."""
+    """Pairs of nodes that have met, in the order of their positions. A win of weight 1 adds 1 to `won`."""
 
     own: Ints
     other: Ints
@@ -191,7 +191,7 @@ def _root(score: Callable[[Floats], Floats], step: Callable[[Floats, Floats], Fl
 def _information(met: _Met, variances: Floats, pattern: csr_array, known: Floats | float = 0.0) -> Symmetric:
     """Build the matrix of the equations: the negative derivatives of the scores by the strengths.
 
-    `variances` [p] are those of the pairs, stored as in `pattern`. `known` [n] is added to the diagonal.
+    `variances` [p] are the pairs' variances, in the order of `pattern`'s entries. `known` [n] is added to the diagonal.
     """
     size = pattern.shape[0]
     diagonal = _by(met.own, variances, size) + _by(met.other, variances, size) + known + PRIOR_PRECISION
@@ -199,6 +199,6 @@ def _information(met: _Met, variances: Floats, pattern: csr_array, known: Floats
 
 
 def _by(positions: Ints, values: Floats, size: int) -> Floats:
-    """Sum values by position, in their order."""
+    """Sum values by position, in the order in which they are given."""
     sums: Floats = np.bincount(positions, values, size).astype(np.float64)  # without pairs, bincount returns integers
     return sums

@@ -52,7 +52,7 @@ class FittedLadder:
         return self._validator.through
 
     def take(self, event: Event) -> None:
-        """Apply the next event. Ignore an event with an error.
+        """Apply the next event. If the event has an error, leave the ladder unchanged.
 
         Raises:
             LadderError: the event is malformed or out of sequence.

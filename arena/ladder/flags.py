@@ -7,12 +7,12 @@ seat at a table, so the matches of a pair are the clusters. A sum far from 0 mea
 that the other's style of play is especially effective against it.
 
 If many opponents each lose a few games on purpose, no single pair stands out, but the sum of squares does. For honest
-results, the squared surpluses of a bot, in standard errors, follow a χ² distribution. That single opponents have a
-surplus against the bot proves nothing.
+results, the squared surpluses of a bot, in standard errors, follow a χ² distribution. A surplus of single opponents
+against the bot proves nothing.
 
-The lift by one owner's bots is how much a bot's rating depends on results against them. It is Newton's step from the
-fit to a fit without these results, with all other ratings fixed: surplus / (information of the other results + that of
-the prior).
+The lift by one owner's bots is the part of a bot's rating that depends on results against them. It is Newton's step
+from the fit to a fit without these results, with all other ratings fixed: surplus / (information of the other results +
+that of the prior).
 
 The surplus of the newer half of a version's results, divided by their information, estimates how far its strength was
 above its rating in that half. It differs from the older half's estimate if the bot was changed without a new version.
@@ -34,24 +34,24 @@ from arena.ladder.symmetric import Floats
 
 PAIR_ERRORS: Final = 4.2
 PAIR_SURPLUS: Final = 0.1
-"""Smallest surplus of a flagged pair, in standard errors and as a mean score. Honest bots cause smaller ones."""
+"""Minimum surplus of a flagged pair, in standard errors and as a mean score. Honest bots cause smaller ones."""
 LIFT_ERRORS: Final = 3.5
 LIFT_ELO: Final = 15.0
-"""Smallest lift that is flagged, in standard errors and in Elo."""
+"""Minimum lift that is flagged, in standard errors and in Elo."""
 OPPONENTS_CHANCE: Final = 1e-4
 OPPONENTS_LEAST: Final = 8
 OPPONENTS_MATCHES: Final = 4
 """Probability of χ² below which opponents flag a bot; minimum number of opponents, and of matches with each."""
 CHANGE_ERRORS: Final = 3.0
 CHANGE_MATCHES: Final = 50
-"""Smallest change that is flagged, in standard errors, and minimum number of matches in each half."""
+"""Minimum change that is flagged, in standard errors, and minimum number of matches in each half."""
 SMALLEST: Final = 1e-300
 """Lower bound of computed probabilities."""
 GRID: Final = 2.0**-10
 
 
 class _Meetings(NamedTuple):
-    """Sums over the matches of pairs, as arrays of one length."""
+    """Sums over the matches of pairs, as arrays of equal length."""
 
     first: Ints
     second: Ints
@@ -79,7 +79,7 @@ class _Meetings(NamedTuple):
 
 
 class _Seats(NamedTuple):
-    """Every seat of a guest, as arrays of one length."""
+    """Every seat of a guest, as arrays of equal length."""
 
     position: Ints
     match_id: Ints
@@ -106,7 +106,7 @@ class _Field:
 def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tuple[Flag, ...]:
     """Find the flags of the results from which a ladder was fitted, the most certain first.
 
-    `guests` is the bot of each version, except for house bots, which are never flagged.
+    `guests` contains every version's bot and owner, except for house bots, which are never flagged.
     """
     field = _Field(ladder, guests)
     if not len(columns) or not field.shown:
@@ -125,7 +125,7 @@ def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tup
 def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
     """Compare all results with the scores expected from ratings.
 
-    Return the meetings of guests of different owners, in both directions.
+    Return the meetings of guests of different owners, in both directions, and all seats of guests.
     """
     nodes = np.array(field.nodes, np.int64)
     meetings, table = [], []
@@ -200,7 +200,7 @@ def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
 
 
 def _opponents(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
-    """Flag bots with improbable results against all opponents together, if most of these favour the bot."""
+    """Flag bots with improbable results against all opponents together, if most opponents do worse than predicted."""
     often = meetings.matches >= OPPONENTS_MATCHES
     if not often.any():
         return
@@ -243,14 +243,14 @@ def _changes(field: _Field, seats: _Seats) -> Iterator[Flag]:
 
 
 def _apart(meetings: _Meetings) -> list[int]:
-    """Find the pairs whose first bot gains improbably much."""
+    """Find the pairs whose first bot has an improbably large surplus."""
     far = (meetings.errors >= PAIR_ERRORS) & (meetings.surplus >= PAIR_SURPLUS * meetings.weight)
     pairs: list[int] = np.flatnonzero(far).tolist()
     return pairs
 
 
 def _flag(kind: FlagKind, field: _Field, meetings: _Meetings, pair: int, bot: int, other: int) -> Flag:
-    """Build the flag of a pair in which the first bot gains, between the given bots."""
+    """Build a flag for the given bots from the figures of a pair in which the first bot gains."""
     sized = _rounded(meetings.surplus[pair] / meetings.weight[pair]), _rounded(meetings.errors[pair])
     return Flag(kind, field.shown[bot], field.shown[other], int(meetings.matches[pair]), *sized)
 

@@ -15,16 +15,16 @@ from arena.ladder.luck_columns import LuckFigures
 ESTABLISHED_MAX_ERROR: Final = 40.0
 """Largest standard error, in Elo, of a rating that is not provisional."""
 ESTABLISHED_MIN_OPPONENTS: Final = 8
-"""Minimum number of opponents for a rating that is not provisional, or of established bots if these are fewer."""
+"""Minimum number of opponents for a rating that is not provisional. If fewer bots are established, that number."""
 
 
 class Quota(NamedTuple):
-    """The maximum number of matches between two guests that count. 0 means no limit."""
+    """Limits on how many matches between two guests count. 0 means no limit."""
 
     day: int = 0
     """The limit per day, in UTC."""
     week: int = 0
-    """The limit per week, from Monday on in UTC, applied to the sum over its days."""
+    """The limit per week, from Monday on in UTC. It applies to the sum of the matches that count on its days."""
     young_days: int = 0
     """Number of days after its first result for which a bot counts as young. 0 if no bot counts as young. For an older
     bot that mostly meets older bots, all young bots together count as one bot.
@@ -48,8 +48,8 @@ def provisional(error: float, opponents: int, others: int) -> bool:
     """Return True if too little is known about a bot to rely on its rating.
 
     `error` is the standard error of its fitted rating. `opponents` is the number of bots that it has met. `others` is
-    the number of established bots that it could have met. Newcomers do not count, so they make no bot provisional
-    again.
+    the number of established bots that it could have met. These do not include newcomers, so a newcomer cannot make a
+    bot provisional again.
     """
     return not established(error) or opponents < min(ESTABLISHED_MIN_OPPONENTS, others)
 
@@ -90,7 +90,7 @@ class LadderLine(NamedTuple):
     rank_high: int
     """Worst rank that the bot may have: the number of bots that are not worse with 95 % confidence, itself included."""
     best: float
-    """Probability that the bot is the best of the ladder."""
+    """Probability that the bot is the best on the ladder."""
     matches: int
     opponents: int
 

@@ -127,8 +127,8 @@ def _score(place: int, other: int) -> float:
 def rebased(ladder: Ladder) -> dict[Node, Rating]:
     """Return the live rating, at the ladder's last event, of every node for which a match counts.
 
-    Deviations exclude the error of the scale, which no match can reduce. Nodes without such a match are omitted: the
-    ladder contains only the prior for them, and they begin with `arena.ladder.live.start`.
+    Deviations exclude the error of the scale, which no match can reduce. Nodes without a match that counts are omitted:
+    the ladder contains only the prior for them, and they begin with `arena.ladder.live.start`.
     """
     return {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures if figure.matches}
 

@@ -3,10 +3,10 @@
 After a match, a house bot plays the same deals in every seat. Its score b in a seat, the baseline, is a control variate
 for the score y in that seat. If m is the seat's mean baseline and ¯ a mean over the table, adjusted = y − β·((b − b̄) −
 (m − m̄)) − δ·(b̄ − m̄). β is the coefficient of a seat's own share of the deal, and δ that of a deal that was good for
-all seats. The adjustment is unbiased for any players: deals are independent, so b − m is 0 on average. The matches for
-m follow those to which β and δ were fitted, so that the errors are independent. (Means of all earlier matches would
-cause a bias of about 1/n.) The variance falls by the factor 1 − ρ², where ρ is the correlation of y and b. Sums are
-exact. They are integers if points are integers, which is ten times as fast as fractions.
+all seats. The adjustment is unbiased for any players: deals are independent, so b − m is 0 on average. The mean m is
+computed from matches after those to which β and δ were fitted, so the errors are independent. (Means of all earlier
+matches would cause a bias of about 1/n.) The variance falls by the factor 1 − ρ²; ρ is the correlation of y and b.
+Sums are exact. They are integers if points are integers, which is ten times as fast as fractions.
 """
 
 from __future__ import annotations

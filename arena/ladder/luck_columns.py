@@ -45,7 +45,7 @@ class ReplayedMatch(NamedTuple):
 
 
 class LuckFigures(NamedTuple):
-    """A version's mean score over its replayed matches. The mean of its seats in a match counts once."""
+    """A version's mean score over its replayed matches. Its seats in one match count once, with their mean."""
 
     node: Node
     matches: int

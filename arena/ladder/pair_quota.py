@@ -1,4 +1,4 @@
-"""The quota of a pair: a limit on the number of matches between two guests that count, per day and per week.
+"""The quota of a pair: limits on how many matches between two guests count, per day and per week.
 
 The k matches of a pair on a day count together as min(k, the day's quota), and all days of a week together as at most
 the week's quota. All matches of a pair on a day have the same weight, a multiple of 1/`SHARE`. The weights depend on

@@ -29,7 +29,7 @@ from arena.ladder.pairs import UNIT, WEIGHTS, Entrants, summed
 from arena.ladder.symmetric import Floats, Symmetric
 
 ONE_WIN: Final = 1 << 16
-"""Fixed-point value of a score of 1. A match adds less than 2³⁶, so 64 bits suffice for 10⁸ matches and more."""
+"""Fixed-point value of a score of 1. A match adds less than 2³⁶ to any sum, so 64 bits suffice for over 10⁸ matches."""
 Z_95: Final = 1.959963984540054
 """Half width of a two-sided 95 % interval, in standard errors."""
 SLICES: Final = 2048
@@ -38,7 +38,7 @@ TAIL_ERRORS: Final = 6.0
 
 
 def clustered(columns: Columns, entrants: Entrants, strengths: Floats) -> Symmetric:
-    """Sum the outer products of the matches' scores [n, n], in squared scores of a pair of weight 1.
+    """Sum the outer products of the matches' scores [n, n], in units of the squared score of a pair of weight 1.
 
     `strengths` [n] are in log odds. The scores of a node's seats in one match are added before they are multiplied.
     Pairs that do not count for a node add nothing to its score.
@@ -126,7 +126,7 @@ class StandardErrors(NamedTuple):
     differences: Floats
     """Variances of the differences between the newest versions' ratings [k, k], in squared Elo."""
     scale: float
-    """Standard error of the scale: of the weighted mean that is set to 1500, relative to the field's."""
+    """Standard error of the scale: of the weighted mean that is set to 1500, relative to the field's mean."""
 
 
 def field_shares(information: Symmetric) -> Floats:

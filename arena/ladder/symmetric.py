@@ -1,4 +1,4 @@
-"""Symmetric sparse matrices, and linear systems of them solved by conjugate gradients.
+"""Symmetric sparse matrices, and the solution of their linear systems by conjugate gradients.
 
 SciPy's products with sparse matrices are plain loops over the stored entries in the order of rows and columns, without
 BLAS and in one thread, so the results are the same to the last bit on any number of threads.
@@ -15,11 +15,11 @@ from scipy.sparse import csr_array
 Floats: TypeAlias = NDArray[np.float64]
 
 ACCURACY: Final = 1e-6
-"""A system counts as solved when the error is this fraction of the solution, both in the norm defined by the matrix."""
+"""A system counts as solved if the error is at most this part of the solution, in the norm defined by the matrix."""
 MAX_ITERATIONS: Final = 1_000
 """Maximum number of iterations, after which the solution is accepted. A usual ladder takes ten to forty."""
 COLUMNS_AT_ONCE: Final = 64
-"""Number of right-hand sides solved together: the matrix is read rarely, and they fit the processor's cache."""
+"""Number of right-hand sides solved together: many, so that the matrix is read rarely, but few enough for the cache."""
 
 
 class Symmetric:

@@ -42,7 +42,7 @@ def _shares(spread: float) -> tuple[float, ...]:
 
 _SHARES: Final = tuple(map(_shares, SPREADS))
 _PRIOR: Final = tuple(spread / (1 + (spread / VERSION_DEVIATION) ** 2) ** 1.5 for spread in SPREADS)
-"""The grid is even in log(spread), so a density over the spread times the spread is one over log(spread)."""
+"""The grid is even in log(spread). A density over the spread, times the spread, is a density over log(spread)."""
 
 
 class VersionGains:

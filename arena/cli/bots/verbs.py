@@ -350,7 +350,7 @@ def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
 
 
 Decision: TypeAlias = Literal["ban", "unban", "hide", "show", "delete", "rename"]
-"""Name of a function of `moderation`, and of a decision for `Client.decide`."""
+"""Name of a function in `moderation`, and of the decision passed to `Client.decide`."""
 
 takes_reason = click.option(
     "--reason", metavar="TEXT", default="", help="The public reason, in at most 200 characters."
@@ -484,7 +484,7 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
 
 
 def _decide(place: DataPlace, decision: Decision, **fields: str) -> None:
-    """Make a decision of moderation, in the store or through a running server."""
+    """Make a moderation decision, in the store or through a running server."""
     AuthorizedChange(place).change(
         lambda connection: getattr(moderation, decision)(connection, **fields, at=time.time_ns() // 1000),
         lambda server, token: server.decide(decision, token, **fields),

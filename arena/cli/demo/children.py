@@ -98,7 +98,7 @@ class Child:
         """Return the first `number` lines of the program's output, or None if a signal comes first.
 
         Raises:
-            ChildFailed: they did not come in time.
+            ChildFailed: the lines did not come in time.
         """
         assert self.process.stdout is not None
         pipe = self.process.stdout.fileno()
@@ -120,7 +120,7 @@ class Child:
 
 
 class Children:
-    """Running child programs. A further signal while they stop kills them."""
+    """Running child programs. If another signal arrives while they are being stopped, they are killed."""
 
     def __init__(self, signals: Signals) -> None:
         self._signals = signals
@@ -162,7 +162,7 @@ class Children:
 
 @contextmanager
 def children(signals: Signals) -> Iterator[Children]:
-    """Yield an empty group of child programs. The end of the block stops all that were started."""
+    """Yield an empty group of child programs. At the end of the block, stop all programs that were started."""
     started = Children(signals)
     try:
         yield started

@@ -92,7 +92,7 @@ class MatchCounter:
         self.finished = 0
         self._source = source
         self._settled = after
-        """Number up to which all matches are over, counted, and not read again."""
+        """Matches up to this number are over and counted, and are not read again."""
         self._begun = self._finished = 0
 
     def count(self) -> None:
@@ -162,7 +162,7 @@ def _next_steps(match_id: int, place: DataPlace) -> Text:
 
 
 def _program() -> str:
-    """Return the command line that starts this program here."""
+    """Return the command line that starts this program from the current directory."""
     program = Path(sys.argv[0])
     if program.suffix == ".py":
         return f"{_shown(sys.executable)} -m arena.cli"

@@ -31,7 +31,7 @@ STARTING: Final = 60.0
 SERVER_END: Final = 5.0
 """Seconds to wait until an unresponsive server has ended, so that its log can show the cause."""
 IDLE: Final = 3600.0
-"""Seconds to wait for the first request after the end. Until then, the code of the pages is not loaded."""
+"""Seconds of each wait for the first request after the demo. Until it comes, the pages' code is not loaded."""
 POLL: Final = 0.25
 """Seconds between two queries of the server."""
 

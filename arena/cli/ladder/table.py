@@ -231,7 +231,7 @@ def moment(at: datetime | None) -> Text:
 
 
 def change(amount: float) -> Text:
-    """Format a change of a rating, in Elo."""
+    """Format a change in a rating, in Elo."""
     if round(abs(amount), 1) == 0:
         return Text("  0.0", style="dim")
     return Text(f"▲ {amount:.1f}", style="green") if amount > 0 else Text(f"▼ {-amount:.1f}", style="red")

@@ -90,7 +90,7 @@ def _make(openssl: str, cert: Path, key: Path, names: tuple[str, ...], days: int
 
 
 def _alternative(name: str) -> str:
-    """Return a host as a subjectAltName entry. Raises: UsageError: It is no name and no address."""
+    """Return a host as a subjectAltName entry. Raises: UsageError: It is neither a name nor an address."""
     try:
         return f"IP:{ip_address(name)}"
     except ValueError:

@@ -26,7 +26,7 @@ HEAD: Final = "# The settings of a server, for `arena serve --config FILE`. A fl
 GAME_TABLE: Final = "games"
 LADDER_TABLES: Final = "ladders"
 LADDER_KEYS: Final = tuple(each.name for each in fields(LadderTable))
-"""The keys of a table of `LADDER_TABLES`."""
+"""The keys of each table in `LADDER_TABLES`."""
 
 
 class ConfigFileError(ValueError):
@@ -161,7 +161,7 @@ def _options(key: str, game: Game, given: object) -> dict[str, Option]:
 
 
 def _ladders_read(entries: object) -> list[LadderTable]:
-    """Return the additional ladders. Ladders without `seats` are not completed yet."""
+    """Return the additional ladders. Missing `seats` are not filled in yet."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ConfigFileError(f"{LADDER_TABLES} must be tables, each below a line [[{LADDER_TABLES}]], not {entries!r}")
     ladders: dict[str, LadderTable] = {}

@@ -64,7 +64,7 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
 
 
 def _await_the_end(data: Path, server: LockHolder | None) -> None:
-    """Wait until the server's process has exited, so that another can be started. Raises: ClickException."""
+    """Wait until the server's process has exited, so that a new server can be started. Raises: ClickException."""
     from arena.store.base.lock import holder
 
     end = time.monotonic() + SERVER_END
@@ -75,7 +75,7 @@ def _await_the_end(data: Path, server: LockHolder | None) -> None:
 
 
 def _left_by_nodes(data: Path) -> int:
-    """Return the number of matches that several nodes left to the next start; 0 if there was one server alone."""
+    """Return the number of matches that the nodes of a server left to the next start. 0 for a server without nodes."""
     from arena.store import nodes
     from arena.store.base.directory import identity
     from arena.store.opening import open_readonly

@@ -43,15 +43,15 @@ class NodePlace:
         self._parent: Final = parent
 
     def listening(self, address: str, plays: Sequence[str]) -> None:
-        """Report that this node listens."""
+        """Report that this node is listening."""
         self._tell("listening", {"address": address, "plays": [*plays]})
 
     def draining(self, limit: float) -> None:
-        """Report that a drain starts."""
+        """Report that a drain has started."""
         self._tell("draining", limit)
 
     def failed(self, why: str, *, replaced: bool = False) -> None:
-        """Report why this node ends. `replaced`: true if a file of the data is gone, so no node may be restarted."""
+        """Report why this node is ending. `replaced`: true if a data file is gone, so that no node may be restarted."""
         self._tell("replaced" if replaced else "failed", why)
 
     async def run(self, arena: Arena) -> None:

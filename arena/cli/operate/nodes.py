@@ -71,7 +71,9 @@ OF_A_MACHINE: Final = (
     "pair_quota",
     "pair_week_quota",
 )
-"""Settings and tables of settings that may differ between machines. Of the quota, the values in force are compared."""
+"""Settings and tables of settings that may differ between machines. The quota settings are listed because the quotas in
+force are compared instead.
+"""
 log = structlog.get_logger("arena")
 
 
@@ -114,7 +116,7 @@ async def _run(config: Config, paths: Sequence[Path]) -> None:
 
 @contextmanager
 def _removed(unix_sockets: Sequence[Path]) -> Iterator[None]:
-    """Remove the files of the nodes' Unix sockets after the `with` block: a node that is killed cannot."""
+    """Remove the files of the nodes' Unix sockets after the `with` block, because a killed node cannot do this."""
     try:
         yield
     finally:
@@ -149,7 +151,7 @@ class _Nodes:
         self._open: Final = trio.Event()
         """Set once the first node has opened the data."""
         self._said: dict[int, Mapping[str, Any]] = {}
-        """The report with which each node announced that it listens."""
+        """The report with which each node announced that it is listening."""
 
     async def start(self) -> None:
         """Start all nodes. The others open the data once the first node has upgraded it. Raises: RuntimeError."""
@@ -186,7 +188,7 @@ class _Nodes:
         self._nursery.cancel_scope.cancel()
 
     async def _run(self, number: int) -> bool:
-        """Run a node until it ends. Return whether its start worked, judged by its duration. Raises: RuntimeError."""
+        """Run a node until it ends. Return True if it ran long enough to count as started. Raises: RuntimeError."""
         began = trio.current_time()
         try:
             async with helper(MODULE, files=(self._lock,)) as running:

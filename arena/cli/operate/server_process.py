@@ -54,14 +54,14 @@ SAYS_EVERY: Final = 3.0
 STATUS_EVERY: Final = 1.0
 """Seconds between two updates of the status line at the bottom of a terminal."""
 SUMMARY_EVERY: Final = 60.0
-"""Seconds between two log lines with the server's numbers."""
+"""Seconds between two log lines with the numbers of bots and matches."""
 NOTHING_LOST: Final = (
     "nothing is lost: results are in the database, matches that were being played in the journal. Make room, and start "
     "the server again"
 )
 """Message of a server that ends because of a full disk. It says that nothing is lost, and how to continue."""
 NOTIFIES_EVERY: Final = 10.0
-"""Number of seconds between two messages to systemd without a watchdog."""
+"""Number of seconds between two messages to systemd if it sets no watchdog."""
 MORE_TIME: Final = 30.0
 """Number of additional seconds that each message about a long start or stop requests from systemd."""
 log = structlog.get_logger("arena")
@@ -71,10 +71,10 @@ log = structlog.get_logger("arena")
 def unix_sockets(config: Config, further: Iterable[int] = ()) -> Iterator[list[Path]]:
     """Yield the paths of the Unix sockets of a server, or of its nodes: in the data directory, or at --unix-socket.
 
-    `further`: the numbers of the nodes beside the first.
+    `further`: the numbers of the nodes other than the first.
 
-    The file system or a long path may prevent a socket in the data directory. Then they are in a temporary directory
-    while the `with` block runs.
+    The file system or a long path may prevent a socket in the data directory. Then the sockets are in a temporary
+    directory while the `with` block runs.
     """
     if config.transport.unix_socket is not None:
         path = config.transport.unix_socket.absolute()
@@ -133,7 +133,7 @@ def log_as_set(config: Config, status: StatusLine | None = None) -> None:
 
 
 def cause_of(error: Exception) -> StoreError | RuntimeError | OSError | None:
-    """Return the first error in a group that ends a server with a message. Return None if the error is a bug."""
+    """Return the first error of a group if it ends a server with a message. Return None if it is a bug."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error if isinstance(error, StoreError | RuntimeError | OSError) else None
@@ -301,7 +301,7 @@ async def _summarize(arena: Arena) -> None:
 
 
 async def _show_status(arena: Arena, status: StatusLine, pages: str) -> None:
-    """Show these numbers and the address of the pages in a status line of a terminal, until cancelled."""
+    """Show the numbers of bots and matches, and the pages' address, in a terminal's status line, until cancelled."""
     try:
         while True:
             ended = sum(arena.figures.matches.values())

@@ -29,7 +29,7 @@ class _Different(NamedTuple):
 
 
 def asked_document(found: Sequence[PastSeat], cost: AskingCost) -> dict[str, Any]:
-    """Return the document that --json prints, without the bot."""
+    """Return the document that --json prints, without its fields `bot`, `version` and `times`."""
     split = _rounds(found)
     return {
         "decisions": sum(len(each.free) for each in found),
@@ -74,7 +74,7 @@ def asked_document(found: Sequence[PastSeat], cost: AskingCost) -> dict[str, Any
 def ask_report(
     bot: str, version: str, times: int, found: Sequence[PastSeat], cost: AskingCost, most: int
 ) -> RenderableType:
-    """Draw the answers of a bot with at most `most` differences."""
+    """Draw a report on a bot's answers that lists at most `most` differences."""
     decisions, different = sum(len(each.free) for each in found), list(_different(found))
     parts: list[RenderableType] = [
         Text.assemble((bot, "bold"), (f" · {version}", "dim")),
@@ -153,7 +153,7 @@ def _different(found: Sequence[PastSeat]) -> Iterator[_Different]:
 
 
 def _rounds(found: Sequence[PastSeat]) -> tuple[list[float], list[float]]:
-    """Return the points above the others, in rounds with a different decision and in the other rounds."""
+    """Return the points above the others' mean, round by round: rounds with a different decision, then other rounds."""
     split: tuple[list[float], list[float]] = [], []
     for each in found:
         differ = {each.decisions[at].round for at in each.free if each.differs(at)}

@@ -122,7 +122,7 @@ def _apart(one: Replay, other: Replay, each: RoundTwice) -> Any:
 
 
 def _named(replay: Replay, made: Made) -> str:
-    """Describe a choice. If another player than the bot made it, name that player."""
+    """Describe a choice. If it was forced, add the cause."""
     by = "" if made.forced is None else f" (forced: {made.forced.value})"
     return replay.header.game.actions[made.action].name + by
 

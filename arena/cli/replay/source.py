@@ -83,10 +83,9 @@ def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
 
 
 def on_ladder(replay: Replay, game: str, ladder: str | None, season: int | None) -> bool:
-    """Return True if a replay belongs to the game and ladder of --game, --ladder and --season, as far as these are
-    given.
+    """Return True if a replay matches --game, --ladder and --season, as far as they are given.
 
-    A replay does not contain the current season, so without --season the replays of all seasons match.
+    A replay does not say which season is current, so without --season the replays of all seasons match.
     """
     name, _, number = replay.header.ladder_id.partition("/")
     wanted = ladder or (game if season else "")

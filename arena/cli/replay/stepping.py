@@ -71,7 +71,7 @@ class Walk:
                 self.page = self.page if page is None else min(max(page, 0), self._result)
 
     def drawn(self) -> RenderableType:
-        """Draw the shown page."""
+        """Draw the current page."""
         header = self._course.replay.header
         if self.page == self._result:
             where, content = "result", show_match(self._course)

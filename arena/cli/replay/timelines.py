@@ -76,7 +76,7 @@ def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Ren
 
 
 def in_trouble(seats: Sequence[SeatTimeline]) -> SeatTimeline:
-    """Return the seat with the most troubles. In a tie, return the first seat that has no house bot."""
+    """Return the seat with the most problems. In a tie, prefer the first seat without a house bot."""
     return max(seats, key=lambda seat: (seat.troubles.total(), not seat.bot.house))
 
 
@@ -132,7 +132,7 @@ def _event(header: Header, event: Event) -> Sequence[Text | str]:
 
 
 def _whose(seat: SeatTimeline) -> Text:
-    """Count the troubles by the party responsible, the largest count first."""
+    """Count the problems by the party responsible, the largest count first."""
     parts = [Text(f"{blame.value} {count}", style=COLOURS[blame]) for blame, count in seat.troubles.most_common()]
     return Text(", ").join(parts)
 

@@ -1,1 +1,1 @@
-"""Drawing in a terminal: tables, plots, frames, signals."""
+"""Output in a terminal: tables, plots, frames, progress."""

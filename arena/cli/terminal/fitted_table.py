@@ -62,7 +62,7 @@ class TableColumn:
 
     @property
     def bare(self) -> bool:
-        """True if all cells are empty."""
+        """True if all cells are empty or 0."""
         return all(cell.plain in {"", "0"} for cell in self.cells)
 
     def _texts(self, separator: str) -> list[str]:

@@ -102,7 +102,7 @@ def _inside(points: Sequence[Point], scale: _Scale, row: int, column: int, colum
 
 
 def _ticks(low: float, high: float, most: int) -> list[int]:
-    """Return round numbers from low to high, at least one and at most `most`."""
+    """Return between one and `most` round numbers from low to high."""
     step, size = 1, 1
     while high // step - low // step > most:
         step = next((size * digit for digit in (1, 2, 5) if size * digit > step), 10 * size)

@@ -31,7 +31,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def json_rows(*rows: type) -> Callable[[Verb], Verb]:
-    """Add --json to a verb, and replace the names of row classes in its help by their fields."""
+    """Add --json to a verb, and replace the names of row classes in its help with their fields."""
 
     def described(verb: Verb) -> Verb:
         lines = cleandoc(verb.__doc__ or "").splitlines()

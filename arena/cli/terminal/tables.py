@@ -27,7 +27,7 @@ ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 
 
 def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
-    """Draw matches, with seats in the order of their places, and columns for game and ladder if there are several.
+    """Draw matches, with seats ordered by place, and with columns for game and ladder if there are several.
 
     If there is no space for a column per place, list the seats of a match one below the other.
     """
@@ -63,9 +63,7 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
 
 
 def ladders_table(title: str, rows: Sequence[LadderEntryRow]) -> RenderableType:
-    """Draw ladders with the field and the results of the current season. If a server knows their settings, draw these,
-    too.
-    """
+    """Draw ladders with the current season's numbers of bots and results, and with settings if a server knows them."""
     seasons = [row.seasons[-1] for row in rows]
     columns = [
         TableColumn("Ladder", [Text(row.name, "bold") for row in rows], "left", folds=True),
@@ -88,7 +86,7 @@ def ladders_table(title: str, rows: Sequence[LadderEntryRow]) -> RenderableType:
 def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> RenderableType:
     """Draw bots.
 
-    Without a server, omit the columns that only a running server knows. `now` is the time from which ages are computed.
+    Without a server, omit the columns that only a running server knows. Ages are relative to the time `now`.
     """
     columns = [
         TableColumn("Bot", [bot_name(row.name, row.house) for row in rows], "left", folds=True),

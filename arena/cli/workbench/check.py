@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "bold red", "skip": "dim"}
 NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
-"""Placeholders that a sandboxed command cannot use, because a sandbox has no network, and its files end with the
-program.
+"""Placeholders that a sandboxed command cannot use. A sandbox has no network, and its files disappear with the program.
 """
 
 

@@ -23,7 +23,7 @@ UNDECIDED: Final = "?"
 NOT_BETTER: Final = "≤"
 MIRRORED: Final = {BETTER: WORSE, WORSE: BETTER, NOT_BETTER: "≥"}
 DOUBT: Final = 0.05
-"""The largest p-value at which a difference counts as significant."""
+"""Maximum p-value at which a difference counts as significant."""
 
 
 class Pair(NamedTuple):
@@ -66,7 +66,7 @@ def verdict(pair: Pair) -> str:
 
 
 def standings(subject: Subject, rows: Sequence[Pair]) -> list[tuple[int, float]]:
-    """Return the bots of a round robin, best first, each with its mean difference to the others."""
+    """Return the bots of a round robin, best first, each with its mean difference from the others."""
     found: dict[int, list[float]] = {bot: [] for bot in range(subject.compared)}
     for pair in rows:
         one, other = pair.ordered.pair

@@ -318,7 +318,7 @@ def verify(file: Path, as_json: bool) -> None:
 
 
 def _scores(earlier: Mapping[str, Any]) -> str:
-    """Return how scores are computed; nothing if they are points."""
+    """Describe how scores are computed. Return an empty text if scores are plain points."""
     if not earlier["matches"]:
         return ""
     means = ", ".join(f"{total / earlier['matches']:.2f}" for total in earlier["points"])
@@ -380,7 +380,7 @@ def _print_json(event: LocalEvent) -> None:
 
 
 def _described(row: EventRow) -> str:
-    """Return an event in one line."""
+    """Describe an event in one line."""
     budget = f"{row.matches} matches" if row.seconds is None else f"{row.seconds / 60:g} min"
     begins = f"{row.start.astimezone():%Y-%m-%d %H:%M}"
     won = f", {row.winner} won" if row.winner else ""

@@ -68,7 +68,7 @@ class KeyboardSeat:
     version = ""
 
     def __init__(self, console: Console, course: Callable[[], Course]) -> None:
-        """`course` contains the positions so far."""
+        """`course` returns the positions so far."""
         self._console = console
         self._course = course
         self._seat = 0

@@ -1,4 +1,4 @@
-"""`arena match`: compare bots on this machine, on the same deals, by the ladder's referee."""
+"""`arena match`: compare bots on this machine, on the same deals, under the ladder's referee."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SETS: Final = 200
 SETS_OF_TEST: Final = 10_000
 """Default maximum number of sets with a test. The test usually ends the match earlier."""
 STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
-"""Exit statuses with --sprt by its outcome."""
+"""Exit statuses with --sprt, by the test's outcome."""
 
 
 @click.command(

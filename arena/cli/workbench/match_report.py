@@ -39,7 +39,7 @@ BRIGHT: Final = [
     (95, 215, 235),
 ]
 THEME: Final = TerminalTheme((18, 20, 26), (222, 226, 232), [*BRIGHT, (222, 226, 232)], [*BRIGHT, (255, 255, 255)])
-"""Card colours that look like their names."""
+"""Terminal colours for SVG files, in which card colours look like their names."""
 BARS: Final = "▁▂▃▄▅▆▇█"
 CLASSES: Final = 24
 """Number of bars of the histogram."""
@@ -61,7 +61,7 @@ EVERY: Final = 10.0
 
 
 def draw_svg(file: Path, title: str, picture: RenderableType, width: int) -> None:
-    """Draw a picture of a terminal with this number of columns into a file. Raises: OSError."""
+    """Draw a picture into an SVG file, as in a terminal with this number of columns. Raises: OSError."""
     console = Console(record=True, width=width, file=StringIO(), force_terminal=True)
     console.print(picture)
     svg = console.export_svg(title=title, theme=THEME)
@@ -168,7 +168,7 @@ def measured(measure: Measure, digits: int, sets: int, sign: str = "+") -> str:
 
 
 def histogram(scores: Sequence[float]) -> str:
-    """Draw the distribution of the sets' differences, symmetric about zero."""
+    """Draw the distribution of the sets' differences, on an axis that is symmetric about zero."""
     largest = max(map(abs, scores)) or 1.0
     counts = [0] * CLASSES
     for score in scores:
@@ -205,7 +205,7 @@ def _by_seat(points: Sequence[float | None]) -> str:
 
 
 def plot_match(file: Path, subject: Subject, ordered: OrderedPairs) -> None:
-    """Draw each pair with enough sets into a file. Raises: OSError."""
+    """Draw the course of each pair's result into an SVG file. Raises: OSError."""
     parts: list[RenderableType] = []
     for each in ordered.pairs:
         one, other = each.names
@@ -234,7 +234,7 @@ def running(scores: Sequence[float]) -> list[Point]:
 
 
 class MatchProgress:
-    """Shows the progress of a match and its result so far on a console."""
+    """Display of a match's progress and of its result so far, on a console."""
 
     def __init__(self, console: Console, ordered: OrderedPairs) -> None:
         self._console = console

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BOUND: Final = re.compile(r"(elo|points|t)([01])=(.+)")
 LARGEST: Final = {"elo": 2000.0, "points": 1e6, "t": 100.0}
-"""The largest bound of each unit, so that arithmetic remains finite."""
+"""Maximum bound of a test, by unit, so that arithmetic remains finite."""
 DEFAULTS: Final = {"t": {"0": 0.0, "1": 0.1}}
 """The default bounds, by unit."""
 SANDBOX: Final = "--sandbox"
@@ -81,7 +81,7 @@ def sequential_test(_: click.Context, __: click.Parameter, text: str | None) -> 
     """Parse two bounds of one unit: elo0=0,elo1=20 or points0=0,points1=2 or t0=0,t1=0.1.
 
     Raises:
-        click.BadParameter: the text does not describe such a test.
+        click.BadParameter: the text does not describe a test.
     """
     if text is None:
         return None
@@ -122,7 +122,7 @@ def refuse_apart(test: SequentialTest, design: Design) -> None:
 
 
 def exit_interrupted(subject: Subject, out: Path | None) -> NoReturn:
-    """Say how to go on after Ctrl-C, and exit."""
+    """Print how to continue after Ctrl-C, and exit."""
     goes_on = f"the same command goes on, with --seed {subject.seed} --out {out}."
     click.echo(f"Interrupted; {'nothing is kept without --out FILE.' if out is None else goes_on}", err=True)
     sys.exit(INTERRUPTED)
@@ -179,7 +179,7 @@ def refuse_without_commands(bots: tuple[str, ...]) -> None:
 
 
 def probed_sandbox(wanted: str) -> Sandbox:
-    """Return the sandbox for commands. Report a sandbox with missing protection. Raises: SandboxRefused."""
+    """Return the sandbox for commands. Print each protection that it lacks. Raises: SandboxRefused."""
     from arena.local.sandbox.sandbox import probed
 
     found = probed(weak=wanted == "weak")

@@ -1,4 +1,4 @@
-"""Asks a bot past decisions again and compares its new answers with the old ones.
+"""Asking a bot past decisions again, and comparing its new answers with the old ones.
 
 The bot receives the same messages as the bot that had the seat: the start of the match, finished rounds, and questions
 in order. Many matches run side by side. Each message contains one question from each match, as if the bot played them
@@ -38,7 +38,7 @@ class OwnDecision(NamedTuple):
 
 
 def own_decisions(replay: Replay) -> tuple[tuple[OwnDecision, ...], tuple[RoundReport, ...]]:
-    """Return the decisions of all seats in the order of their answers, and the reports of the finished rounds."""
+    """Return all seats' decisions in the order in which they were answered, and the reports of finished rounds."""
     match = replay.header.new_match()
     asked: dict[int, tuple[int, Ask]] = {}
     decisions: list[OwnDecision] = []
@@ -60,7 +60,7 @@ def own_decisions(replay: Replay) -> tuple[tuple[OwnDecision, ...], tuple[RoundR
 
 
 AT_ONCE: Final = 64
-"""Maximum number of matches that are asked in parallel."""
+"""Maximum number of matches whose decisions are asked in parallel."""
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class AskingCost:
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield those of `seats` whose bot itself made a decision, rather than the server or a house bot."""
+    """Yield each of `seats` whose bot decided at least once itself, rather than the server or a house bot."""
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]

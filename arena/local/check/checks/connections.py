@@ -22,13 +22,13 @@ NOTICED: Final = CONFIG.transport.ping_after + CONFIG.transport.ping_timeout
 """Number of seconds after which a server considers a silent bot lost."""
 OUTAGE: Final = 2.0
 REFUSING: Final = 3.0
-"""Number of seconds in which a stopping server refuses streams."""
+"""Number of seconds for which a stopping server refuses streams."""
 OFTEN: Final = 8
-"""Maximum number of connection attempts in the last of these seconds. By then a bot's pauses should be longer."""
+"""Maximum number of connection attempts in the last second of `REFUSING`. By then a bot's pauses should be longer."""
 AWAY: Final = 0.3
 """Minimum number of seconds of a bot's absence while its match ends."""
 WATCHED: Final = 2.0
-"""Number of seconds in which a bot that should not return must stay away."""
+"""Number of seconds for which a bot that should not return must stay away."""
 AGAIN: Final = 5.0
 """Maximum number of seconds until the answer to a repeated decision."""
 

@@ -4,9 +4,9 @@
 
 First the program generates a data directory without replays, in a minute or two. With `--data` it preserves the
 directory, and reuses it if it exists. A server runs on it and has fitted both ladders before anything is timed. Each
-command runs as a user would run it: in a new process that queries the server. The start of the process counts. The
-table shows the median and the largest time of several runs; the bar applies to the median. `arena bots show` analyses a
-bot's latest matches and has its own bar.
+command runs as a user would run it: in a new process that queries the server. Its start is included. The table shows
+the median and the largest time of several runs; the bar applies to the median. `arena bots show` analyses a bot's
+latest matches and has its own bar.
 """
 
 from __future__ import annotations

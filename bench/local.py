@@ -2,12 +2,13 @@
 
     python -m bench.local [--json] [--repetitions 5]
 
-In process: bots of the Python client choose at random in all four seats. Their own `decide` is measured separately and
+In process: bots of the Python SDK choose at random in all four seats. Their own `decide` is measured separately and
 subtracted, which leaves the runner, the referee, the codec and the client's objects. The engine's random play and the
 runner's alternate, so that other load affects both. Times are processor time; the table shows medians and ranges.
 
-Workers: one process and two take turns to play sets of house bots. The figures are the processor time per game and the
-speed-up with two, each the best of the repetitions. The speed-up is only meaningful on a machine with two free cores.
+Workers: one worker process and two take turns to play sets of house bots. The figures are the processor time per game
+and the speed-up with two, each the best of the repetitions. The speed-up is only meaningful on a machine with two free
+cores.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Chance(Bot):
         return legal[int(random.random() * len(legal))]
 """
 IN_PROCESS: Final = 12.0
-"""Maximum cost in random decisions of the engine."""
+"""Maximum cost of a decision, as a multiple of a random decision of the engine."""
 PROCESSOR: Final = 1.1
 """Maximum processor time per game with two workers, as a multiple of the time with one."""
 SOONER: Final = 1.6
@@ -92,7 +93,7 @@ def workers(repetitions: int, sets: int) -> Iterator[tuple[float, float]]:
 def _slope(subject: Subject, repetition: int, sets: int, count: int) -> tuple[float, float]:
     """Return the processor and wall time of 4 × `sets` sets without the start of the workers.
 
-    It is the difference between playing five times as many sets and playing them once.
+    Both are the difference between playing 5 × `sets` sets and playing `sets` sets.
     """
     few, many = (
         _played(subject, range(100_000 * repetition, 100_000 * repetition + n), count) for n in (sets, 5 * sets)

@@ -2,10 +2,11 @@
 
     python -m bench.pages [--matches 1000000] [--data DIR] [--runs 40] [--json]
 
-The directory is that of `bench.listings`. The newest matches get replays of random play, and both ladders are fitted
-and published. Then the pages are requested one at a time over HTTP: `--runs` addresses of each kind, the first request
-included. The bar applies to the 95th percentile of wall-clock time. Other work on the machine makes that longer, so the
-processor time per request and the load are printed beside it. The size of the first page includes all files it needs.
+The data directory is created as in `bench.listings`. The newest matches get replays of random play, and both ladders
+are fitted and published. Then the pages are requested one at a time over HTTP: `--runs` addresses of each kind, the
+first request included. The bar applies to the 95th percentile of wall-clock time. Other work on the machine makes that
+longer, so the processor time per request and the load are printed beside it. The size of the first page includes all
+files it needs.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Count(NamedTuple):
 
 
 def measure(language: str, capacity: int, decisions: int, warm_up: int, compiled: bool) -> Turn:
-    """Let the bot of an SDK play. Measure it after its warm-up.
+    """Let an SDK's sample bot play, and measure it after its warm-up.
 
     Raises:
         ClickException: the bot does not play.

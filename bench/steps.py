@@ -3,8 +3,8 @@
     python -m bench.steps [--steps 200] [--repetitions 3] [--json]
 
 `arena web` shows a match of random play. A key press makes each step. Its time is the processor time of the page's
-thread from the key press until the step is painted, with scripts, style, layout and painting. Other work on the machine
-does not count. There are two bars: for the 95th percentile, and for the sum of all layout shifts, including those after
+thread from the key press until the step is painted: scripts, style, layout and painting. Other work on the machine does
+not count. There are two bars: for the 95th percentile, and for the sum of all layout shifts, including those after
 input.
 """
 

@@ -1,4 +1,4 @@
-"""Cost of a decision in the whole server without its sockets, in the same turns as a listener's.
+"""Cost of a decision in the whole server without its sockets, in turns like those of a listener.
 
     python -m bench.turns [--case 2x1 …] [--bots 8 --matches 16] [--messages 4] [--compiled] [--json]
 

@@ -5,9 +5,9 @@
 All choose at random among the actions that a mask allows. The environment steps `--games` games of 6th Sense together,
 PettingZoo's AEC environment a single one, OpenSpiel's `SyncVectorEnv` `--games` games of `oh_hell`. Then parts of each
 game are compared with one move of the engine's own loop, which lists the legal actions, chooses one and applies it. One
-part is the extra time for `vector_into` of the seat to move, the other is `vector_into` of fresh copies. The time to
-sample a world is compared with a rollout to the end of the round. Contenders alternate in one process. Times are
-processor time; the table shows medians and ranges.
+part is the extra time of `vector_into` for the seat to move, the other the time of `vector_into` on fresh copies. The
+time to sample a world is compared with a rollout to the end of the round. Contenders alternate in one process. Times
+are processor time; the table shows medians and ranges.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def environment(games: int) -> Callable[[], float]:
 def pettingzoo(games: int) -> Callable[[], float]:
     """Return a function that runs PettingZoo's loop for one turn and returns decisions per second.
 
-    Its observations are created without `vector_into`, as before that function existed.
+    Observations are created without `vector_into`, as they were before that function existed.
     """
     from engine.adapters.pettingzoo import GameEnv
 

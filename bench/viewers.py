@@ -108,7 +108,7 @@ class Viewers:
 
 @contextmanager
 def pages(server_address: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `arena web` over a server; yield the process and its address."""
+    """Run `arena web` for a server; yield the process and its address."""
     command = [sys.executable, "-m", "arena.cli", "web", "--server", server_address, "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -3,13 +3,12 @@
     python -m bench.writers [--store postgresql] [--writers 1 …] [--matches 400] [--repetitions 7] [--compiled]
         [--json]
 
-Each writer is a process with a `Committer`, like the writer process of a node. It begins and ends matches of its own
-two bots, with replays, ratings, leaves and signed heads. Each transaction contains `--at-once` matches, since several
-begins and ends wait at once in a server with many running matches. One writer corresponds to a server with a single
-node. Runs with different stores and numbers of writers alternate, so that other load affects all of them. The table
-shows medians and ranges of the processor time per match, and its ratio to the time with one writer on SQLite in the
-same repetition. The time includes that of all processes of the database server, which is one of its own in a temporary
-folder.
+Each writer is a process with a `Committer`, like the writer process of a node. It begins and ends matches between two
+bots of its own, with replays, ratings, leaves and signed heads. Each transaction contains `--at-once` matches, since on
+a server with many running matches several begin or end at once. One writer corresponds to a server with a single node.
+Runs with different stores and numbers of writers alternate, so that other load affects all of them. The table shows
+medians and ranges of the processor time per match, and its ratio to the time with one writer on SQLite in the same
+repetition. The time includes that of all processes of the database server, which runs for this benchmark only.
 """
 
 from __future__ import annotations
@@ -72,11 +71,11 @@ class Measured(NamedTuple):
     processor: float
     """Milliseconds of processor time for a match, over all writers and the database server."""
     of_server: float
-    """The part of the database server in it."""
+    """The database server's part of `processor`."""
     rate: float
-    """Matches in a second, over all writers."""
+    """Matches per second, over all writers."""
     slowest: float
-    """Milliseconds of the slowest transaction."""
+    """Milliseconds per transaction in the slowest pair: one that begins matches and one that ends them."""
     errors: int
 
 
@@ -85,7 +84,7 @@ def _now() -> int:
 
 
 def _server_time(running: Server | None) -> float:
-    """Return the seconds of processor time of the server's present processes, without the one that answers."""
+    """Return the processor time in seconds of the server's present processes, except the one that answers."""
     if running is None:
         return 0.0
     found = running.run("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")

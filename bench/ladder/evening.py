@@ -1,7 +1,7 @@
 """Simulation of thousands of matches on a server: live ratings compared with fits, and the opponents that bots meet.
 
 Bots of a dozen owners join one after the other. They play one to eight matches at once, and some are slow. Now and then
-a bot returns as a new version. Whenever a match ends or a waiting time is over, the real scheduler forms tables, also
+a bot returns as a new version. Whenever a match ends or a waiting time is over, the real scheduler forms tables, some
 with house bots. Live ratings are updated after every match. Every 100 matches the ladder is fitted. The live ratings,
 which are then at their least accurate, are compared with the fit and rebased on it. The first half, in which the ladder
 itself is still uncertain, is reported separately.
@@ -106,7 +106,7 @@ class _Simulation:
             self.bots[node] = _Bot(node, owner, self.random.randint(1, 8), pace, self.now)
 
     def come_back(self) -> None:
-        """Replace a bot by a new version. The old version's matches continue."""
+        """Replace a bot with a new version. The old version's matches continue."""
         old = self.bots.pop(self.random.choice([*self.bots]))
         self.pool.remove(old.node)
         node = Node(len(self.entrants))
@@ -138,7 +138,7 @@ class _Simulation:
         heappush(self.running, (self.now + pace * self.random.expovariate(1), next(self.numbers), nodes))
 
     def end_next(self) -> None:
-        """End the running match whose end is the earliest."""
+        """End the running match that ends first."""
         self.now, _, nodes = heappop(self.running)
         means = np.full((1, SEATS), np.nan)
         means[0, :TABLE] = [self.strengths[node] for node in nodes]

@@ -85,7 +85,7 @@ def at_most(high: float) -> Bar:
 
 
 def with_progress(items: Sequence[ItemT], what: str) -> Iterator[ItemT]:
-    """Iterate over items with a progress bar on standard error, if it is a terminal."""
+    """Iterate over items, with a progress bar if standard error is a terminal."""
     console = Console(stderr=True)
     tracked: Iterable[ItemT] = track(items, what, console=console, transient=True, disable=not console.is_terminal)
     yield from tracked

@@ -27,7 +27,7 @@ class Forecaster(Protocol):
     """A rating system."""
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """Apply the result of the next match: the bot in each seat, all different, and their places."""
+        """Apply the result of the next match: the bots by seat, all different, and their places."""
 
     def expected(self) -> Floats:
         """Compute the expected scores [bots, bots] of every bot against every other. A tie counts half."""
@@ -38,7 +38,7 @@ def _pair_score(place: int, other: int) -> float:
 
 
 class Fitted:
-    """The ladder's fitted ratings. With `shown`: the shrunk ratings that a ladder publishes and uses for forecasts."""
+    """The ladder's fitted ratings or, with `shown`, the shrunk ratings that it publishes and uses for forecasts."""
 
     def __init__(self, bots: int, *, shown: bool) -> None:
         self._entrants = [Entrant(Node(bot)) for bot in range(bots)]
@@ -134,8 +134,8 @@ class Glicko2:
             self._matches = []
 
     def rated(self, rating: Glicko, games: Sequence[tuple[Glicko, float]]) -> Glicko:
-        """Return a player's rating after a rating period. `games` are the opponents' ratings with the player's
-        scores.
+        """Return a player's rating after a rating period. `games`: for each game, the opponent's rating and the
+        player's score.
         """
         mean, deviation, volatility = rating
         if not games:
@@ -150,7 +150,7 @@ class Glicko2:
         return Glicko(mean + after * surplus, sqrt(after), volatility)
 
     def _changed(self, volatility: float, own: float, variance: float, square: float) -> float:
-        """Find the new volatility by the Illinois method, step 5 of the paper."""
+        """Find the new volatility with the Illinois method (step 5 of the paper)."""
         start = log(volatility**2)
 
         def slope(at: float) -> float:
@@ -182,7 +182,7 @@ class Glicko2:
 
 
 def _weight(deviation: float) -> float:
-    """Return Glickman's g, the smaller weight of an opponent with an uncertain rating."""
+    """Return Glickman's g, the weight of an opponent, which is smaller if the opponent's rating is uncertain."""
     return 1 / sqrt(1 + 3 * deviation**2 / pi**2)
 
 
@@ -285,14 +285,14 @@ def _density(value: float) -> float:
 
 
 def _win(ahead: float) -> tuple[float, float]:
-    """Return the shift of the mean and the loss of variance of a normal difference that is known to be positive."""
+    """Return the shift of a normal difference's mean, and its loss of variance, if it is known to be positive."""
     shift = exp(-(ahead**2) / 2 - float(log_ndtr(ahead))) / sqrt(2 * pi)
     return shift, shift * (shift + ahead)
 
 
 def _tie(ahead: float, margin: float) -> tuple[float, float]:
-    """Return the shift of the mean and the loss of variance of a normal difference that is known to be within
-    `margin`.
+    """Return the shift of a normal difference's mean, and its loss of variance, if it is known to lie within `margin`
+    of zero.
     """
     low, high = -margin - ahead, margin - ahead
     inside = max(1e-12, float(ndtr(high) - ndtr(low)))
@@ -301,7 +301,7 @@ def _tie(ahead: float, margin: float) -> tuple[float, float]:
 
 
 class OpenSkill:
-    """The Plackett–Luce model of the package openskill."""
+    """The Plackett–Luce model of the openskill package."""
 
     def __init__(self, bots: int, *, drift: float | None = None) -> None:
         """Set `drift`, openskill's τ: the change of a player's skill before each match. It defaults to the model's own

@@ -1,4 +1,4 @@
-"""A ladder of ten thousand versions: its time and memory, and whether order and incremental fits change the result.
+"""Time and memory for a ladder of ten thousand versions, and checks that order and incremental fits do not change it.
 
 The measurement runs in a separate Python process on one core with one thread. 300 bots play a million matches of four.
 At random times bots return as new versions, so versions that are far apart in time never meet. Times are processor

@@ -1,6 +1,6 @@
 """Convergence of newcomers' ranks with the real scheduler, compared with random tables.
 
-Newcomers join a field that has played for a while. A round has exactly as many tables as one seat per bot needs. Random
+Newcomers join a field that has played for a while. A round has exactly enough tables to seat every bot once. Random
 tables give every bot exactly one seat. The scheduler forms the same number of tables from a pool in which every bot has
 the SDK's default capacity. The ladder is fitted every few rounds. The scheduler treats matches after the latest fit as
 pending.
@@ -24,7 +24,7 @@ from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions,
 
 ROUNDS: Final = 15
 BEFORE: Final = 200
-"""Number of rounds of the field before the newcomers join."""
+"""Number of rounds that the field plays before the newcomers join."""
 FIT_EVERY: Final = 5
 """Number of rounds between two fits. Five rounds are 50 matches."""
 TABLE: Final = 4
@@ -34,7 +34,7 @@ PROMISED: Final = 0.65
 
 
 def rank_errors(newcomers: int, scheduled: bool, seed: tuple[int, ...]) -> list[int]:
-    """Compute each newcomer's error in ranks after the rounds in one world.
+    """Compute each newcomer's rank error after all rounds in one world.
 
     The same seed gives the same world with and without the scheduler.
     """
@@ -85,7 +85,7 @@ def _with(season: Season, tables: Ints, chance: np.random.Generator) -> Season:
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure newcomers one at a time, with a bar, and then several at once."""
+    """Measure a single newcomer, for whom there is a bar, and then several at once."""
     figures = []
     for newcomers in (1, 4):
         worlds = range(effort.of(6, 400, 4_000) // newcomers)

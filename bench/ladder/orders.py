@@ -37,7 +37,7 @@ def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float])
 
 
 def plackett_luce(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
-    """Iterate over the rounds. Yield every bot's μ after each, as openskill computes it by default."""
+    """Iterate over every bot's μ after each round, as openskill computes it by default."""
     from openskill.models import PlackettLuce
 
     model = PlackettLuce()
@@ -53,7 +53,7 @@ def plackett_luce(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
 
 
 def live_only(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
-    """Iterate over live Elo ratings that are never rebased on a fit, after each round."""
+    """Iterate over the live Elo ratings after each round, if they are never rebased on a fit."""
     ratings = [NEW] * bots
     values = np.full(bots, NEW.value)
     for who, place in zip(nodes.tolist(), places.tolist(), strict=True):

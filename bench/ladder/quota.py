@@ -1,7 +1,7 @@
 """Effect of a pair quota on bots that lose on purpose, and its cost for honest fields.
 
-An honest field's loss of precision is the relative growth of its mean squared error under the quota, on the same
-matches. Errors are those of the ratings relative to their mean.
+A field's precision is the inverse of its mean squared error. An honest field's loss is the share of its precision that
+the quota costs on the same matches. The mean of a field's errors is subtracted from each error.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ NEWCOMERS: Final = 30
 RING: Final = 4
 OTHERS: Final = 8
 OWN_SHARE: Final = 0.8
-"""Share of the head's tables at which it meets members of its own ring."""
+"""Share of its tables at which a ring's head meets members of the ring."""
 SMALLER: Final = (20, 10, 5, 3, 2, 1)
 """Daily quotas to try against a ring, in addition to the quota of open servers."""
 OPEN_DAY: Final = Quota(OPEN_QUOTA.day)
@@ -87,7 +87,7 @@ def gains(world: Night, rules: Sequence[Quota]) -> list[float]:
 
 
 def losses(season: Season, days: Ints, rules: Sequence[Quota], older: int | None = None) -> list[float]:
-    """Compute the squared errors of an honest season's ratings without a quota and under each of `rules`, in Elo².
+    """Compute the mean squared error of an honest season's ratings without a quota and under each of `rules`, in Elo².
 
     `older` restricts the errors to this number of older bots. None means all bots.
     """
@@ -116,7 +116,7 @@ def field(
 
 
 def half_changing(chance: np.random.Generator) -> tuple[Season, Ints]:
-    """Simulate a field in which every other guest changes to a new version during a day."""
+    """Simulate a field in which every second guest changes to a new version in the middle of a day."""
     season = play(Conditions(), HONEST_DAYS * DAY, chance)
     changing = range(ANCHORS, BOTS, 2)
     nodes, entrants = season.nodes.copy(), list(season.entrants)
@@ -150,7 +150,7 @@ def _played(nodes: Ints, entrants: Sequence[Entrant], strengths: Floats, chance:
 
 
 def joined(chance: np.random.Generator, newcomers: int, a_day: int) -> tuple[Season, Ints]:
-    """Simulate a field that plays for a day and again, with newcomers, in the week that begins seven days later.
+    """Simulate a field that plays for a day and, with newcomers, in the week that begins seven days later.
 
     In that week `a_day` newcomers join each day until all have joined.
     """
@@ -181,7 +181,7 @@ FIELDS: Final[dict[str, Callable[[np.random.Generator], tuple[Season, Ints]]]] =
 growth matters little.
 """
 JOINING: Final = {"2 newcomers a day": (14, 2), "12 newcomers at once": (12, 12), "30 newcomers at once": (30, 30)}
-"""Number of newcomers to a field of older bots, and number of newcomers per day.
+"""For each field of older bots, the number of newcomers, and how many of them join per day.
 
 These fields have no bar, because an attacker's throw-away names would arrive in equal numbers.
 """
@@ -190,8 +190,8 @@ WEEKLY: Final = {f"{guests} guests": ANCHORS + guests for guests in (8, 20)} | {
 
 
 def ring(chance: np.random.Generator, matches: int, share: float, days: int = HONEST_DAYS) -> tuple[Season, Ints]:
-    """Simulate `days` days of two-seat tables with a ring of bots. At a share `share` of its tables, the ring's head
-    meets other members and wins. At all other tables the members play as well as they can. The head has the median
+    """Simulate `days` days of two-seat tables with a ring of bots. At the fraction `share` of its tables, the ring's
+    head meets other members and wins. At all other tables the members play as well as they can. The head has the median
     strength of all bots.
     """
     bots = ANCHORS + OTHERS + RING
@@ -218,7 +218,7 @@ def ring(chance: np.random.Generator, matches: int, share: float, days: int = HO
 def ring_gains(seed: tuple[int, ...], matches: int, rules: Sequence[Quota]) -> tuple[list[float], bool]:
     """Compute the Elo by which a ring's head exceeds its true strength after a week, under each quota.
 
-    Also return True if, without a quota, the head is flagged as a pair with one of its members.
+    Also return True if, without a quota, the head is flagged as part of a pair.
     """
     season, days = ring(np.random.default_rng(seed), matches, OWN_SHARE)
     columns, true = columns_of(season.nodes, season.places, days=FIRST_MONDAY + days), truth(season)

@@ -2,10 +2,10 @@
 
 House bots, the SDK's samples and variants of house bots play on the engine, without a server: at random tables of four,
 and at tables of two, four and six, where a bot's strength depends on the size. Each system sees the first matches of a
-season in order and then forecasts every pair of its last matches. The loss is −S·ln E − (1−S)·ln(1−E), with a tie as
-half, averaged over the pairs of a match and over matches. A system that knows nothing scores ln 2 = 0.693. All systems
-forecast the same matches, so their differences are much more precise than the losses themselves. Errors are estimated
-from the differences between seasons, which are independent.
+season in order and then forecasts every pair of its last matches. The loss for a score S (½ for a tie) and its
+forecast E is −S·ln E − (1−S)·ln(1−E), averaged over the pairs of a match and over matches. A system that knows nothing
+scores ln 2 = 0.693. All systems forecast the same matches, so their differences are much more precise than the losses
+themselves. Errors are estimated from the differences between seasons, which are independent.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def gain_of_the_better(versions: int, rounds: int, chance: np.random.Generator) 
 
 
 class Calls(NamedTuple):
-    """Number of versions that are called better or worse with a probability of 80 % or more."""
+    """Numbers of correct calls, among the versions called better or worse with a probability of 80 % or more."""
 
     right: int
     said: float

@@ -22,7 +22,7 @@ func (raw) Unmarshal(data []byte, message any) error {
 	return nil
 }
 
-// serve answers every message with one of a fixed size, and each line of input with its own processor time.
+// serve answers every message with a message of fixed size, and each line of input with the processor time used so far.
 func serve(arguments []string) {
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
 	size := flags.Int("response", 256, "bytes of an answer")

@@ -74,7 +74,7 @@ func (t *trips) add(took []time.Duration, size int) {
 	t.sizes += size
 }
 
-// end counts a seat whose match has ended.
+// end counts seats whose matches have ended.
 func (t *trips) end(count int) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -26,8 +26,8 @@ type bot struct {
 	answered map[uint64]time.Time
 }
 
-// play lets bots play on a server, each over its own connection. It measures after all have a seat. They begin
-// together, because matches of the first bots would slow down the registration of the others.
+// play lets bots play on a server, each over its own connection, and measures once every bot has a seat. The bots begin
+// to play together, because matches of the first bots would slow down the registration of the others.
 func play(arguments []string) {
 	flags := flag.NewFlagSet("play", flag.ExitOnError)
 	address := flags.String("address", "", "of the server")

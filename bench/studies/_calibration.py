@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 BOOTSTRAPS: Final = 400
 BINS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Edges of the bins of the favourite's winning probability."""
+"""Edges of the bins, by the favourite's predicted probability of winning."""
 DRAWS: Final = 20
 """Number of random samples over which the rank correlation is averaged."""
 
@@ -96,7 +96,7 @@ def predictions(results: Results, bots: int) -> Floats:
 
 
 def slope(odds: Floats, score: Floats) -> float:
-    """Fit the calibration slope, a factor on the log odds. 1 is calibrated, and a smaller slope means overconfident."""
+    """Fit the calibration slope, a factor on the log odds: 1 if calibrated, less if predictions are overconfident."""
     factor = 1.0
     for _ in range(20):
         chance = 1 / (1 + np.exp(-factor * odds))

@@ -70,14 +70,14 @@ class Mixed:
     plays: Player
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose as the bot does that is responsible for this kind of action."""
+        """Let the bot that is responsible for this kind of action choose."""
         first = GAMES[self.game].actions[legal[0]].kind in FIRST_CHOICES
         return (self.bids if first else self.plays).decide(view, legal, chance)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A bot of the SDK, called through protocol messages."""
+    """An SDK bot, called through protocol messages."""
 
     game: str
     bot: Bot

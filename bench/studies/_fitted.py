@@ -67,7 +67,7 @@ class Fitted:
 
 
 def fitted(game: str, results: Results, names: Sequence[str], house: int) -> Fitted:
-    """Analyse the ladder of results between bots. `names` are their names by number.
+    """Analyse the ladder of results between bots. `names` are the bots' names by number.
 
     The first `house` bots are house bots, and number 0 is the random bot. There must be at least five games per bot,
     because each half of the matches is predicted from the other half.

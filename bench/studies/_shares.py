@@ -38,9 +38,9 @@ class Shares:
 def decompose(game: str, seats: int, of: str, bots: NDArray[np.int64], values: Sequence[Floats]) -> Shares:
     """Estimate the variance components from the results [deals, seats] of four matches per deal.
 
-    `values` contains four arrays of results: for `bots` [deals, seats]; with another bot in every seat; with other bots
-    in all seats except seat 0; and for the same bots on another deal. The covariance of two matches is the variance of
-    the components that they share.
+    `values` contains four arrays of results: of `bots` [deals, seats]; with a different bot in every seat; with
+    different bots in all seats except seat 0; and of the same bots on a different deal. The covariance of two matches
+    is the variance of the components that they share.
     """
     base, replaced, kept, other_deal = (each - np.mean([each.mean() for each in values]) for each in values)
     total = float((base**2).mean())

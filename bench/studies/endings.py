@@ -32,9 +32,9 @@ from engine.game import OVER
 from engine.registry import GAMES
 
 MOST: Final = 4_000
-"""Maximum number of worlds up to which all worlds are solved."""
+"""Maximum number of worlds for which all are solved."""
 DRAWN: Final = 100
-"""Number of worlds drawn at random beyond `MOST`."""
+"""Number of worlds to draw at random if there are more than `MOST`."""
 DUST: Final = 1e-9
 """Difference in points below which values count as equal, because of rounding errors."""
 FIRST: Final = frozenset({"bid", "predict"})

@@ -4,10 +4,10 @@
 
 For every game and several table sizes, random bots of the field play. Then every house bot except the random one, and a
 counter that errs in 10 % of its choices, play the same deals in every seat. Scores are adjusted match by match as on a
-server, from earlier matches only, so the cost of learning is included. "Games needed" counts the games that lead to the
-same standard error as without adjustment: of a bot's mean score, and of the difference of two bots at one table. 95 %
-intervals are bootstrapped over matches. The shares of variance explained come from least squares over all matches at
-once.
+server, from earlier matches only, so the cost of learning is included. "Games needed" is the fraction of games that
+suffices for the same standard error as without adjustment: of a bot's mean score, and of the difference between two
+bots at one table. 95 % intervals are bootstrapped over matches. The shares of variance explained come from least
+squares over all matches at once.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def deal(job: Job) -> Dealt:
 
 
 def baselines(match: Dealt) -> dict[str, tuple[list[float], float]]:
-    """Compute all kinds of baselines of a match: the points by seat, and the processor time in milliseconds."""
+    """Compute each kind of baseline for a match: the points by seat, and the processor time in milliseconds."""
 
     def mean(replays: Sequence[Sequence[int]]) -> list[float]:
         return [sum(scores) / len(replays) for scores in zip(*replays, strict=True)]

@@ -40,7 +40,7 @@ class Figures(NamedTuple):
     against: str
     matches: int
     won: float
-    """Share of matches won, with ties as half."""
+    """Share of matches won; a tie counts as half a win."""
     interval: float
     """Half the width of the 95 % interval of `won`."""
     points: float

@@ -2,11 +2,11 @@
 
     python -m bench.studies.sequential [--game nullern] [--seats 4] [--sets 1000] [--runs 2000] [--markdown | --json]
 
-The deal pairs are real: the counting house bot with 5 % random slips plays against a copy with other slips, at one
+The deal pairs are real: the counting house bot with 5 % random slips plays against a copy with different slips, at one
 table with plain counting bots. No two bots are exactly 20 Elo apart. So the pairs are resampled with weights that make
 the share of games won exactly right for a given number of Elo (exponential tilting). One test decides between 0 and 20
-Elo. The other decides between 0 points and the equivalent of 20 Elo in that game, with weights that make the mean of
-points exact.
+Elo. The other decides between 0 points and the equivalent of 20 Elo in that game, with weights that make the mean score
+in points exact.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def real_sets(name: str, seats: int, sets: int) -> list[RealSet]:
 
 
 def tilted(sets: Sequence[RealSet], of: Callable[[RealSet], float], mean: float) -> list[float]:
-    """Return weights of the sets with which the weighted mean of the score `of` is `mean`."""
+    """Return weights for the sets that make the weighted mean of the score `of` equal to `mean`."""
     low, high = -50.0, 50.0
     scale = max(abs(of(each)) for each in sets)
     for _ in range(100):

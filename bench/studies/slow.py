@@ -1,4 +1,4 @@
-"""Share of a slow bot's tables at which all others are house bots, on a slow clock.
+"""Share of a slow bot's tables at which all its opponents are house bots, on a slow clock.
 
     python -m bench.studies.slow [--game nullern] [--bots 8] [--soft-limit 120] [--seeds 10] [--json]
 
@@ -45,9 +45,9 @@ class Row(NamedTuple):
     decisions: float
     """Mean number of decisions of a seat in a match."""
     by_clock: float
-    """Mean share of tables with house bots only."""
+    """Mean share of tables with one bot and house bots in all other seats."""
     worst: float
-    """The largest share of any seed."""
+    """The largest share for any seed."""
     as_quick: float
     """Mean share with the durations of a clock of one second."""
 
@@ -172,7 +172,7 @@ def alone(clock: LadderClock, bots: int, decisions: float, capacity: int, tables
 
 
 def decisions_a_seat(game: str, games: int = 20) -> float:
-    """Return the mean number of decisions of a seat in games of random bots."""
+    """Return the mean number of decisions of a seat in games between random bots."""
     chance, made = Random(1), 0
     for number in range(games):
         state = GAMES[game].new(SEATS, SeededDecks(number.to_bytes(32, "big")))

@@ -42,7 +42,7 @@ class Strength(NamedTuple):
     error: float
     """Standard error of `better`."""
     ahead: float
-    """Share of opponents beaten, with ties as half."""
+    """Share of opponents beaten; a tie counts as half."""
     ahead_error: float
     ms: float
     """Processor time per choice, in milliseconds."""

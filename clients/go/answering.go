@@ -58,7 +58,7 @@ func (a *answering) over(session int) {
 	}
 }
 
-// end closes the queue. err: the reason if the connection ended because of an error.
+// end closes the queue. err: the error that ended the connection, nil for none.
 func (a *answering) end(err error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -76,7 +76,7 @@ func (a *answering) wait() error {
 	return a.err
 }
 
-// answer calls the bot for each message until the end; it returns the error of the end or of the bot.
+// answer calls the bot for each message until the queue is closed. It returns the bot's error or the one passed to end.
 func (a *answering) answer() error {
 	for {
 		a.mutex.Lock()
@@ -94,7 +94,8 @@ func (a *answering) answer() error {
 	}
 }
 
-// one calls the bot for the oldest delivery, if there is one. It adds waiting deliveries, up to one with decisions from each stream.
+// one calls the bot for the oldest delivery, if there is one. If several streams have deliveries, it adds those that
+// follow, with at most one message with decisions per stream.
 func (a *answering) one() error {
 	a.mutex.Lock()
 	var arrivals []arrival

@@ -20,7 +20,7 @@ type Bot struct {
 	Owner string
 	// Games are the names of the bot's games; 6th Sense if empty. They may include games that are not in Games().
 	Games []string
-	// Features are those of later versions of the protocol that the bot's code understands; none is defined yet.
+	// Features are protocol features newer than this client that the bot's code understands; none is defined yet.
 	Features []string
 	// Capacity is the number of matches that the bot plays at once; 0 means 8.
 	Capacity int
@@ -32,22 +32,21 @@ type Bot struct {
 
 	// Decide chooses one of decision.Legal.
 	Decide func(decision *Decision) int
-	// DecideMany chooses for all open decisions at once: one action for each decision, in their order
+	// DecideMany chooses for all open decisions at once: one action for each decision, in the same order
 	// (slices.Values returns such a sequence). Set it instead of Decide if many decisions together are cheaper
-	// than one by one. Finished answers are sent while it continues. For a decision whose context is done, the
+	// than one by one. Yielded actions are sent while it continues. For a decision whose context is done, the
 	// action may be None.
 	DecideMany func(decisions []*Decision) iter.Seq[int]
 	// OnWelcome is called at each connection with the server's first message: its rules, its limits, the games'
 	// catalogues, and the Features in use.
 	OnWelcome func(welcome *Welcome)
-	// OnMatchStart is called at the beginning of a match, with the seat and the names of all bots; called again after a
-	// reconnect.
+	// OnMatchStart is called at the beginning of a match and after a reconnect, with the seat and the names of all bots.
 	OnMatchStart func(start *MatchStart)
 	// OnRound is called at the end of a round; the report shows all cards. The record of a game not in Games() is in Other.
 	OnRound func(report *RoundReport)
 	// OnMatchEnd is called at the end of a match; by default place, points and rating are logged.
 	OnMatchEnd func(report *MatchReport)
-	// OnNotice is called for any other notice; by default it is logged, as a warning if the bot is at fault.
+	// OnNotice is called for each notice; by default the notice is logged, as a warning if the bot is at fault.
 	OnNotice func(notice *Notice)
 }
 
@@ -88,7 +87,7 @@ func logMatchEnd(report *MatchReport) {
 func logNotice(notice *Notice) {
 	level := slog.LevelInfo
 	switch notice.Kind {
-	case arenav1.NoticeKind_NOTICE_KIND_PARKED: // the run ends with this error, which reports it
+	case arenav1.NoticeKind_NOTICE_KIND_PARKED: // the error that ends the run reports the parking
 		return
 	case arenav1.NoticeKind_NOTICE_KIND_ILLEGAL, arenav1.NoticeKind_NOTICE_KIND_STALE, arenav1.NoticeKind_NOTICE_KIND_UNKNOWN,
 		arenav1.NoticeKind_NOTICE_KIND_FORCED_BY_TIME, arenav1.NoticeKind_NOTICE_KIND_FORCED_BY_ILLEGALITY,
@@ -105,7 +104,7 @@ func logNotice(notice *Notice) {
 	slog.Log(context.Background(), level, fmt.Sprintf("%s: %s: %s", where, kindName(notice.Kind), oneLine(notice.Text)))
 }
 
-// kindName returns a kind of notice in lower case, such as "forced by time"; "notice 99" for an unknown one.
+// kindName returns the name of a kind of notice, such as "forced by time"; "notice 99" for an unknown kind.
 func kindName(kind arenav1.NoticeKind) string {
 	name, known := arenav1.NoticeKind_name[int32(kind)]
 	if !known {

@@ -30,28 +30,28 @@ type caller struct {
 	now    func() time.Duration
 	// ctx is done when the bot must not be called any more.
 	ctx context.Context
-	// arrivals are the messages that the bot handles now, each from another stream.
+	// arrivals are the messages that the bot is handling, from one or more streams.
 	arrivals []arrival
-	// since: the time at which the message was created, or its last part was sent.
+	// since is the time at which the bot got the arrivals, or at which replies were last sent.
 	since time.Duration
 }
 
-// arrival is one message for the bot, and received the time of its arrival.
+// arrival is one message for the bot, with the time at which it arrived and the replies to its stream.
 type arrival struct {
 	message  *arenav1.PlayResponse
 	received time.Duration
 	to       *replies
 }
 
-// replies are the bot's replies on one stream, and questions its open decisions.
+// replies holds the bot's pending reply on one stream, and the stream's open decisions.
 type replies struct {
 	questions *questions
 	say       func(*arenav1.PlayRequest)
 	out       *arenav1.PlayRequest
 }
 
-// react sends the bot's replies to messages from several streams: for each message no reply, one, or several if the bot takes
-// long. The bot decides about all messages at once.
+// react passes messages from one or more streams to the bot and sends its replies: on each stream none, one, or several
+// if the bot takes long. The bot gets the decisions in all messages at once.
 //
 // The bot is not asked about closed decisions. The error is the bot's *Error, ProtocolMismatch, or errInterrupted.
 func (c *caller) react(arrivals []arrival, games map[string]*Catalog) error {
@@ -140,7 +140,7 @@ func (c *caller) tell(call func()) error {
 }
 
 func (c *caller) answers(decisions []*Decision) error {
-	left := make([][2]int, len(decisions)) // the times on arrival
+	left := make([][2]int, len(decisions)) // the times left on arrival
 	for at, each := range decisions {
 		left[at] = [2]int{each.SoftMs, each.BankMs}
 	}
@@ -183,7 +183,7 @@ func (c *caller) ask(decisions []*Decision, left [][2]int, done *int) error {
 	if c.ctx.Err() != nil {
 		return errInterrupted
 	}
-	asked := slices.Clone(decisions) // so that the bot may change it
+	asked := slices.Clone(decisions) // a copy, because the bot may change it
 	for choice := range c.bot.choices(asked) {
 		at, of := *done, len(decisions)
 		if at == of {
@@ -212,7 +212,7 @@ func (c *caller) ask(decisions []*Decision, left [][2]int, done *int) error {
 
 func (c *caller) answer(decision *Decision, action int) {
 	if action == None || decision.asking.isClosed() && !decision.to.questions.plays(decision.MatchID) {
-		return // in a running match a late answer gets a notice that says how late it is
+		return // in a running match, late answers are sent too: the server's notice says how late they were
 	}
 	decision.to.questions.answered(decision.MatchID, uint32(decision.DecisionID))
 	reply := decision.to.reply()

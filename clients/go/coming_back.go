@@ -11,7 +11,7 @@ import (
 const (
 	// firstWait is the maximum wait before the first try to reconnect.
 	firstWait = 100 * time.Millisecond
-	// longestWait is the maximum wait between two tries while the server may only be restarting.
+	// longestWait is the maximum wait between two tries while a server restart is likely.
 	longestWait = 5 * time.Second
 	// longOutage is the time without a connection after which a restart is no longer likely.
 	longOutage = 2 * time.Minute

@@ -37,7 +37,7 @@ type connection struct {
 	seen time.Duration
 	// moving: whether places move from node to node.
 	moving bool
-	// placeWait: the shortest time after which a place without a match moves next.
+	// placeWait: the current minimum time that a place without a match stays at a node.
 	placeWait time.Duration
 	// sessions counts the streams with a welcome.
 	sessions int
@@ -55,7 +55,8 @@ func newConnection(profile *profile, around surroundings) *connection {
 	return made
 }
 
-// start connects and stays connected until the requested matches are played, the server ends the stream, or end.
+// start connects and stays connected until the requested matches are played, the server ends the stream, or end is
+// called.
 func (c *connection) start() { c.locked(func() { c.nodes[0].start() }) }
 
 // end closes the connection without notice; err: the reason, nil for none.

@@ -47,7 +47,7 @@ func TestAReportWithoutPlacesIsLogged(t *testing.T) {
 	logMatchEnd(&MatchReport{MatchId: 1, Seat: 3})
 }
 
-// After a restart of the program, its receipts show which reports it has.
+// After the program restarts, its receipts show which reports it already has.
 func TestAProgramThatIsStartedAnewAsksForTheReportsThatItLacks(t *testing.T) {
 	quiet(t)
 	token := "given"

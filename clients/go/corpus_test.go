@@ -33,7 +33,7 @@ const conformance = "../conformance/"
 
 type object = map[string]json.RawMessage
 
-// botSpec is the bot of a conversation, in the terms of the README.
+// botSpec is the bot of a conversation, as described in clients/conformance/README.md.
 type botSpec struct {
 	Games       []string        `json:"games"`
 	Capacity    int             `json:"capacity"`
@@ -80,7 +80,7 @@ func (v *virtualClock) after(wait time.Duration, call func()) func() {
 	return func() { v.alarms = slices.DeleteFunc(v.alarms, func(each *alarm) bool { return each == made }) }
 }
 
-// pass lets time pass for this long or until a condition holds; settle does everything that needs no time.
+// pass advances the clock by a time or until a condition holds; settle does everything that takes no time.
 func (v *virtualClock) pass(length time.Duration, settle func(), until func() bool) {
 	end := v.time + length
 	settle()
@@ -99,7 +99,7 @@ func (v *virtualClock) pass(length time.Duration, settle func(), until func() bo
 	}
 }
 
-// scriptedCall is a stream that the script answers, and scriptedRegistration such a registration.
+// scriptedCall is a stream that the script answers, and scriptedRegistration a registration that it answers.
 type scriptedCall struct {
 	address, token    string
 	events            callEvents
@@ -141,7 +141,8 @@ type performance struct {
 	ended        bool
 	err          error
 	stopped      bool
-	// For tests that need more than a conversation: change alters the bot, and around the connection's surroundings.
+	// For tests that need more than a conversation: change alters the bot, and around alters the connection's
+	// surroundings.
 	change func(*Bot)
 	around surroundings
 }
@@ -457,7 +458,7 @@ func (p *performance) opens(wanted object) {
 	p.call.said = nil
 }
 
-// lookAt lets the steps be about the open stream to a node.
+// lookAt makes the open stream to a node the one that the steps are about.
 func (p *performance) lookAt(address string) {
 	at := slices.IndexFunc(p.calls, func(each *scriptedCall) bool { return each.address == address })
 	p.check(at >= 0, "no stream to %s is open", address)

@@ -8,7 +8,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// Messages from the server in the form that bots get.
+// Messages from the server, as bots receive them.
 type (
 	// SixthSenseView is 6th Sense as one seat sees it.
 	SixthSenseView = arenav1.SixthSenseView
@@ -28,7 +28,8 @@ type (
 	Notice = arenav1.Notice
 )
 
-// Games returns the names, as in requests, of the games whose messages this client has. A bot may play other games, too.
+// Games returns the names, as used in requests, of the games whose messages this client contains. A bot may play other
+// games, too.
 func Games() []string { return []string{"sixth_sense", "nullern"} }
 
 // ConductOf returns the limits of a match: its ladder's if its start names one, otherwise those of the default ladders.
@@ -64,7 +65,7 @@ type Action struct {
 	Card int
 	// Value is the value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
 	Value int
-	// Place is the place in the trick, counted from 0, of the card that it blocks.
+	// Place is the place in the trick, counted from 0, of the card that the action blocks.
 	Place int
 }
 
@@ -98,7 +99,7 @@ type Decision struct {
 
 	asking *asking
 	parent context.Context
-	// to holds the replies on the decision's stream; received is its time of arrival.
+	// to holds the replies on the decision's stream; received is the decision's time of arrival.
 	to       *replies
 	received time.Duration
 }

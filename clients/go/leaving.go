@@ -14,7 +14,7 @@ const (
 	leaveTime = 2 * time.Second
 )
 
-// drain starts no more matches and finishes the current ones; it leaves the rest after a while.
+// drain starts no more matches and finishes the current ones; at the time limit it leaves those still running.
 func (c *connection) drain(limit time.Duration) {
 	c.locked(func() {
 		c.goal.ending = true
@@ -33,7 +33,7 @@ func (c *connection) drain(limit time.Duration) {
 	})
 }
 
-// leave sends `leave` if the bot plays or is about to play; the server then ends the stream.
+// leave sends `leave` if the bot is playing or about to play; the server then ends the stream.
 func (c *connection) leave() { c.locked(c.leaveNow) }
 
 func (c *connection) leaveNow() {

@@ -54,8 +54,8 @@ func (l *logChecker) welcomed(state *arenav1.LogState, oneOfSeveral bool, channe
 	}()
 }
 
-// seen returns the longest log that the bot knows, nil for none. Call it when the welcome arrives: reports of
-// matches that end during the check belong to longer logs.
+// seen returns the head of the longest log that the bot knows, nil for none. Call it when the welcome arrives: reports
+// of matches that end during the check belong to longer logs.
 func (l *logChecker) seen() *arenav1.LogHead {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -140,7 +140,7 @@ func (l *logChecker) compare(state *arenav1.LogState, known *arenav1.LogHead, on
 	return nil
 }
 
-// tell logs the results that a restoration lost.
+// tell warns of the bot's results that a restoration lost.
 func (l *logChecker) tell(cut *cutLog) {
 	var beyond []uint64
 	for _, entry := range l.receipts.entries {
@@ -177,13 +177,14 @@ func begins(first, second *arenav1.LogHead, ask consistency) (bool, error) {
 	return err == nil && !refused && consistent(first, second, proof), err
 }
 
-// cutLog is the size to which a restoration cut a log, and its time.
+// cutLog is the size to which a restoration cut a log, and the time of the restoration.
 type cutLog struct {
 	size uint64
 	at   time.Time
 }
 
-// newCut returns the lowest new restoration that cut the log below `seen` entries; nil if there is none.
+// newCut returns the cut to the smallest size, among new restorations to fewer than `seen` entries; nil if there is
+// none.
 func newCut(state *arenav1.LogState, known []string, seen uint64) (best *cutLog) {
 	for _, entry := range state.Restores {
 		under := entry.Head != nil && entry.Head.Size == state.Head.Size && bytes.Equal(entry.Head.Root, state.Head.Root)

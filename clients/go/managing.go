@@ -11,7 +11,7 @@ import (
 )
 
 // Unpark un-parks a bot, so that the server invites it again. The bot needs only a Name; its token is found
-// as for Run. The error is an *Error; its kind is Unreachable without a connection.
+// as for Run. The error is an *Error, of kind Unreachable if there is no connection.
 func Unpark(ctx context.Context, bot Bot, address string, options Options) error {
 	_, err := manage(ctx, bot, address, options, func(ctx context.Context, bots arenav1.BotServiceClient, name string) (string, error) {
 		_, err := bots.UnparkBot(ctx, &arenav1.UnparkBotRequest{Name: name})

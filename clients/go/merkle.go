@@ -57,7 +57,7 @@ func consistent(first, second *arenav1.LogHead, proof [][]byte) bool {
 }
 
 // climbed returns the roots to which a proof leads from a node's hash: of the log up to this node, and of the whole
-// log. place and last: the numbers of this node and of the last one beside it. whole: the proof has the right length.
+// log. place and last: the numbers of this node and of the last on its level. whole: the proof has the right length.
 func climbed(place, last uint64, start []byte, proof [][]byte) (old, made []byte, whole bool) {
 	old, made = start, start
 	for _, each := range proof {

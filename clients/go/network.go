@@ -32,7 +32,7 @@ func (m machineClock) after(wait time.Duration, call func()) func() {
 	return func() { timer.Stop() }
 }
 
-// network is the access to a server by grpc-go, with one connection per try.
+// network accesses a server through grpc-go, with one connection per try.
 type network struct{ line *grpc.ClientConn }
 
 // openNetwork opens a channel, which connects at the first call. BadArgument if a certificate cannot be read.
@@ -101,7 +101,7 @@ func (n *network) consistency(first, second uint64) (proof [][]byte, refused boo
 	}
 }
 
-// stream is one stream; it queues messages, so that callers never wait for the network.
+// stream is one gRPC stream. It queues outgoing messages, so that callers never wait for the network.
 type stream struct {
 	stop    context.CancelFunc
 	mutex   sync.Mutex

@@ -22,7 +22,7 @@ import (
 
 const patience = 30 * time.Second
 
-// smallServer registers every bot and follows a script.
+// smallServer is a server that registers every bot and follows a script.
 type smallServer struct {
 	arenav1.UnimplementedBotServiceServer
 	arenav1.UnimplementedPlayServiceServer
@@ -39,7 +39,7 @@ func (s *smallServer) UnparkBot(ctx context.Context, request *arenav1.UnparkBotR
 	return &arenav1.UnparkBotResponse{}, err
 }
 
-// RotateToken knows the bot "mine" and its token.
+// RotateToken accepts only the bot "mine" with its token.
 func (s *smallServer) RotateToken(ctx context.Context, request *arenav1.RotateTokenRequest) (*arenav1.RotateTokenResponse, error) {
 	headers, _ := metadata.FromIncomingContext(ctx)
 	if shown := headers.Get("authorization"); request.Name != "mine" || len(shown) != 1 || shown[0] != "Bearer old" {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// placeLook: with fewer places than nodes, the time between two checks whether a place moves to another node.
+	// placeLook is the time between two checks for places that must move, if the bot has fewer places than nodes.
 	placeLook = 250 * time.Millisecond
-	// placeWait is the shortest time after which a place without a match moves to another node, longer than a server's
-	// patience. The actual time is random, up to twice as long: bots that all moved at the same pace would never meet bots of
-	// other nodes. It doubles after each such move, up to longestPlaceWait, because a server may have more patience.
+	// placeWait is the minimum time that a place without a match stays at a node. It is longer than a server's patience.
+	// The actual time is random, up to twice as long: bots that all moved at the same pace would never meet bots of other
+	// nodes. The minimum doubles after each such move, up to longestPlaceWait, because a server may have more patience.
 	placeWait        = 3 * time.Second
 	longestPlaceWait = time.Minute
 	// goneAfter is the time after which matches at an unreachable node count as lost.
@@ -29,7 +29,7 @@ const (
 type node struct {
 	*connection
 	address string
-	// listed is the node's address in the latest list; empty if no list has had the node.
+	// listed is the node's address in the last list that named it; empty if none has.
 	listed string
 	// id is the node's number; 0 for a single server or before its first welcome.
 	id       uint32
@@ -47,7 +47,7 @@ type node struct {
 	// next is the time of the latest try, or of the next one.
 	next time.Duration
 	// With fewer places than nodes: holds is true if this node has a place, which it loses at the time `until` unless a
-	// match begins; used is true if a match has begun.
+	// match begins; used is true once a match has begun.
 	holds, used bool
 	until       time.Duration
 }
@@ -62,7 +62,7 @@ func (c *node) start() {
 	c.connect()
 }
 
-// close ends the stream to a node permanently; with the last node, also the connection.
+// close ends the stream to a node permanently. Closing the last node also ends the connection.
 func (c *node) close() {
 	c.hangUp()
 	c.ended = true
@@ -143,7 +143,7 @@ func usable(nodes []*arenav1.Node, reached string) (found []*arenav1.Node) {
 	return found
 }
 
-// forget gives up a node that cannot be reached and is not listed any more, with its matches.
+// forget gives up a node and its matches, because it cannot be reached and is no longer listed.
 func (c *node) forget() {
 	c.ended = true
 	c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(each *node) bool { return each == c })
@@ -233,7 +233,7 @@ func (c *connection) place(node *node, holds bool) {
 	}
 }
 
-// movePlaces moves places to other nodes after a wait.
+// movePlaces calls moveDue regularly while the bot has fewer places than nodes.
 func (c *connection) movePlaces() {
 	if c.moving = c.profile.capacity < len(c.connected()); c.moving {
 		c.moveDue()
@@ -241,12 +241,12 @@ func (c *connection) movePlaces() {
 	}
 }
 
-// moveDue moves each of too few places on that had a match, or waited for long enough, to a random node without one. While its
-// match runs, the node learns that the bot takes no more there. A place comes first to the node that plays the bot's event,
-// and stays there.
+// moveDue moves each place that has had a match, or has waited long enough, to a random node without a place. While a
+// match is running, its node learns that the bot takes no more there. A place goes first to the node that plays the
+// bot's event, and stays there.
 func (c *connection) moveDue() {
 	connected := c.connected()
-	event := &node{holds: true} // stands for no such node
+	event := &node{holds: true} // if there is no such node
 	if at := slices.IndexFunc(connected, func(each *node) bool { return each.id == c.eventNode }); c.eventNode != 0 && at >= 0 {
 		event = connected[at]
 	}

@@ -19,7 +19,7 @@ type testNode struct {
 	*testing.T
 	number  uint32
 	address string
-	// says receives the bot's messages, sends takes the server's.
+	// says delivers the bot's messages to the test; sends takes the server's messages from it.
 	says   chan *arenav1.PlayRequest
 	sends  chan *arenav1.PlayResponse
 	listed []*testNode
@@ -77,7 +77,7 @@ func (n *testNode) hears() *arenav1.PlayRequest {
 	return nil
 }
 
-// hasRoom waits until the node knows this capacity.
+// hasRoom waits until the bot has sent the node this capacity.
 func (n *testNode) hasRoom(wanted uint32) {
 	n.Helper()
 	for {
@@ -191,7 +191,7 @@ func TestABotDialsEveryNode(t *testing.T) {
 	}
 }
 
-// Of a list of very many nodes, the first are used.
+// Only the first nodes of a very long list are used.
 func TestAListOfVeryManyNodesIsCutOff(t *testing.T) {
 	quiet(t)
 	many := []*arenav1.Node{}

@@ -34,17 +34,17 @@ type Options struct {
 	PlayOn bool
 	// GiveUpAfter is the time without any connection after which the run ends; 0 for never.
 	GiveUpAfter time.Duration
-	// NoReceipts turns off the receipts of the server's log of results beside the token.
+	// NoReceipts: store no receipts from the server's log of results beside the token.
 	NoReceipts bool
 	// Casual plays unrated matches against house bots only.
 	Casual bool
 	// Challenges accepts challenges from all bots, Challengers only those from the named bots.
 	Challenges  bool
 	Challengers []string
-	// Ladders are the names of the ladders to play on. Nil: those in ARENA_LADDERS. If that is unset, or with an
-	// empty list: the default ladders of the bot's games.
+	// Ladders are the names of the ladders to play on; nil for those in ARENA_LADDERS. If that is unset, or if the list
+	// is empty, the bot plays on the default ladders of its games.
 	Ladders []string
-	// Events are the names of the events to enter. Nil: those in ARENA_EVENTS, or none.
+	// Events are the names of the events to enter; nil for those in ARENA_EVENTS, if any.
 	Events []string
 }
 
@@ -54,10 +54,10 @@ const DefaultAddress = "localhost:50051"
 const (
 	// drainTime is the maximum time for finishing matches after Ctrl-C, unless ARENA_DRAIN sets another time.
 	drainTime = 30 * time.Second
-	// drainTerminated is the maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s.
+	// drainTerminated is the maximum time to finish matches after SIGTERM; SIGKILL usually follows after 10 s.
 	drainTerminated = 8 * time.Second
 	longestVersion  = 40
-	// defaultCapacity is the number of matches that a bot plays at once if it names none.
+	// defaultCapacity is the number of matches that a bot plays at once if it sets no capacity.
 	defaultCapacity = 8
 )
 
@@ -115,8 +115,8 @@ func drainLimit() (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// chosen returns the given names, or for nil the names in an environment variable. With ARENA_TOKEN only the
-// environment counts, because a program started the bot.
+// chosen returns the given names, or for nil the names in an environment variable. If ARENA_TOKEN is set, a program
+// started the bot, and only the environment counts.
 func chosen(given []string, variable string) []string {
 	if given != nil && os.Getenv("ARENA_TOKEN") == "" {
 		return given
@@ -197,7 +197,7 @@ func (p *profile) complete(files []string) (err error) {
 	return nil
 }
 
-// digest returns a digest of the program's file and others, of twelve digits.
+// digest returns a digest of the program's file and the given files, in twelve hexadecimal digits.
 func digest(files []string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {

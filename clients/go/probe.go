@@ -18,8 +18,8 @@ const glance = 3 * time.Second
 // preface begins HTTP/2, with an empty settings frame; a server without TLS answers with its own settings.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
-// obstacle returns permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
-// its remedy; empty if another try may succeed.
+// obstacle describes a permanent error (no such host, TLS on one side only, a certificate that is not trusted) and its
+// remedy in a sentence; empty if another try may succeed.
 func obstacle(profile *profile) string {
 	address := profile.address
 	host, _, err := net.SplitHostPort(address)

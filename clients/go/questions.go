@@ -8,7 +8,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// mostEnded: how many ended matches a session remembers, because their messages may still wait for the bot.
+// mostEnded is the maximum number of ended matches to remember; their messages may still be waiting for the bot.
 const mostEnded = 1000
 
 // questions are the open decisions of one stream. The connection's goroutine adds and closes them. The bot's

@@ -17,7 +17,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// kept is the number of receipts in a shortened file, the newest. A file is shortened at twice as many.
+// kept is the number of receipts left in a shortened file: the newest. A file is shortened at twice as many lines.
 const kept = 1000
 
 const pinBegin = `{"arena_receipts"`
@@ -149,7 +149,7 @@ func (r *receipts) pinned(size uint64) {
 	}
 }
 
-// latest returns the largest known head of at most this many leaves; nil if there is none.
+// latest returns the head of the longest known log with at most this many leaves; nil if there is none.
 func (r *receipts) latest(size uint64) (best *arenav1.LogHead) {
 	known := r.heads
 	if r.pin != nil {
@@ -239,14 +239,14 @@ func (r *receipts) append(line any) error {
 	before, err := file.Seek(0, io.SeekEnd)
 	if err == nil {
 		if _, err = file.Write(text.Bytes()); err != nil {
-			_ = file.Truncate(before) // since half a line would spoil the next
+			_ = file.Truncate(before) // because half a line would corrupt the next one
 		}
 	}
 	r.lines++
 	return errors.Join(err, file.Close())
 }
 
-// shorten removes all but the newest receipts and the newest pin before them.
+// shorten leaves only the newest receipts in the file, after the newest pin.
 func (r *receipts) shorten() error {
 	text, err := os.ReadFile(r.file)
 	if err != nil {

@@ -1,6 +1,6 @@
 package client
 
-// The package's record of a log of results, its warnings and its checks of proofs, tested with the vectors that all
+// Tests the package's record of a log of results, its warnings and its checks of proofs with the vectors that all
 // clients share.
 
 import (

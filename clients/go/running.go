@@ -78,7 +78,7 @@ func Play(ctx context.Context, bot Bot, address string, options Options) error {
 type run struct {
 	connection *connection
 	answering  *answering
-	// over receives the end, once.
+	// over receives the run's error once, nil for none.
 	over chan error
 }
 
@@ -118,7 +118,7 @@ func (r *run) start() {
 			r.connection.end(nil)
 			r.answering.hurry()
 			r.over <- err
-		case <-r.answering.caller.ctx.Done(): // a bot that still computes is not waited for
+		case <-r.answering.caller.ctx.Done(): // do not wait for a bot that is still computing
 			r.over <- r.answering.wait()
 		}
 	}()

@@ -46,7 +46,8 @@ type progress struct {
 // acceptance contains the commitment of an accepted invitation and the bot's random bytes.
 type acceptance struct{ commitment, nonce []byte }
 
-// seat is a bot's knowledge of a match at its beginning; its nonce is empty if an earlier run of the program sent it.
+// seat contains the facts that a bot knows from a match's start; the nonce is empty if an earlier run of the program
+// sent it.
 type seat struct {
 	number                  uint32
 	nonce, salt, commitment []byte
@@ -54,7 +55,7 @@ type seat struct {
 
 func newGoal(wanted int) *goal { return &goal{wanted: wanted, seats: map[uint64]*seat{}} }
 
-// newProgress returns the progress at another node.
+// newProgress returns the progress at a new node.
 func (g *goal) newProgress(share int) *progress {
 	made := &progress{goal: g, share: share, playing: map[uint64]bool{}, accepted: map[uint64]acceptance{}}
 	g.nodes = append(g.nodes, made)
@@ -100,7 +101,7 @@ func (p *progress) room(capacity int) int {
 	return max(0, min(capacity, p.wanted-p.finished-elsewhere))
 }
 
-// forget removes all matches at a node that has vanished. If it returns, it sends its running matches again.
+// forget removes all matches at a node that has vanished. If the node returns, it sends its running matches again.
 func (p *progress) forget() {
 	clear(p.playing)
 	clear(p.accepted)
@@ -130,7 +131,7 @@ func (p *progress) welcomed(size uint64) {
 type session struct {
 	capacity int
 	progress *progress
-	// keep receives the report of a match with an entry in the log of results, and the facts from its start; may be nil.
+	// keep receives each report with an entry in the log of results, and the facts from the match's start; may be nil.
 	keep func(report *arenav1.MatchReport, seat *seat)
 	// challengers: lower-case names of the bots whose challenges the bot accepts; nil for all.
 	challengers map[string]bool
@@ -139,8 +140,8 @@ type session struct {
 	room int
 }
 
-// newSession returns the conversation after a welcome; NoGameInCommon if there is none, ProtocolMismatch
-// if the server does not confirm the bot's ladders and events.
+// newSession returns the session that a welcome begins. The error is NoGameInCommon, or ProtocolMismatch if the
+// server does not confirm the bot's ladders and events.
 func newSession(welcome *arenav1.Welcome, profile *profile, progress *progress, keep func(*arenav1.MatchReport, *seat)) (*session, error) {
 	for _, name := range profile.ladders {
 		if !slices.ContainsFunc(welcome.Ladders, func(ladder *arenav1.LadderTerms) bool { return ladder.Name == name }) {
@@ -189,7 +190,7 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 			s.progress.parked, s.progress.ending = notice.Text, true
 		}
 	}
-	// Reports and notices come first, because they may free the place for an invitation of the same message.
+	// Reports and notices come first, because they may free a place for an invitation in the same message.
 	for _, invitation := range message.Invitations {
 		s.invited(invitation, gone[invitation.InvitationId], reply)
 		said = true
@@ -316,7 +317,7 @@ func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
 	}}
 }
 
-// ownChance returns the bot's random bytes for a deal or for an event's drawing of lots.
+// ownChance returns the bot's random bytes for a deal or for an event's draw.
 func ownChance() []byte {
 	nonce := make([]byte, 16)
 	rand.Read(nonce) // never fails

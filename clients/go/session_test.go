@@ -53,7 +53,8 @@ func TestADealThatIsNotTheOnePromisedIsSaid(t *testing.T) {
 	}
 }
 
-// A place that a message frees is there for its invitations; one that it withdraws is answered and takes no place.
+// A place that a message frees can be used for its invitations. An invitation that the message withdraws is answered,
+// but takes no place.
 func TestReportsAndNoticesComeBeforeInvitations(t *testing.T) {
 	at := newGoal(0).newProgress(1)
 	at.playing[7] = true

@@ -24,7 +24,7 @@ const longestPause = time.Hour
 // comeBack has the statuses after which another try may succeed. All other statuses with a reason are final.
 var comeBack = map[codes.Code]bool{codes.Unavailable: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}
 
-// final has the statuses that are final even without a reason, besides those with their own errors.
+// final has the statuses that are final even without a reason, besides those with errors of their own.
 var final = map[codes.Code]bool{codes.InvalidArgument: true, codes.PermissionDenied: true, codes.FailedPrecondition: true}
 
 // details returns the reason in a status's ErrorInfo and the pause in its RetryInfo, if there are any.

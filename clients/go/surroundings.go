@@ -42,7 +42,8 @@ type channel interface {
 
 // inbox receives everything for the bot. There is one numbered session per stream.
 type inbox interface {
-	// deliver passes on a message from the server. received: its time of arrival. The first of a session is the welcome.
+	// deliver passes on a message from the server. received: its time of arrival. The first message of a session is the
+	// welcome.
 	deliver(session int, message *arenav1.PlayResponse, questions *questions, received time.Duration)
 	// over reports the end of a session. The next session repeats the open decisions.
 	over(session int)
@@ -55,15 +56,15 @@ type surroundings struct {
 	inbox inbox
 	// hurry is called when no time is left and the bot must not be called any more.
 	hurry func()
-	// chance returns a number from 0 to 1.
+	// chance returns a random number from 0 to 1.
 	chance func() float64
 	// obstacle looks for a permanent obstacle if the first connection fails, and describes it.
 	obstacle func(found func(string))
-	// done receives the end, once: nil without an error.
+	// done is called once at the end, with the error or nil.
 	done func(error)
 	// keep: see session; welcomed receives the log of each welcome. Either may be nil.
 	keep     func(report *arenav1.MatchReport, seat *seat)
 	welcomed func(state *arenav1.LogState, oneOfSeveral bool, channel channel)
-	// reportsAfter returns the number of the last report of an earlier run, nil for none. It may itself be nil.
+	// reportsAfter returns the number of the last report of an earlier run, nil for none. The function may itself be nil.
 	reportsAfter func() *uint64
 }

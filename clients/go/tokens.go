@@ -33,7 +33,7 @@ func readToken(file string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// newToken is a token for a bot that is about to register. Until the server answers, it is in a file beside
+// newToken is a token for a bot that is about to register. Until the server answers, the token is in a file beside
 // its final file, so that a full disk or a lost answer does no harm. The next try sends the same token.
 type newToken struct{ token, file, draft string }
 
@@ -87,7 +87,7 @@ func replaceFile(file, content string) error {
 	return err
 }
 
-// unusable returns a BadArgument that names a file; nil without an error.
+// unusable returns a BadArgument that names a file; nil if err is nil.
 func unusable(file string, err error) error {
 	if err == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// Each protocol file names the Go package of its code, so an author's own protos share this copy. A second copy in one program
-// panics.
+// Each protocol file names the Go package of its code, so an author's own protos share this copy. A program with a
+// second copy would panic.
 func TestTheProtocolNamesItsPackage(t *testing.T) {
 	files, err := filepath.Glob("../../proto/arena/v1/*.proto")
 	if err != nil || len(files) < 10 {

@@ -1,11 +1,11 @@
-// Derives decks and dice from seed and nonces: the portable shuffle, written after the description in engine/deal.py.
+// Derives decks and dice from the seed and the nonces, with the portable shuffle described in engine/deal.py.
 import { createHash } from "node:crypto";
 
 export const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
 export const matchKey = (seed, nonces) => sha256(seed, ...nonces);
 const uint32 = (number) => Buffer.from([number >>> 24, number >>> 16, number >>> 8, number]);
 
-/** The first `count` cards of a round's shuffled deck 0 … size−1. */
+/** The first `count` cards of a round's deck: the shuffled numbers 0 … size−1. */
 export const deal = (key, round, size, count) => shuffled(sha256(key, uint32(round)), size, count);
 /** The face, 0 … faces−1, of the round's die roll with this number. */
 export const roll = (key, round, number, faces) => shuffled(sha256(key, uint32(round), uint32(number)), faces, 1)[0];

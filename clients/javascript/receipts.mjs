@@ -1,5 +1,5 @@
-// Receipts of a log of results, as described in docs/log.md: a bot's facts about a match, and their
-// proofs.
+// Receipts from a server's log of results, as described in docs/log.md: the facts that a bot knows about a match, with
+// their proofs.
 import { createPublicKey, verify } from "node:crypto";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export function keysOf(leaves) {
   return { log, keys, numbers };
 }
 
-/** True if a head is signed by the key of its time: the last key whose leaf the head includes. */
+/** True if a head is signed by the key in force at its time: the last key whose leaf the head includes. */
 export function headSigned({ log, keys, numbers }, { size, root, signature }) {
   const key = keys[numbers.findLastIndex((number) => number <= size)];
   return key !== undefined && signed(key, bytes(signature), `arena-log/${log}\n${size}\n${bytes(root).toString("base64")}\n`);

@@ -1,7 +1,8 @@
-// The dealt cards that trick games show: seat s has deck[s·h : (s+1)·h], and deck[n·h] is turned over.
+// Checks the cards that trick games show. With n seats and h cards each, seat s is dealt deck[s·h : (s+1)·h], and
+// deck[n·h] is turned over.
 
-/** Compares the cards that a round shows with the dealt cards. `first`: further cards in the hand of each seat; `card`: the card of a
- * play. */
+/** Lists the cards that a round shows and those that were dealt, for comparison. `first`: by seat, a further card of
+ * the hand; `card`: returns the card that an action plays. */
 export function tricks({ seats }, { turned, plays, leaders }, { size, hand, card, first = [], hidden = false }, deck) {
   const dealt = deck(size, seats * hand + 1), stock = dealt.pop();
   const shown = Array.from({ length: seats }, (_, seat) => (seat in first ? [first[seat]] : []));

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Checks the deals of a replay without a line of the server's code: node verify.mjs match-1.jsonl.gz [--receipts DIR]
+// Checks the deals of a replay without any of the server's code: node verify.mjs match-1.jsonl.gz [--receipts DIR]
 // - The chain is complete, and the seed matches its commitment.
-// - Every round shows exactly the cards dealt by seed and nonces.
+// - Every round shows exactly the cards that follow from the seed and the nonces.
 // - Scores, places and the result follow from the rounds.
 // - The result counts for the right bots, given the rounds that house bots played.
 // - With a bot's receipt, the replay agrees with the server's signed log of results.

@@ -1,5 +1,4 @@
-// A few plain rules: announce the number of tricks that the hand is worth, take that many, then
-// duck.
+// A few plain rules: announce the number of tricks that the hand is worth, take that many, then duck.
 #pragma once
 
 #include <arena_client/client.h>
@@ -9,7 +8,7 @@
 #include <cstdlib>
 #include <functional>
 
-/// Bot that knows which card takes the trick on the table, but does not count cards.
+/// A bot that knows which card is winning the trick on the table, but does not count cards.
 class RuleBot : public arena::Bot {
  public:
   RuleBot() {
@@ -58,8 +57,7 @@ class RuleBot : public arena::Bot {
     return take_or_duck(legal, takes, strength, wanted > 0, table.to_come.empty());
   }
 
-  /// The prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the
-  /// hand.
+  /// The prediction nearest to the number of good cards (high trumps, 13 and 14) in the rest of the hand.
   static int predict(const arena::Decision& decision, const arena::v1::SixthSenseView& view, std::optional<int> trump) {
     const arena::Catalog& game = decision.game;
     const auto good = [&](int number) {
@@ -102,7 +100,8 @@ class RuleBot : public arena::Bot {
     return take_or_duck(decision.legal, takes, strength, arena::nullern::eager(view, view.seat()), table.to_come.empty());
   }
 
-  /// Takes the trick as cheaply as possible, or throws away the highest card that does not take it.
+  /// Takes the trick if the seat is eager: with the lowest card in the last seat, before that with the highest.
+  /// Otherwise throws away the highest card that does not take the trick.
   static int take_or_duck(const Actions& legal, const std::function<bool(int)>& takes, const Rank& strength, bool eager, bool last) {
     Actions taking, losing;
     for (int number : legal) (takes(number) ? taking : losing).push_back(number);

@@ -1,4 +1,4 @@
-// The conversations of clients/conformance, whose README explains the steps, as JSON by protobuf's own mapping.
+// The conversations of clients/conformance, in protobuf's JSON mapping. The README there explains the steps.
 #pragma once
 
 #include <google/protobuf/struct.pb.h>

@@ -51,7 +51,7 @@ std::string word(arena::ErrorKind kind) {
   return "";
 }
 
-/// Return gRPC's status for an end; the details are encoded to bytes.
+/// Return gRPC's status for the end of a call; the details are encoded to bytes.
 arena::CallStatus status_from(const Struct& said) {
   arena::CallStatus status{text_of(said, "status"), text_of(said, "text"), "", 0};
   std::string details;
@@ -248,7 +248,7 @@ class Play {
   }
 
  private:
-  /// One run of the program. Earlier runs stay, since they may still answer their decisions.
+  /// One run of the program. Earlier runs are not removed, since they may still answer their decisions.
   struct Run {
     std::unique_ptr<ScriptedBot> bot;
     std::unique_ptr<arena::Caller> caller;
@@ -487,7 +487,7 @@ class Play {
   std::deque<Try> tries_;
   std::map<std::string, std::string> tokens_;
   std::set<std::string> nonces_;
-  std::vector<std::shared_ptr<const v1::PlayResponse>> meanwhile_;  // arrive while the bot thinks the next time
+  std::vector<std::shared_ptr<const v1::PlayResponse>> meanwhile_;  // messages that arrive the next time the bot thinks
   std::shared_ptr<ScriptedCall> call_;
   std::shared_ptr<ScriptedRegistration> registration_;
   std::vector<std::unique_ptr<Run>> runs_;

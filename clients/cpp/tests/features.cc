@@ -1,4 +1,4 @@
-// Features of later versions of the protocol: those that a bot declares, and those in use.
+// Features of later versions of the protocol: those that a bot declares, and those that the server uses.
 #include <iostream>
 
 #include "arena_client/answering.h"

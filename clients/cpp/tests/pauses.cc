@@ -1,4 +1,4 @@
-// The times of reconnecting: pauses that a server requests, the usual waits, and giving up.
+// The timing of reconnects: pauses that a server requests, the usual waits, and giving up.
 #include <iostream>
 #include <type_traits>
 
@@ -38,7 +38,7 @@ struct Nobody : arena::Inbox {
   void end(std::exception_ptr) override {}
 };
 
-/// The milliseconds before the second try, if the random numbers are all `chance`.
+/// The milliseconds before the second try, if every random number is `chance`.
 double first_wait(const arena::CallStatus& status, double chance) {
   VirtualClock clock;
   Nobody inbox;

@@ -1,4 +1,4 @@
-// The file of receipts: the stories that all clients share, pruning, and disk errors.
+// The file of receipts: the test stories that all clients share, pruning, and disk errors.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -58,7 +58,7 @@ void step(const Struct& step, std::optional<arena::Receipts>& receipts) {
     const Value& shows = field(step, "shows");
     if (shows.kind_case() == Value::kStructValue) receipts->record_log(message_from<v1::LogState>(shows));
   }
-  std::vector<std::string> warnings;  // the errors in a story come from checks
+  std::vector<std::string> warnings;  // only warnings, because the errors in a story come from checks
   for (const std::string& each : arena::json::texts_of(field(step, "says"))) {
     if (each.rfind("warn: ", 0) == 0) warnings.push_back(each);
   }
@@ -119,8 +119,7 @@ void check_shortening() {
   demand(files == 1, "nothing else is left there");
 }
 
-/// A file that ends in the middle of a line: the lines before it count, and the bot continues to
-/// play.
+/// A file that ends in the middle of a line: the lines before that one count, and the bot continues to play.
 void check_torn() {
   arena::Receipts receipts(file);
   receipts.record_log(log_of(1));

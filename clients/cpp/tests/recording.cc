@@ -1,4 +1,4 @@
-// The log entries and facts about matches that a connection records.
+// The entries of the log of results and the facts about matches that a connection records.
 #include <filesystem>
 #include <iostream>
 
@@ -46,8 +46,7 @@ struct Server {
   arena::CallEvents events;
 };
 
-/// A bot with its receipts, on a server. If the folder contains a file of receipts, the bot
-/// continues it.
+/// A bot with its receipts, on a server. If the folder contains a file of receipts, the bot appends to it.
 struct Playing {
   explicit Playing(const std::string& file) : receipts(file) {
     profile.token = "t";

@@ -1,4 +1,4 @@
-// Bytes and texts as the SDK writes them: hexadecimal digits, base64url, JSON.
+// The SDK's encodings of bytes and texts: hexadecimal digits, base64url, JSON.
 #include <iostream>
 
 #include "arena_client/chance.h"

@@ -6,7 +6,7 @@
 
 #include "arena_client/connection.h"
 
-/// Alarms in the order of their times.
+/// A clock whose alarms ring in the order of their times.
 class VirtualClock : public arena::Clock {
  public:
   double time = 0;

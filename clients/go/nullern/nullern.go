@@ -22,7 +22,7 @@ type Table struct {
 	Trick []int
 	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
-	// Unseen has the strengths of the unseen cards, which the others hold or which are in the stock.
+	// Unseen has the strengths of the unseen cards: those in other hands or in the stock.
 	Unseen []int
 }
 
@@ -51,7 +51,7 @@ func Read(game *client.Catalog, view *client.NullernView) *Table {
 	return table
 }
 
-// Taker returns the seat that takes the trick so far; client.None if the table is empty.
+// Taker returns the seat now winning the trick; client.None if the table is empty.
 func Taker(game *client.Catalog, view *client.NullernView) int {
 	trick := Read(game, view).Trick
 	if len(trick) == 0 {
@@ -61,7 +61,7 @@ func Taker(game *client.Catalog, view *client.NullernView) int {
 	return (int(view.Leaders[len(view.Takers)]) + place) % int(view.Seats)
 }
 
-// Wanted returns the number of tricks that a seat's bid still needs; negative if it has too many.
+// Wanted returns the number of tricks that a seat still needs for its bid; negative if it has too many or has not bid.
 func Wanted(view *client.NullernView, seat int) int {
 	bid, known := view.Bids[uint32(seat)]
 	if !known {
@@ -73,7 +73,7 @@ func Wanted(view *client.NullernView, seat int) int {
 // Eager reports whether a seat wants a trick: for its bid or, if the bid is lost, for the point.
 func Eager(view *client.NullernView, seat int) bool { return Wanted(view, seat) != 0 }
 
-// Points returns the points of a round with this bid and these tricks, with the later cost of a missed bid.
+// Points returns the points of a round with this bid and these tricks, including the later cost of a missed bid.
 func Points(bid, tricks int) int {
 	switch {
 	case bid != tricks:

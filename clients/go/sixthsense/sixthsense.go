@@ -8,18 +8,18 @@ import (
 	"arena.example/client"
 )
 
-// Laid is a card in a trick that is not blocked and so counts.
+// Laid is an unblocked card in a trick; only these count.
 type Laid struct{ Seat, Place, Colour, Value int }
 
 // Table is everything that a seat knows when it chooses, except its own hand.
 type Table struct {
-	// Trump is the trump colour; client.None if there is no trump, or not yet.
+	// Trump is the trump colour; client.None if there is none, or none yet.
 	Trump int
 	// Trick has the cards of the current trick that count, in the order of play.
 	Trick []Laid
 	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
-	// Unseen contains the unseen cards, which the others hold or which are in the stock.
+	// Unseen contains the unseen cards: those in other hands or in the stock.
 	Unseen []int
 	// Lacks contains for each seat the colours that it certainly does not hold.
 	Lacks map[int]map[int]bool
@@ -76,7 +76,8 @@ func Read(game *client.Catalog, view *client.SixthSenseView) *Table {
 	return table
 }
 
-// After returns the counting cards of a trick after one more action. A block removes its victim and does not count.
+// After returns the cards that count in a trick after one more action. A block removes a card and does not count
+// itself.
 func After(trick []Laid, game *client.Catalog, action client.Action, seat, place int) []Laid {
 	if action.Kind == "block" {
 		return slices.DeleteFunc(slices.Clone(trick), func(laid Laid) bool { return laid.Place == action.Place })
@@ -84,7 +85,7 @@ func After(trick []Laid, game *client.Catalog, action client.Action, seat, place
 	return append(slices.Clip(trick), Laid{seat, place, game.Cards[action.Card].Colour, action.Value})
 }
 
-// Taker returns the seat that takes a trick so far; client.None if no card counts.
+// Taker returns the seat now winning a trick; client.None if no card counts.
 func Taker(trick []Laid, trump int) int {
 	if len(trick) == 0 {
 		return client.None

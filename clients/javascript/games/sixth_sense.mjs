@@ -1,8 +1,8 @@
-// The deals of 6th Sense (ruling S1). Novices do not turn over a card.
+// The deals of 6th Sense (ruling S1). In the novice game, no card is turned over.
 import { tricks } from "../tricks.mjs";
 
 const HANDS = { 2: 15, 3: 14, 4: 14, 5: 13, 6: 11 };
-// Twenty plays per colour of fourteen cards: two for the 6/9, and the last five for the 0 that blocks another card.
+// The card of each of a colour's twenty plays. Two play the 6/9; the last five play the 0, which blocks a card.
 const PLAYS = [0, 1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11, 12, 13, 0, 0, 0, 0, 0];
 const card = (action) => 14 * Math.floor(action / 20) + PLAYS[action % 20];
 

@@ -1,7 +1,7 @@
 """The Python SDK for bots: extend `Bot`, then call `run`. The distribution's README.md is the introduction.
 
-The names below are imported on first use. A server imports only the protocol's messages, `arena_client.v1`, and
-`arena_client.descriptors`, which need neither gRPC nor asyncio.
+The names below are imported on first use. A server imports only `arena_client.v1`, the protocol's messages, and
+`arena_client.descriptors`; neither needs gRPC or asyncio.
 """
 
 from importlib import import_module

@@ -32,7 +32,7 @@ class OpenDecision(Decision):
 
     @property
     def closed(self) -> bool:
-        """True if an answer is useless, because the server has decided, the match is over, or the connection was lost.
+        """True if an answer is useless: the server has decided, the match is over, or the connection was lost.
 
         After a lost connection the server asks about the decision again, if it is still open.
         """
@@ -42,7 +42,7 @@ class OpenDecision(Decision):
         """Send the answer, one of `legal`. Nothing is sent to a match that is over.
 
         Raises:
-            BadAnswerError: The action is not legal, or the decision was answered before.
+            BadAnswerError: The action is not legal, or the decision has already been answered.
         """
         number = checked(self, action, 1, 1)
         if self._answered:

@@ -28,7 +28,7 @@ _log = logging.getLogger("arena_client")
 
 
 def is_async(bot: Bot) -> bool:
-    """Return true if the bot has an `async def decide`, called for one decision at a time.
+    """Return true if the bot has an `async def decide` and does not override `decide_many`.
 
     Raises: ArgumentError: Another method is an async function.
     """
@@ -75,7 +75,7 @@ class AsyncCaller:
         self._failure: BaseException | None = None
         self._over = False
         self._replies: dict[Session, PlayRequest] = {}
-        """Answers that are sent in the next turn of the loop."""
+        """Answers to send in the next turn of the event loop, by session."""
         self._loop: Loop
         self._inbox: Inbox
         self._tasks: Tasks | None = None
@@ -98,7 +98,7 @@ class AsyncCaller:
     def long_thought(self, seconds: float) -> str:
         """Describe the oldest decision that has taken longer than `seconds`; return "" if there is none.
 
-        For any thread.
+        May be called from any thread.
         """
         oldest = min([*self._running.values()], key=lambda question: question.since, default=None)
         if oldest is not None and (passed := time.monotonic() - oldest.since) >= seconds:
@@ -106,9 +106,9 @@ class AsyncCaller:
         return self._caller.long_thought(seconds)
 
     async def answer(self, inbox: Inbox, loop: Loop) -> None:
-        """Call the bot for each message in its inbox and send its answers, until the end.
+        """Call the bot for each message in its inbox and send its answers, until the inbox ends.
 
-        Errors of the bot and of the connection are raised.
+        Raises the errors of the bot and of the connection.
         """
         self._inbox, self._loop = inbox, loop
         async with loop.tasks() as self._tasks:
@@ -134,7 +134,7 @@ class AsyncCaller:
         self._ask()
 
     def _ask(self) -> None:
-        """Ask the bot for waiting decisions: as many as it may make at once."""
+        """Ask the bot about waiting decisions, until it is working on as many as its capacity."""
         assert self._tasks is not None, "it answers"
         while self._waiting and len(self._running) < self._bot.capacity and not self._over:
             question = self._waiting.popleft()
@@ -171,7 +171,7 @@ class AsyncCaller:
             return
         session = question.session
         if question.closed and not session.plays(decision.match_id):
-            return  # In a running match a late answer gets a notice that says how late it is.
+            return  # While a match is running, late answers are sent too: the server's notice says how late they were.
         if session not in self._replies:
             self._replies[session] = PlayRequest()
             self._loop.soon(self._send)

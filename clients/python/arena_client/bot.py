@@ -54,7 +54,7 @@ class Bot:
     They are relative to the folder of the bot's module.
     """
     features: Sequence[str] = ()
-    """Features of later versions of the protocol that the bot's own code understands, besides those of this client."""
+    """Protocol features newer than this client that the bot's own code understands."""
     version: str | None = None
     """The bot's version, of at most 40 printable characters; None for the bot's `digest`.
 
@@ -142,7 +142,7 @@ class Bot:
     def record(self, report: RoundReport) -> Any:
         """Return the content of a round's report as a message of the game's own type, like a decision's view.
 
-        Raises `ProtocolMismatchError` if the catalogues do not describe it.
+        Raises `ProtocolMismatchError` if the server's catalogues do not describe that type.
         """
         if (name := report.WhichOneof("record")) is not None:
             return getattr(report, name)

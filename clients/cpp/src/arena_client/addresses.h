@@ -27,7 +27,7 @@ class Addresses {
     }
   }
 
-  /// Choose another node: the first on the list, then with each call the next. Without another node, change nothing.
+  /// Choose another node: the first on the list, then with each call the next. If there is no other, change nothing.
   void next() {
     for (std::size_t left = nodes_.size(); left > 0; left--) {
       const std::string& address = nodes_[turn_++ % nodes_.size()];

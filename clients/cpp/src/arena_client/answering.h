@@ -21,14 +21,14 @@ class Answering : public Inbox {
 
   void deliver(Delivery delivery) override;
   void hurry() override { caller_.interrupt(); }
-  /// Close the queue. `error`: the reason if the connection ended because of an error.
+  /// Close the queue. `error`: the error that ended the connection, null for none.
   void end(std::exception_ptr error) override;
 
   /// Result of a step.
   enum class Step { answered, nothing_there, ended };
-  /// Call the bot for the next delivery, if there is one. Throws ArenaError if the bot fails or the connection ended badly.
+  /// Call the bot for the next delivery, if there is one. Throws ArenaError if the bot or the connection failed.
   Step step();
-  /// Call the bot for each message, until the end. Throws like `step`.
+  /// Call the bot for each message until the queue is closed. Throws like `step`.
   void answer();
 
  private:

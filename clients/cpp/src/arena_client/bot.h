@@ -10,7 +10,7 @@
 
 namespace arena {
 
-/// Function that receives the action for the next decision; nullopt for a closed decision without a choice.
+/// Function that receives the action for the next decision; nullopt if the decision is closed and needs no action.
 using Give = std::function<void(std::optional<int>)>;
 
 /// A player. Override `decide` (or `decide_many`); the rest is optional. Its methods are called one at a time.
@@ -30,20 +30,20 @@ class Bot {
   std::vector<std::string> files;
   /// At most 40 printable characters; by default a digest of the program and `files`. Each version has its own rating.
   std::optional<std::string> version;
-  /// Features of later versions of the protocol that the bot's own code understands; none is defined yet.
+  /// Protocol features newer than this client that the bot's own code understands; none is defined yet.
   std::vector<std::string> features;
 
   /// Choose one of `decision.legal`.
   virtual int decide(const Decision& decision);
 
-  /// Choose for all open decisions at once: give one action for each decision, in their order. Override it if many
-  /// decisions together are cheaper than one by one. Each given action is sent while the bot continues. For a closed
-  /// decision `std::nullopt` may be given.
+  /// Choose for all open decisions at once: pass one action for each to `give`, in the same order. Override it if many
+  /// decisions together are cheaper than one by one. Each action is sent while the bot continues to think. For a closed
+  /// decision the action may be `std::nullopt`.
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
   /// Handle the beginning of a connection: the server's rules, its limits and the features in use.
   virtual void on_welcome(const v1::Welcome&) {}
-  /// Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
+  /// Handle the beginning of a match: the seat and the names of all bots. Called again after a reconnect.
   virtual void on_match_start(const v1::MatchStart&) {}
   /// Handle the end of a round; the report shows all cards.
   virtual void on_round(const v1::RoundReport&) {}

@@ -73,7 +73,7 @@ void Caller::tell_news(const v1::PlayResponse& message, const OpenDecisions& ope
   for (const auto& notice : message.notices()) {
     tell([&] { bot_.on_notice(notice); });
     if (notice.kind() == v1::NOTICE_KIND_SUSPENDED && open.plays(notice.match_id())) {
-      reply().add_resumed(notice.match_id());  // a bot that receives this notice is back
+      reply().add_resumed(notice.match_id());  // a bot that receives this notice has returned
     }
     take_if_held(say);
   }

@@ -25,12 +25,12 @@ class Caller {
   /// `clock`: returns the milliseconds of the clock that measures arrivals.
   Caller(Bot& bot, OnError on_error, std::function<double()> clock);
 
-  /// Stop calling the bot; further calls throw Interrupted. From any thread.
+  /// Stop calling the bot; further calls throw Interrupted. May be called from any thread.
   void interrupt() { interrupted_ = true; }
 
   /// Send the bot's replies to a message: no reply, one, or several if the bot takes long. `open`: the open decisions
-  /// of its stream. The bot is not asked about closed decisions, nor about any decision of a stream that has ended.
-  /// Throws Interrupted and ArenaError.
+  /// of the message's stream. The bot is not asked about closed decisions, nor about any decision of a stream that has
+  /// ended. Throws Interrupted and ArenaError.
   void react(const v1::PlayResponse& message, const Catalogs& catalogs, double received,
              const std::shared_ptr<const OpenDecisions>& open, const Say& say);
 
@@ -48,7 +48,7 @@ class Caller {
   const OnError on_error_;
   const std::function<double()> clock_;
   std::optional<v1::PlayRequest> out_;
-  double since_ = 0;  // the time when the message was begun, or its last part was removed
+  double since_ = 0;  // the time at which the bot got the message, or at which a reply was last sent
   std::atomic<bool> interrupted_ = false;
 };
 

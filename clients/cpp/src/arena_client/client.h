@@ -1,4 +1,4 @@
-// Write a bot for the Arena: derive from arena::Bot, call arena::run. README.md is the introduction.
+// To write a bot for the Arena, derive from arena::Bot and call arena::run. README.md is the introduction.
 #pragma once
 
 #include "arena_client/bot.h"

@@ -12,10 +12,10 @@ namespace arena {
 namespace {
 
 constexpr double ANSWER_TIME = 20'000;          // the server's limit for a registration, for its welcome and for a proof
-constexpr double FIRST_WAIT = 100;              // maximum before the first try to reconnect
-constexpr double LONGEST_WAIT = 5'000;          // maximum between two tries while the server may only be restarting
-constexpr double LONG_OUTAGE = 120'000;         // after which a restart is no longer likely
-constexpr double LONGEST_OUTAGE_WAIT = 30'000;  // between two tries after that
+constexpr double FIRST_WAIT = 100;              // maximum wait before the first try to reconnect
+constexpr double LONGEST_WAIT = 5'000;          // maximum wait between two tries while a server restart is likely
+constexpr double LONG_OUTAGE = 120'000;         // time without a connection after which a restart is no longer likely
+constexpr double LONGEST_OUTAGE_WAIT = 30'000;  // maximum wait between two tries during a long outage
 // Milliseconds without a connection to a node after which other nodes may have interrupted its matches. The bot then
 // connects to another node.
 constexpr double LEASE = 15'000;
@@ -92,7 +92,7 @@ std::uint64_t Connection::after(double ms, std::function<void()> call) {
   return *alarm;
 }
 
-/// Call `what`; an exception from it ends the connection.
+/// Call `what` unless the connection has ended; an exception from it ends the connection.
 void Connection::attempt(const std::function<void()>& what) {
   if (ended_) return;
   try {
@@ -189,7 +189,7 @@ void Connection::welcome(const v1::Welcome& welcome) {
   if (receipts_) receipts_->record_log(welcome.log());
 }
 
-/// Reconnect later, unless that is useless.
+/// Handle a failed try: reconnect later, or end the connection.
 void Connection::failed(Failure failure) {
   const bool welcomed = welcomed_;
   close();
@@ -233,7 +233,7 @@ void Connection::retry(const Failure& failure, bool welcomed) {
   after(wait, [this] { connect(); });
 }
 
-/// Free the stream of this try.
+/// End the stream and the channel of this try.
 void Connection::close() {
   clock_.call_off(too_late_);
   alarms_.erase(too_late_);

@@ -1,6 +1,6 @@
 // A bot's connection to a server: register once, connect, and reconnect when the connection is lost. It answers
-// heartbeats and invitations, and passes all other messages to the bot's inbox. Clock, random numbers and gRPC are
-// passed in. It never waits: the owner of clock and channel calls it, always from one thread.
+// heartbeats and invitations, and passes all other messages to the bot's inbox. It never waits. The caller provides the
+// clock, the random numbers and the gRPC channel, and makes all calls from one thread.
 #pragma once
 
 #include <cstdint>
@@ -62,13 +62,13 @@ class Channel {
   virtual void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) = 0;
 };
 
-/// A message for the bot; the first of a session contains the welcome. There is one numbered session per stream.
+/// A message for the bot; a session's first message contains the welcome. There is one numbered session per stream.
 struct Delivery {
   std::uint64_t session;
   /// The open decisions of that session.
   std::shared_ptr<const OpenDecisions> open;
   std::shared_ptr<const v1::PlayResponse> message;
-  /// Its time of arrival.
+  /// The message's time of arrival.
   double received;
 };
 
@@ -83,23 +83,23 @@ class Inbox {
   virtual void end(std::exception_ptr error) = 0;
 };
 
-/// Looks for a permanent obstacle if the first connection fails, and describes it later; empty if there is none.
+/// Looks for a permanent obstacle if the first connection fails, and passes its description to `found`; empty for none.
 using Probe = std::function<void(std::function<void(std::string)> found)>;
 
 /// A bot's connection, with one stream at a time.
 class Connection {
  public:
-  /// `open` may throw ArenaError. `chance`: a number from 0 to 1. `receipts`: records the log of results, if given.
+  /// `open` may throw ArenaError. `chance` returns a random number from 0 to 1. `receipts`, if given, records the log.
   Connection(Profile profile, std::function<std::shared_ptr<Channel>(const std::string& address)> open, Clock& clock, Inbox& inbox,
              std::function<double()> chance, Probe probe = nullptr, Receipts* receipts = nullptr);
-  Connection(const Connection&) = delete;  // its alarms and calls refer to it
+  Connection(const Connection&) = delete;  // alarms and calls refer to this object
   Connection& operator=(const Connection&) = delete;
 
-  /// Connect and stay connected until the requested matches are played, the server ends the stream, or `end`.
+  /// Connect and stay connected until the matches are played, the server ends the stream, or `end` is called.
   void start();
-  /// Start no more matches and finish the current ones; leave the rest after the given number of milliseconds.
+  /// Start no more matches and finish the current ones; after `ms` milliseconds, leave those still running.
   void drain(double ms);
-  /// Send `leave` if the bot plays or is about to play; the server then ends the stream.
+  /// Send `leave` if the bot is playing or about to play; the server then ends the stream.
   void leave();
   /// Close the connection without notice.
   void end() { finish(nullptr); }
@@ -138,13 +138,13 @@ class Connection {
   std::optional<Session> session_;
   std::uint64_t number_ = 0;     // of the session
   std::uint64_t try_ = 0;        // events of earlier tries are ignored
-  std::uint64_t too_late_ = 0;   // the alarm for a welcome that does not come
+  std::uint64_t too_late_ = 0;   // the alarm for a missing welcome
   double good_ = 0, seen_ = 0, begun_ = 0;
   int probed_ = 0;
-  bool reached_ = false;    // true once there has been a welcome
-  bool known_ = false;      // true if the token of this try was known before the try
-  bool welcomed_ = false;   // true if there was a welcome on this try
-  bool finishing_ = false;  // true if the bot's side was closed
+  bool reached_ = false;    // true after the first welcome on any try
+  bool known_ = false;      // true if the token was known before this try
+  bool welcomed_ = false;   // true if the server has sent a welcome on this try
+  bool finishing_ = false;  // true if the bot has closed its side of the stream
   bool leaving_ = false, ended_ = false;
 };
 

@@ -33,11 +33,11 @@ const std::vector<std::string>& games();
 const v1::Conduct& conduct_of(const v1::Welcome& welcome, const v1::MatchStart& start);
 
 /// A choice that the bot must make, with everything that its seat may know, so that a bot needs no
-/// memory. Its pointers are valid during the call to which it is passed.
+/// memory. Its pointers are valid only during the call that receives the decision.
 class Decision {
  public:
-  /// `open`: the open decisions of its stream; null without a stream. Throws ArenaError (protocol_mismatch) if its view
-  /// belongs to no catalogue.
+  /// `open`: the open decisions of the message's stream; null without a stream. Throws ArenaError (protocol_mismatch)
+  /// if the message's view belongs to no catalogue.
   Decision(const v1::Decision& message, const Catalogs& catalogs, std::shared_ptr<const OpenDecisions> open = nullptr);
 
   std::uint64_t match_id;
@@ -55,7 +55,7 @@ class Decision {
   /// True if further thinking is useless, because the server has decided for the bot or the match
   /// has ended. Check it during a long search, in any thread.
   bool closed() const { return open_ && !open_->contains(match_id, decision_id); }
-  /// The view if it is of this kind, such as `view_as<arena::v1::NullernView>()`; else null.
+  /// The view if it is of this kind, as in `view_as<arena::v1::NullernView>()`; else null.
   template <class Kind>
   const Kind* view_as() const {
     auto found = std::get_if<const Kind*>(&view);
@@ -68,7 +68,7 @@ class Decision {
   std::vector<const Action*> actions() const;
   /// Count time that has passed since the message arrived, in milliseconds.
   void pass(int milliseconds);
-  /// Describe the decision and the bot's view in one line. `of`: the number of decisions asked at once.
+  /// Describe the decision and the bot's view in one line. `of`: the number of decisions in the same batch.
   std::string described(std::size_t of) const;
 
  private:

@@ -10,13 +10,13 @@ namespace arena {
 enum class ErrorKind {
   argument,           ///< an argument is invalid, such as a file that cannot be read
   bot_failed,         ///< the bot's code threw; the exception is nested in this one
-  bad_answer,         ///< `decide` or `decide_many` gave an invalid answer
+  bad_answer,         ///< `decide` or `decide_many` returned an invalid answer
   token_refused,      ///< the server does not know the token
   name_taken,         ///< another bot on this server has the name
   name_not_allowed,   ///< the server does not accept the name of the bot or of its owner
   invitation_needed,  ///< the server registers new bots by invitation only, or does not accept this one
   no_game_in_common,  ///< the server plays none of the bot's games
-  protocol_mismatch,  ///< no Arena server, newer than this client, or too old for the bot's ladders or events
+  protocol_mismatch,  ///< not an Arena server, or newer than this client, or too old for the bot's ladders or events
   taken_over,         ///< the same bot connected from somewhere else; only the newest connection plays on
   refused,            ///< the server ended the connection for a permanent reason
   parked,             ///< the bot gets no seats until it is un-parked

@@ -24,7 +24,7 @@ void make_folder(const fs::path& folder) {
   std::error_code unknown;
   if (folder.empty() || fs::exists(folder, unknown)) return;
   if (folder.has_relative_path()) make_folder(folder.parent_path());
-  ::mkdir(folder.c_str(), 0700);  // errors show when the file in it is used
+  ::mkdir(folder.c_str(), 0700);  // errors show when a file in the folder is used
 }
 
 /// Write all of a text and close the file; return the system's error, 0 for none.

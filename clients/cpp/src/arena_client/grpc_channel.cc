@@ -24,15 +24,15 @@ CallStatus status_of(const grpc::Status& status) {
   CallStatus said;
   said.status = code >= 0 && code < 17 ? STATUSES[code] : "UNKNOWN";
   said.text = status.error_message();
-  const std::string mark = "last error: ";  // gRPC says first that all addresses failed
+  const std::string mark = "last error: ";  // gRPC's text begins by saying that all addresses failed
   const auto at = said.text.rfind(mark);
   if (at != std::string::npos) said.text.erase(0, at + mark.size());
   read_details(status.error_details(), said);
   return said;
 }
 
-/// One stream: a thread reads, another writes. (gRPC's own callback threads sometimes abort when one channel
-/// replaces another, at least with gRPC 1.51.)
+/// One stream: one thread reads, another writes. (With gRPC 1.51, gRPC's own callback threads sometimes abort when one
+/// channel replaces another.)
 class Stream : public Call {
  public:
   Stream(std::shared_ptr<grpc::Channel> channel, const std::string& token, CallEvents events, std::shared_ptr<Loop> loop)
@@ -112,7 +112,7 @@ class GrpcChannel : public Channel {
   GrpcChannel(const GrpcChannel&) = delete;
   GrpcChannel& operator=(const GrpcChannel&) = delete;
 
-  /// The channel no longer waits for answers.
+  /// Cancels all pending calls.
   ~GrpcChannel() override {
     for (const auto& question : questions_) question->TryCancel();
   }

@@ -11,7 +11,7 @@
 namespace arena::json {
 namespace {
 
-constexpr double MOST = 9'007'199'254'740'992;  // up to here a double has every whole number
+constexpr double MOST = 9'007'199'254'740'992;  // up to here a double represents every whole number
 
 [[noreturn]] void wrong(const Value& value, const char* wanted) {
   throw std::runtime_error(one_line(value.ShortDebugString()) + " where there should be " + wanted);

@@ -8,10 +8,10 @@ namespace arena {
 
 /// The level of a line.
 enum class Level { info, warn, error };
-/// Function that receives a line. The threads of the bot and of the network call it, one call at a time.
+/// Function that receives a line. The bot's thread and the network's threads call it, one call at a time.
 using Logger = std::function<void(Level, const std::string&)>;
 
-/// Send the lines to another function; an empty function restores standard error.
+/// Send the lines to `logger` instead of standard error; an empty function restores standard error.
 void log_to(Logger logger);
 /// Show on standard error only lines of this level or above.
 void log_from(Level level);

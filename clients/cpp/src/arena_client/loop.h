@@ -12,7 +12,7 @@
 
 namespace arena {
 
-/// Queue of calls. `post`, `hold` and `release` may be called from any thread, and alarms only within the loop.
+/// Queue of calls. `post`, `hold` and `release` may be called from any thread, the methods for alarms only in the loop.
 class Loop : public Clock {
  public:
   double now() override;
@@ -21,7 +21,7 @@ class Loop : public Clock {
 
   /// Queue a call. No call is made after the end.
   void post(std::function<void()> call);
-  /// Make calls until `stop` has been called and each `hold` has its `release`.
+  /// Make the queued calls until `stop` has been called, and `release` once for each `hold`.
   void run();
   void stop();
   void hold();

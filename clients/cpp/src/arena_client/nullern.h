@@ -22,15 +22,15 @@ struct Table {
   std::vector<int> trick;
   /// The seats that play to this trick after this one.
   std::vector<int> to_come;
-  /// The strengths of the unseen cards, which the others hold or which are in the stock.
+  /// The strengths of the unseen cards: those in other hands or in the stock.
   std::vector<int> unseen;
 };
 
 /// Read the table from a view.
 Table read(const Catalog& game, const v1::NullernView& view);
-/// Return the seat that takes the trick so far; nullopt if the table is empty.
+/// Return the seat now winning the trick; nullopt if the table is empty.
 std::optional<int> taker(const Catalog& game, const v1::NullernView& view);
-/// Return the number of tricks that a seat's bid still needs; negative if it has too many.
+/// Return the number of tricks that a seat still needs for its bid; negative if it has too many or has not bid.
 int wanted_tricks(const v1::NullernView& view, int seat);
 /// Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point.
 bool eager(const v1::NullernView& view, int seat);

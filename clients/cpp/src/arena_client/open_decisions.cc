@@ -5,7 +5,7 @@
 namespace arena {
 namespace {
 
-/// Maximum number of ended matches to remember, because their messages may still wait for the bot.
+/// Maximum number of ended matches to remember; their messages may still be waiting for the bot.
 constexpr std::size_t MOST_ENDED = 1000;
 
 }  // namespace

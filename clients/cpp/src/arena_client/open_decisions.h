@@ -16,18 +16,18 @@ class OpenDecisions {
  public:
   /// Apply a message from the server.
   void receive(const v1::PlayResponse& message);
-  /// Record that the stream has ended. The next stream repeats its open decisions.
+  /// Record that the stream has ended. The next stream repeats the open decisions.
   void lose();
 
   bool lost() const;
   bool contains(std::uint64_t match_id, std::uint32_t decision_id) const;
-  /// Return true if a match still runs on this stream, as far as the client knows.
+  /// Return true if a match is still running on this stream, as far as the client knows.
   bool plays(std::uint64_t match_id) const;
 
  private:
   mutable std::mutex mutex_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> open_;  // matches and decisions
-  std::deque<std::uint64_t> ended_;                         // the latest matches that ended
+  std::deque<std::uint64_t> ended_;                         // the latest ended matches
   bool lost_ = false;
 };
 

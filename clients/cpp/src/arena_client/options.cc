@@ -60,8 +60,8 @@ void check_version(const std::string& version) {
   wrong("the bot's version is '" + version + "': it takes at most 40 printable characters");
 }
 
-/// Return the given names, or else the names in an environment variable. With ARENA_TOKEN only the environment
-/// counts, because a program started the bot.
+/// Return the given names, or else the names in an environment variable. If ARENA_TOKEN is set, a program started the
+/// bot, and only the environment counts.
 std::vector<std::string> chosen(const std::optional<std::vector<std::string>>& given, const char* variable) {
   if (given && !environment("ARENA_TOKEN")) return *given;
   std::vector<std::string> names;
@@ -73,7 +73,7 @@ std::vector<std::string> chosen(const std::optional<std::vector<std::string>>& g
   return names;
 }
 
-/// Return a digest of the running program and other files, of twelve digits.
+/// Return a digest of the running program and the given files, in twelve hexadecimal digits.
 std::string digest(const std::vector<std::string>& files) {
   std::string parts;
   try {

@@ -1,4 +1,4 @@
-// Options of `run`, the environment variables, and the profile, which a connection needs.
+// The options of `run`, and the profile: the data that a connection needs from bot, options and environment.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ namespace arena {
 inline constexpr char DEFAULT_ADDRESS[] = "localhost:50051";
 /// Maximum time in seconds to finish matches after Ctrl-C, unless ARENA_DRAIN sets another time.
 inline constexpr double DRAIN = 30;
-/// Maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s.
+/// Maximum time in seconds to finish matches after SIGTERM; SIGKILL usually follows after 10 s.
 inline constexpr double DRAIN_TERMINATED = 8;
 
 /// Options of `run`; each may be left unchanged.
 struct Options {
-  /// "host:port"; else ARENA_SERVER, else localhost:50051.
+  /// "host:port"; by default ARENA_SERVER, or localhost:50051.
   std::optional<std::string> address;
   /// The token.
   std::optional<std::string> token;
@@ -39,7 +39,7 @@ struct Options {
   OnError on_error = OnError::raise;
   /// Number of seconds without any connection after which the run ends.
   std::optional<double> give_up_after;
-  /// True to store receipts of the server's log of results beside the token.
+  /// True to store receipts from the server's log of results beside the token.
   bool receipts = true;
   /// True to play unrated matches against house bots only.
   bool casual = false;
@@ -47,8 +47,8 @@ struct Options {
   bool challenges = false;
   /// If not empty, the bot accepts challenges only from bots with these names.
   std::vector<std::string> challengers;
-  /// Names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or with an empty list:
-  /// the default ladders of the bot's games.
+  /// Names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or if the list is empty, the
+  /// bot plays on the default ladders of its games.
   std::optional<std::vector<std::string>> ladders;
   /// Names of the events to enter; by default those in ARENA_EVENTS.
   std::optional<std::vector<std::string>> events;

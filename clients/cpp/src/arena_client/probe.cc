@@ -18,7 +18,7 @@ namespace {
 
 using Time = std::chrono::steady_clock;
 
-constexpr auto GLANCE = std::chrono::seconds(3);  // in which the other side must show its protocol
+constexpr auto GLANCE = std::chrono::seconds(3);  // time limit for the other side to show its protocol
 
 // The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own settings.
 constexpr char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
@@ -27,7 +27,7 @@ constexpr char SETTINGS = 4;
 
 using Hosts = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-/// A connection to the first of several hosts that accepts one. Only `wait` blocks.
+/// A connection to the first of several hosts that accepts it. Only `wait` blocks.
 class Line {
  public:
   explicit Line(const addrinfo* hosts) : end_(Time::now() + GLANCE) {
@@ -67,7 +67,7 @@ class Line {
   bool open_ = false;
 };
 
-/// Result of a handshake: whether it succeeded, and the fault of a checked certificate.
+/// Result of a handshake: whether it succeeded, and the fault found in the certificate, if any.
 struct Handshake {
   bool made = false;
   std::string distrusted;

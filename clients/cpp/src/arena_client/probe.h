@@ -10,9 +10,9 @@
 
 namespace arena {
 
-/// Return permanent errors (no such host, TLS on one side only, a certificate that is not trusted),
-/// as a sentence with its remedy; empty if another try may succeed. Each probe waits at most 3 s
-/// for the other side. Signals of the thread are blocked.
+/// Describe a permanent error (no such host, TLS on one side only, a certificate that is not trusted) and its remedy in
+/// a sentence; empty if another try may succeed. Each connection waits at most 3 s for the other side. The function
+/// blocks all signals of the calling thread.
 std::string obstacle(const Profile& profile);
 
 /// Return a probe that looks for obstacles in a separate thread and reports them within the loop.

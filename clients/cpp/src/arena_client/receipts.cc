@@ -12,7 +12,7 @@
 namespace arena {
 namespace {
 
-constexpr std::size_t KEPT = 1000;  // newest receipts that stay in the file when it is pruned, at twice as many lines
+constexpr std::size_t KEPT = 1000;  // receipts that stay in the file when it is pruned, at twice as many lines
 const std::string PIN = R"({"arena_receipts")";
 
 std::string digits(const std::string& bytes) { return json::quoted(hex(bytes)); }
@@ -99,7 +99,7 @@ void Receipts::add(const std::string& line) {
   }
 }
 
-/// Shorten the file to the newest receipts and the newest line with keys before them.
+/// Leave only the newest receipts in the file, after the newest line with keys.
 void Receipts::prune() {
   std::istringstream text(read_file(file_).value_or(""));
   std::vector<std::string> lines;

@@ -26,9 +26,9 @@ class Receipts {
  public:
   explicit Receipts(std::string file) : file_(std::move(file)) {}
 
-  /// Record the log that a welcome shows. The file is left unchanged if the log is shorter than the
-  /// largest head in the file, or if its keys do not begin with the keys in the file. That may be a
-  /// different log, whose keys would invalidate all receipts in the file.
+  /// Record the log that a welcome shows. The file does not change if the log is shorter than the largest head in the
+  /// file, or if the log's keys do not begin with the keys in the file. Then it may be a different log, whose keys
+  /// would invalidate all receipts in the file.
   void record_log(const v1::LogState& state);
   /// Record a report's entry of the log; `seat`: facts known from the match's start, null for none.
   void record_match(const v1::MatchReport& report, const Seat* seat);
@@ -42,7 +42,7 @@ class Receipts {
 
   const std::string file_;
   std::string pin_;                // the newest line with the log's keys
-  std::vector<std::string> keys_;  // the keys in it
+  std::vector<std::string> keys_;  // the keys in that line
   std::uint64_t longest_ = 0;      // the largest number of entries under any head in the file
   std::size_t lines_ = 0;
   bool read_ = false, troubled_ = false;

@@ -117,7 +117,7 @@ class Network {
 void play(Bot& bot, const Options& options) {
   const Profile profile = profile_of(bot, options);
   const double drain = drain_seconds();
-  Loop clock;  // only read
+  Loop clock;  // used only to read the time
   Caller caller(bot, options.on_error, [&clock] { return clock.now(); });
   Network* network = nullptr;
   Answering answering(caller, [&network](std::uint64_t session, const v1::PlayRequest& request) {

@@ -16,8 +16,8 @@ namespace arena {
 /// Then, or at the second Ctrl-C, it leaves the remaining matches; a third ends the program. The
 /// program's own signal handlers stay in place.
 ///
-/// After a lost connection the bot reconnects. Permanent errors throw ArenaError. So does an error
-/// in the bot, unless `on_error` says otherwise.
+/// After a lost connection the bot reconnects. Permanent errors throw ArenaError, as does an error in the bot unless
+/// `on_error` is OnError::proceed.
 void play(Bot& bot, const Options& options = {});
 
 /// Like `play`, for use as the last statement of `main`: prints errors in one line and returns the exit status.

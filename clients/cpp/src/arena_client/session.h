@@ -56,7 +56,7 @@ class Progress {
 /// The conversation of one stream, from the welcome on.
 class Session {
  public:
-  /// `receipts`: records the log of results, if given. Throws ArenaError (no_game_in_common).
+  /// `receipts`, if given, records the reports' log entries. Throws ArenaError (no_game_in_common).
   Session(const v1::Welcome& welcome, const Profile& profile, Progress& progress, Receipts* receipts);
 
   /// Apply a message; return the immediate reply, if there is one.

@@ -15,7 +15,7 @@ namespace {
 /// Statuses after which another try may succeed. All other statuses with a reason are final.
 const std::set<std::string> COME_BACK = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"};
 
-/// Statuses that are final even without a reason, in addition to those with their own errors.
+/// Statuses that are final even without a reason, besides those with errors of their own.
 const std::set<std::string> FINAL = {"INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"};
 
 /// Maximum pause that a server may request, in milliseconds. A longer pause must be a mistake.
@@ -25,7 +25,7 @@ constexpr double LONGEST_PAUSE = 3'600'000;
 std::vector<std::string> fields(const std::string& bytes, int number) {
   google::protobuf::Empty message;
   std::vector<std::string> found;
-  if (!message.ParseFromString(bytes)) return found;  // details of another service
+  if (!message.ParseFromString(bytes)) return found;  // not a google.rpc.Status
   const auto& unknown = message.GetReflection()->GetUnknownFields(message);
   for (int at = 0; at < unknown.field_count(); at++) {
     const auto& field = unknown.field(at);

@@ -8,15 +8,15 @@
 
 namespace arena {
 
-/// How a call ended.
+/// The end of a call: its status, with the details that the server gave.
 struct CallStatus {
-  /// gRPC's name for it, such as "UNAVAILABLE".
+  /// gRPC's name for the status, such as "UNAVAILABLE".
   std::string status;
   /// Text for human readers.
   std::string text;
-  /// The reason of its `google.rpc.ErrorInfo`; empty if the server gave none.
+  /// The reason in the status's `google.rpc.ErrorInfo`; empty if the server gave none.
   std::string reason;
-  /// Milliseconds in its `google.rpc.RetryInfo`; 0 if the server gave none.
+  /// Milliseconds in the status's `google.rpc.RetryInfo`; 0 if the server gave none.
   double pause_ms = 0;
 };
 

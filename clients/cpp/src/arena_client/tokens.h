@@ -12,9 +12,8 @@ std::string default_token_file(const std::string& address, const std::string& na
 /// Return the token in the file; nullopt if the file is missing or empty. Throws ArenaError (argument).
 std::optional<std::string> read_token(const std::string& file);
 
-/// A token for a bot that is about to register. Until the server answers, it is in a file beside
-/// its final file, so that a full disk or a lost answer does no harm. The next try sends the same
-/// token.
+/// A token for a bot that is about to register. Until the server answers, the token is in a file beside its final file,
+/// so that a full disk or a lost answer does no harm. The next try sends the same token.
 class NewToken {
  public:
   /// Use the token that an earlier try left beside the file, or create a new token. Throws ArenaError (argument).

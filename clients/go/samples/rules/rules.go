@@ -118,7 +118,8 @@ func playNullern(decision *client.Decision, view *client.NullernView) int {
 	return takeOrDuck(legal, takes, strength, nullern.Eager(view, int(view.Seat)), len(table.ToCome) == 0)
 }
 
-// takeOrDuck takes the trick as cheaply as possible, or throws away the highest card that does not take it.
+// takeOrDuck takes the trick if the seat is eager: with the lowest card in the last seat, before that with the highest.
+// Otherwise it throws away the highest card that does not take the trick.
 func takeOrDuck(legal []int, takes func(int) bool, strength func(int) int, eager, last bool) int {
 	var taking, losing []int
 	for _, number := range legal {

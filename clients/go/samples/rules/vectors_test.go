@@ -37,7 +37,7 @@ func orNull(number int) any {
 	return number
 }
 
-// reads returns the summary of a view, in the terms of the vectors.
+// reads returns the summary of a view, in the form that the vectors use.
 func reads(decision *client.Decision) map[string]any {
 	switch view := decision.View.(type) {
 	case *client.NullernView:

@@ -26,7 +26,7 @@ final class Addresses {
         turn = 0;
     }
 
-    /** Chooses another node: the first on the list, then with each call the next. Without another node, changes nothing. */
+    /** Chooses another node: the first on the list, then with each call the next. Does nothing if there is no other. */
     void next() {
         for (int left = nodes.size(); left > 0; left--) {
             String address = nodes.get(turn++ % nodes.size());

@@ -15,7 +15,7 @@ final class Answering implements Connection.Inbox {
     /** Sends a message on the stream of a session. */
     private final BiConsumer<Session, PlayRequest> say;
     private final Queue<Delivery> deliveries = new ArrayDeque<>();
-    /** The end, with its error or null. It does not wait for a bot that still computes after a stop. */
+    /** Completes at the run's end, with its error or null. After a stop, does not wait for a bot that is computing. */
     final CompletableFuture<RuntimeException> over = new CompletableFuture<>();
     private boolean ended;
     private RuntimeException why;
@@ -57,7 +57,7 @@ final class Answering implements Connection.Inbox {
         deliveries.clear();
     }
 
-    /** Calls the bot for each message until the end; throws the bot's errors. */
+    /** Calls the bot for each message until the queue is closed; throws the bot's errors. */
     void answer() throws InterruptedException {
         while (waits()) {
             one();

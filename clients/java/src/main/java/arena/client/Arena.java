@@ -16,7 +16,7 @@ public final class Arena {
 
     /** Time for finishing matches after Ctrl-C, unless ARENA_DRAIN sets another time. */
     private static final Duration DRAIN = Duration.ofSeconds(30);
-    /** Maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s. */
+    /** Maximum time to finish matches after SIGTERM; SIGKILL usually follows after 10 s. */
     private static final Duration DRAIN_TERMINATED = Duration.ofSeconds(8);
 
     private Arena() {}

@@ -62,7 +62,7 @@ public final class ArenaException extends RuntimeException {
         return badArgument("the file %s cannot be used: %s", file, why);
     }
 
-    /** Returns the same exception with a longer message. */
+    /** Returns a copy of this exception with `more` added to its message. */
     ArenaException with(String more) {
         ArenaException longer = new ArenaException(kind, getMessage() + more, reason);
         longer.initCause(getCause());

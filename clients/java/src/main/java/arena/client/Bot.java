@@ -17,8 +17,8 @@ public abstract class Bot {
     private final List<String> games;
 
     /**
-     * @param name 1 to 40 letters, digits, '.', '_' or '-' @param games names of the games that it
-     * plays; 6th Sense if there are none
+     * @param name 1 to 40 letters, digits, '.', '_' or '-'
+     * @param games names of the games that the bot plays; 6th Sense if there are none
      */
     protected Bot(String name, String... games) {
         this.name = name;
@@ -56,7 +56,7 @@ public abstract class Bot {
         return "";
     }
 
-    /** Features of later versions of the protocol that the bot's own code understands. */
+    /** Protocol features newer than this client that the bot's own code understands. */
     public List<String> features() {
         return List.of();
     }
@@ -67,9 +67,10 @@ public abstract class Bot {
     }
 
     /**
-     * Chooses for all open decisions at once: one action for each decision, in their order. Use it if many decisions together
-     * are cheaper than one by one. The result may be a list, or an iterable that computes actions one by one: each is sent
-     * while it continues. For a closed decision ({@link Decision#isClosed}) it may be null.
+     * Chooses for all open decisions at once: one action for each, in the same order. Override it if many decisions
+     * together are cheaper than one by one. The result may be a list, or an iterable that computes actions one by one:
+     * each is sent while the next is computed. For a closed decision ({@link Decision#isClosed}), the action may be
+     * null.
      */
     public Iterable<Integer> decideMany(List<Decision> decisions) {
         return () -> decisions.stream().<Integer>map(each -> each.isClosed() ? null : decide(each)).iterator();
@@ -78,7 +79,7 @@ public abstract class Bot {
     /** Called first on each connection; the welcome contains the server's rules, its limits and the features in use. */
     public void onWelcome(Welcome welcome) {}
 
-    /** Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect. */
+    /** Called at the beginning of a match and after a reconnect, with the seat and the names of all bots. */
     public void onMatchStart(MatchStart start) {}
 
     /** Called at the end of a round; the report shows all cards. */
@@ -89,7 +90,7 @@ public abstract class Bot {
         News.log(report);
     }
 
-    /** Called for any other notice from the server; the default logs it, as a warning if the bot is at fault. */
+    /** Called for each notice from the server; the default logs it, as a warning if the bot is at fault. */
     public void onNotice(Notice notice) {
         News.log(notice);
     }

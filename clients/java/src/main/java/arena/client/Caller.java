@@ -34,7 +34,7 @@ final class Caller {
     volatile boolean interrupted;
     /** The pending reply, null for none yet. */
     private PlayRequest.Builder out;
-    /** The time when the pending message was created, or its last part was sent. */
+    /** The time at which the bot got the message, or at which a reply was last sent. */
     private long since;
     private Session session;
     private Consumer<PlayRequest> say;
@@ -50,8 +50,9 @@ final class Caller {
      *
      * <p>The bot is not asked about closed decisions, nor about any decision of a stream that has ended.
      *
-     * @param session the conversation of the message's stream @param received when the message
-     * arrived, by the clock @throws ArenaException for the bot's error, or PROTOCOL_MISMATCH
+     * @param session the session of the message's stream
+     * @param received the clock's time when the message arrived
+     * @throws ArenaException for an error of the bot, or PROTOCOL_MISMATCH
      * @throws Interrupted if the bot must stop
      */
     void react(PlayResponse message, Session session, long received, Consumer<PlayRequest> say) {
@@ -79,7 +80,7 @@ final class Caller {
     private void notice(Notice notice) {
         tell(() -> bot.onNotice(notice));
         if (notice.getKind() == NoticeKind.NOTICE_KIND_SUSPENDED && notice.hasMatchId() && session.plays(notice.getMatchId())) {
-            reply().addResumed(notice.getMatchId()); // a bot that receives this notice is back
+            reply().addResumed(notice.getMatchId()); // a bot that receives this notice has returned
         }
         part();
     }
@@ -172,7 +173,7 @@ final class Caller {
         }
     }
 
-    /** Adds an answer to the reply, unless its match has ended. A late answer gets a notice that says how late it is. */
+    /** Adds an answer to the reply, unless its match has ended. After a late one, the server says how late it was. */
     private void answer(Decision decision, int action) {
         if (decision.isClosed() && !session.plays(decision.matchId())) {
             return;

@@ -6,9 +6,11 @@ import java.util.List;
 /**
  * One game: its colours, cards and actions. It is created once for each connection and shared by its decisions.
  *
- * @param name the name for programs, such as "sixth_sense" @param title the name for people, such as "6th Sense" @param message
- * the catalogue as the server sent it, with the options and, for a game whose messages this client does not have, their
- * descriptors
+ * @param name the name for programs, such as "sixth_sense"
+ * @param title the name for people, such as "6th Sense"
+ * @param message the catalogue as the server sent it, with the game's options; with the descriptors of the game's
+ *     messages
+ *     if this client does not contain them
  */
 public record Catalog(
         String name,
@@ -35,10 +37,12 @@ public record Catalog(
     /**
      * One action of a game; fields that do not apply are {@link Catalog#NONE}.
      *
-     * @param name such as "red 7" or "red 0 blocks place 2" @param kind the kind of choice, in the game's own terms, such as
-     * "play", "bid" or "raise" @param card the card that it plays or chooses, an index into the catalogue's cards; NONE if
-     * there is no card or if it is hidden @param value the value that a played card counts as, the number predicted or bid, or
-     * 1 for yes and 0 for no @param place the place in the trick, counted from 0, of the card that it blocks
+     * @param name such as "red 7" or "red 0 blocks place 2"
+     * @param kind the kind of choice, in the game's own terms, such as "play", "bid" or "raise"
+     * @param card the played or chosen card, an index into the catalogue's cards; NONE without a card or if it is
+     *     hidden
+     * @param value the value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no
+     * @param place the place in the trick, counted from 0, of the card that the action blocks
      */
     public record Action(String name, String kind, int card, int value, int place) {}
 

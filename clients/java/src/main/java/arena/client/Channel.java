@@ -8,7 +8,7 @@ import com.google.rpc.Status;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
-/** Access to the server for one try. Its answers come later, never during a call, and none of its methods waits. */
+/** Access to the server for one try. Answers arrive later, never during a call, and none of its methods waits. */
 interface Channel {
     /** One gRPC stream. */
     interface Call {

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 
 /** The command line of a program with one bot. */
 final class Command {
-    /** Stored here because Java forgets the level of an unreferenced logger. */
+    /** The logger, referenced here because Java would otherwise discard it and its level. */
     private static final Logger LOG = Logger.getLogger("arena.client");
 
     private static final String FORMAT = "java.util.logging.SimpleFormatter.format";
@@ -134,7 +134,7 @@ final class Command {
         }
     }
 
-    /** Returns a list, null for an empty one, with one more word. */
+    /** Returns a copy of a list with one more word; a null list counts as empty. */
     private static List<String> plus(List<String> before, String word) {
         return Stream.concat(Stream.ofNullable(before).flatMap(List::stream), Stream.of(word)).toList();
     }

@@ -34,10 +34,11 @@ final class Connection {
     /**
      * Everything that a connection needs besides the bot's profile.
      *
-     * @param open opens a channel to an address, which connects at its first call @param chance returns numbers from 0 to 1 @param obstacle
-     * describes a permanent obstacle if the first connection fails; its later result is empty without an obstacle @param receipts
-     * records the server's statements about its log of results; null to record nothing @param done receives the end, once: null
-     * without an error
+     * @param open opens a channel to an address, which connects at its first call
+     * @param chance returns random numbers from 0 to 1
+     * @param obstacle passes on the description of a permanent obstacle if the first connection fails; empty for none
+     * @param receipts records the server's statements about its log of results; null to record nothing
+     * @param done called once at the end, with the error or null
      */
     record Surroundings(
             Function<String, Channel> open,
@@ -52,13 +53,13 @@ final class Connection {
     static final long ANSWER_TIME = SECONDS.toNanos(20);
     /** Maximum wait before the first try to reconnect. */
     private static final long FIRST_WAIT = MILLISECONDS.toNanos(100);
-    /** Maximum wait between two tries while the server may only be restarting. */
+    /** Maximum wait between two tries while a server restart is likely. */
     private static final long LONGEST_WAIT = SECONDS.toNanos(5);
     /** Time without a connection after which a restart is no longer likely. */
     private static final long LONG_OUTAGE = SECONDS.toNanos(120);
     /** Maximum wait between two tries during a long outage. */
     private static final long LONGEST_OUTAGE_WAIT = SECONDS.toNanos(30);
-    /** Time without a connection to a node after which its matches may be interrupted. The bot then connects to another. */
+    /** Time without a connection to a node after which its matches may be interrupted. The bot then tries another. */
     private static final long LEASE = SECONDS.toNanos(15);
     /** The server's time limit to end the stream of a bot that leaves in the middle of matches. */
     private static final long LEAVE_TIME = SECONDS.toNanos(2);
@@ -80,9 +81,9 @@ final class Connection {
     private Session session;
     /** True if the token was known before this try. */
     private boolean known;
-    /** True if there was a welcome on this try. */
+    /** True if the server has sent a welcome on this try. */
     private boolean greeted;
-    /** True once there has been a welcome. */
+    /** True after the first welcome on any try. */
     private boolean reached;
     private int probed;
     private boolean leaving;
@@ -126,7 +127,7 @@ final class Connection {
         return Math.min(limit, Math.max(FIRST_WAIT, outage));
     }
 
-    /** Connects and stays connected until the requested matches are played, the server ends the stream, or {@link #end}. */
+    /** Connects, and stays so until the matches are played, the server ends the stream, or {@link #end} is called. */
     void start() {
         locked(() -> {
             good = around.clock.now();
@@ -135,7 +136,7 @@ final class Connection {
         });
     }
 
-    /** Starts no more matches and finishes the current ones. After `limit`, leaves the rest. */
+    /** Starts no more matches and finishes the current ones. After `limit`, leaves those still running. */
     void drain(long limit) {
         locked(() -> {
             progress.ending = true;
@@ -158,7 +159,7 @@ final class Connection {
         });
     }
 
-    /** Sends `leave` if the bot plays or is about to play; the server then ends the stream. */
+    /** Sends `leave` if the bot is playing or about to play; the server then ends the stream. */
     void leave() {
         locked(this::leaveNow);
     }
@@ -192,7 +193,7 @@ final class Connection {
         });
     }
 
-    /** Calls `something` unless the connection has ended; an exception ends it. */
+    /** Calls `something` unless the connection has ended; an exception ends the connection. */
     private synchronized void locked(Runnable something) {
         if (over) {
             return;
@@ -206,7 +207,7 @@ final class Connection {
         }
     }
 
-    /** Calls `something` unless another try has begun since or the connection has ended. */
+    /** Calls `something` unless a later try has begun or the connection has ended. */
     private void during(int since, Runnable something) {
         locked(() -> {
             if (since == attempt) {

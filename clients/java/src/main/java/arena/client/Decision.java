@@ -30,7 +30,7 @@ public final class Decision {
         return of(message, games, null);
     }
 
-    /** Converts a message to a decision of a session, which knows whether it is open; null without a session. */
+    /** Converts a message to a decision. `session` knows whether the decision is open; null without a session. */
     static Decision of(arena.v1.Decision message, Map<String, Catalog> games, Session session) {
         Catalog game = switch (message.getViewCase()) {
             case SIXTH_SENSE -> games.get("sixth_sense");
@@ -65,8 +65,8 @@ public final class Decision {
     }
 
     /**
-     * The game as this seat sees it: a {@link SixthSenseView} or a {@link NullernView}. For any other game an {@link Any} as
-     * the server sent it: a message that {@code game().message()} describes.
+     * The game as this seat sees it: a {@link SixthSenseView} or a {@link NullernView}. For any other game it is an
+     * {@link Any} as the server sent it, whose message {@code game().message()} describes.
      */
     public Message view() {
         return switch (message.getViewCase()) {
@@ -76,7 +76,7 @@ public final class Decision {
         };
     }
 
-    /** The legal actions in rising order, never empty: indices into the game's actions. It cannot be changed. */
+    /** The legal actions in rising order, never empty: indices into the game's actions. The list cannot be changed. */
     public List<Integer> legal() {
         return legal;
     }

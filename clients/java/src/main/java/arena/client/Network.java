@@ -23,7 +23,7 @@ import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.util.function.BiConsumer;
 
-/** Network access to a server by grpc-java, with one connection per try. */
+/** Network access to a server through grpc-java, with one connection per try. */
 final class Network implements Channel {
     private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
@@ -45,7 +45,7 @@ final class Network implements Channel {
         }
         TlsChannelCredentials.Builder trust = TlsChannelCredentials.newBuilder();
         if (profile.tlsRoots != null) {
-            Probe.rootsOf(profile.tlsRoots); // or throws an error that describes their fault
+            Probe.rootsOf(profile.tlsRoots); // throws an error that describes the fault, if any
             try {
                 trust.trustManager(profile.tlsRoots.toFile());
             } catch (IOException wrong) {
@@ -111,7 +111,7 @@ final class Network implements Channel {
         return new Stream(call);
     }
 
-    /** One stream. Only one thread at a time uses it, and no thread after its end. */
+    /** One gRPC stream. Only one thread at a time uses it, and none after its end. */
     private static final class Stream implements Call {
         private final ClientCall<PlayRequest, PlayResponse> call;
         private boolean ended;

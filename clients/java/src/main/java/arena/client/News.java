@@ -46,7 +46,7 @@ final class News {
     }
 
     static void log(Notice notice) {
-        if (notice.getKind() == NoticeKind.NOTICE_KIND_PARKED) { // the run ends with this error, which reports it
+        if (notice.getKind() == NoticeKind.NOTICE_KIND_PARKED) { // the error that ends the run reports the parking
             return;
         }
         Level level = switch (notice.getKind()) {
@@ -62,7 +62,7 @@ final class News {
         LOG.log(level, () -> text);
     }
 
-    /** The kind of a notice in lower case, such as "forced by time"; "notice 99" for an unknown one. */
+    /** The name of a notice's kind, such as "forced by time"; "notice 99" for an unknown kind. */
     private static String kindOf(Notice notice) {
         if (notice.getKind() == NoticeKind.UNRECOGNIZED) {
             return "notice " + notice.getKindValue();
@@ -70,7 +70,7 @@ final class News {
         return notice.getKind().name().replaceFirst("^NOTICE_KIND_", "").replace('_', ' ').toLowerCase(Locale.ROOT);
     }
 
-    /** Returns a text from the server in one line, for human readers; it may be empty. */
+    /** Returns a text from the server in one line, for human readers; "no reason given" for an empty text. */
     static String oneLine(String text) {
         String line = text.strip().replaceAll("\\s+", " ");
         return line.isEmpty() ? "no reason given" : line;

@@ -9,10 +9,11 @@ import java.util.List;
  * A summary of a view of Nullern: the strengths of cards, the trick on the table, the seats that want tricks, the unseen
  * cards. It is computed from a single decision.
  *
- * @param view the view itself @param strengths the strength of each card: its value, plus 20 for a trump; the
- * strongest card takes the trick @param trick the strengths of the cards on the table; the first of equally
- * strong cards takes the trick @param toCome the seats that play to this trick after the bot's own @param unseen
- * the strengths of the unseen cards, which the others hold or which are in the stock
+ * @param view the view itself
+ * @param strengths the strength of each card: its value, plus 20 for a trump; the strongest card takes the trick
+ * @param trick the strengths of the cards on the table; the first of equally strong cards takes the trick
+ * @param toCome the seats that play to this trick after the bot's own
+ * @param unseen the strengths of the unseen cards: those in other hands or in the stock
  */
 public record Nullern(NullernView view, List<Integer> strengths, List<Integer> trick, List<Integer> toCome, List<Integer> unseen) {
     /** The highest strength of a card that is not a trump. */
@@ -42,7 +43,7 @@ public record Nullern(NullernView view, List<Integer> strengths, List<Integer> t
         return new Nullern(view, strengths, trick, toCome, unseen);
     }
 
-    /** The seat that takes the trick so far; {@link Catalog#NONE} if the table is empty. */
+    /** The seat now winning the trick; {@link Catalog#NONE} if the table is empty. */
     public int taker() {
         if (trick.isEmpty()) {
             return Catalog.NONE;
@@ -51,7 +52,7 @@ public record Nullern(NullernView view, List<Integer> strengths, List<Integer> t
         return (view.getLeaders(view.getTakersCount()) + place) % view.getSeats();
     }
 
-    /** The number of tricks that a seat's bid still needs; negative if it has too many. */
+    /** The number of tricks that a seat still needs for its bid; negative if it has too many or has not bid. */
     public int wanted(int seat) {
         int bid = view.getBidsOrDefault(seat, -1);
         return bid - view.getTaken(seat);

@@ -23,7 +23,7 @@ public final class Options {
     boolean casual;
     boolean challenges;
     List<String> challengers = List.of();
-    /** Null for those in ARENA_LADDERS. */
+    /** Names of ladders; null for those in ARENA_LADDERS. */
     List<String> ladders;
     List<String> events;
 
@@ -114,7 +114,7 @@ public final class Options {
         return this;
     }
 
-    /** Turns off receipts of the server's log of results, which are stored beside the token. */
+    /** Stores no receipts from the server's log of results beside the token. */
     public Options noReceipts() {
         noReceipts = true;
         return this;
@@ -133,8 +133,8 @@ public final class Options {
     }
 
     /**
-     * The names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or
-     * with an empty list: the default ladders of the bot's games.
+     * The names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or if the list is
+     * empty, the bot plays on the default ladders of its games.
      */
     public Options ladders(List<String> names) {
         ladders = List.copyOf(names);

@@ -28,7 +28,7 @@ final class PrivateFile {
                 Channels.newOutputStream(out).write(content);
             } catch (IOException wrong) {
                 try {
-                    shorten(file, before); // since half a line would spoil the next
+                    shorten(file, before); // because half a line would corrupt the next one
                 } catch (IOException stays) {
                     wrong.addSuppressed(stays);
                 }
@@ -72,7 +72,7 @@ final class PrivateFile {
 
     private static Path folderOf(Path file) throws IOException {
         Path folder = file.toAbsolutePath().getParent();
-        if (!Files.isDirectory(folder)) { // Java 17 refuses one that is a link
+        if (!Files.isDirectory(folder)) { // Java 17 fails on a folder that is a link
             Files.createDirectories(folder, only(folder, "rwx------"));
         }
         return folder;

@@ -26,7 +26,7 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
 
-/** Finds a permanent obstacle if the first connection fails. */
+/** Finds a permanent obstacle after the first connection has failed. */
 final class Probe {
     /** Time limit in milliseconds for the other side to show its protocol. */
     private static final int GLANCE = 3000;
@@ -36,7 +36,7 @@ final class Probe {
 
     private Probe() {}
 
-    /** A permanent error (no such host, TLS on one side only, a distrusted certificate) and its remedy; empty for none. */
+    /** A permanent error (no such host, TLS on one side only, untrusted certificate) and its remedy; empty for none. */
     static String obstacle(Profile profile) {
         String address = profile.address;
         if (address.startsWith("dns:")) {

@@ -34,14 +34,14 @@ final class Profile {
     final String token;
     /** The file of the token; null if the token is given. */
     final Path tokenFile;
-    /** The file of receipts; null to keep none. */
+    /** The file of receipts; null to store none. */
     final Path receipts;
     final String invitation;
     final boolean tls;
     /** The authorities to trust; null for Java's own. */
     final Path tlsRoots;
     final List<String> games;
-    /** Features of later versions of the protocol that the client or the bot understands; this client knows none. */
+    /** Protocol features newer than this client that the bot understands. */
     final List<String> features;
     final int capacity;
     final int matches;
@@ -108,7 +108,7 @@ final class Profile {
         receipts = !options.noReceipts && beside != null ? beside.resolveSibling(beside.getFileName() + ".receipts") : null;
     }
 
-    /** The given names, or for null those in a variable. With ARENA_TOKEN only the variable counts: a program started the bot. */
+    /** The given names, or for null those in a variable. Only the variable counts if a program set ARENA_TOKEN. */
     private static List<String> chosen(List<String> given, String variable, Map<String, String> environment) {
         if (given != null && environment.getOrDefault("ARENA_TOKEN", "").isEmpty()) {
             return given;
@@ -142,7 +142,7 @@ final class Profile {
                 address, host);
     }
 
-    /** A digest, of twelve digits, of the bot's files and of its program: the jar, file or folder with the bot's class. */
+    /** A digest, in twelve hex digits, of the bot's files and its program: the jar, file or folder with its class. */
     private static String digest(Bot bot) {
         List<Path> files = new ArrayList<>();
         Path program = programOf(bot);

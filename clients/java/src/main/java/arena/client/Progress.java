@@ -70,14 +70,14 @@ final class Progress {
         accepted.clear();
     }
 
-    /** Applies the log of a welcome. A number beyond its size belongs to another log. */
+    /** Applies the log of a welcome. A number larger than the log's size belongs to another log. */
     void shown(LogState log) {
         if (log.hasHead() && (reportsAfter == null || Long.compareUnsigned(reportsAfter, log.getHead().getSize()) > 0)) {
             reportsAfter = log.getHead().getSize();
         }
     }
 
-    /** Returns the bot's random bytes for a deal or for an event's drawing of lots. */
+    /** Returns the bot's random bytes for a deal or for an event's draw. */
     static ByteString ownChance() {
         byte[] nonce = new byte[16];
         CHANCE.nextBytes(nonce);

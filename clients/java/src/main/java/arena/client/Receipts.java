@@ -23,7 +23,7 @@ import java.util.List;
  * verify --receipts} does that. A file error ends no match.
  */
 final class Receipts {
-    /** Number of receipts that remain when the file is shortened. That happens at twice as many lines. */
+    /** Number of receipts that remain when the file is shortened, which happens at twice as many lines. */
     static final int KEPT = 1000;
 
     private static final String PIN_BEGIN = "{\"arena_receipts\"";
@@ -66,9 +66,9 @@ final class Receipts {
     }
 
     /**
-     * Records the log that a welcome shows, if it shows one. The file is left unchanged if the log
-     * is shorter than the largest head in the file, or if its keys do not begin with the keys in
-     * the file. That may be a different log, whose keys would invalidate all receipts in the file.
+     * Records the log that a welcome shows, if any. The file does not change if the log is shorter than the largest
+     * head in the file, or if the log's keys do not begin with the keys in the file. Then it may be a different log,
+     * whose keys would invalidate all receipts in the file.
      */
     void recordLog(LogState state) {
         readOnce();
@@ -161,7 +161,7 @@ final class Receipts {
         }
     }
 
-    /** Shortens the file to the newest receipts and the newest line with keys before them. */
+    /** Leaves only the newest receipts in the file, after the newest line with keys. */
     private void prune() throws IOException {
         String newestPin = "";
         List<String> receipts = new ArrayList<>();

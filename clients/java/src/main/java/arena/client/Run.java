@@ -4,13 +4,13 @@ import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** A running bot: its connection, its code in a separate thread, and its end. */
+/** A running bot: its connection, and its code in a separate thread. */
 public final class Run implements AutoCloseable {
     private final Connection connection;
     private final Answering answering;
 
     /**
-     * Lets a bot play on the server at "host:port"; if empty, at ARENA_SERVER, or localhost:50051.
+     * Lets a bot play on the server at "host:port". An empty address stands for ARENA_SERVER, or localhost:50051.
      *
      * @throws ArenaException BAD_ARGUMENT if bot, options or environment are invalid
      */
@@ -43,7 +43,7 @@ public final class Run implements AutoCloseable {
         } catch (ArenaException wrong) {
             connection.end(null);
             answering.over.complete(wrong);
-        } catch (InterruptedException stopped) { // by the bot itself: no other code has this thread
+        } catch (InterruptedException stopped) { // by the bot itself: no other code can interrupt this thread
             connection.end(null);
             answering.over.complete(
                     new ArenaException(ArenaException.Kind.BOT_FAILED, "the bot interrupted its own thread", stopped));
@@ -56,12 +56,12 @@ public final class Run implements AutoCloseable {
         made.start();
     }
 
-    /** Starts no more matches and finishes the current ones; after a while it leaves the unfinished matches. */
+    /** Starts no more matches and finishes the current ones; at the time limit it leaves those still running. */
     public void drain(Duration limit) {
         connection.drain(limit.toNanos());
     }
 
-    /** Leaves its matches at once; house bots take its seats. */
+    /** Leaves the bot's matches at once; house bots take its seats. */
     public void leave() {
         answering.hurry();
         connection.leave();
@@ -83,7 +83,7 @@ public final class Run implements AutoCloseable {
     /**
      * Waits until enough matches are finished or the run is stopped.
      *
-     * @throws ArenaException for a permanent error, or an error in the bot, unless it plays on
+     * @throws ArenaException for a permanent error, and for an error in the bot unless {@link Options#playOn}
      */
     public void await() throws InterruptedException {
         RuntimeException why;

@@ -23,19 +23,19 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The conversation of one stream from the welcome on, without the bot's part: heartbeats,
+ * The part of a stream's conversation that does not involve the bot, from the welcome on: heartbeats,
  * invitations, the running matches. It continues while the bot thinks. It never waits and does no
  * input or output. The bot's thread reads only the games, the open decisions and the ended matches.
  */
 final class Session {
     private record Key(long match, int decision) {}
 
-    /** Maximum number of ended matches to remember, because their messages may still wait for the bot. */
+    /** Maximum number of ended matches to remember; their messages may still be waiting for the bot. */
     private static final int MOST_ENDED = 1000;
 
     /** The games that the server plays, by name. */
     final Map<String, Catalog> games;
-    /** True if the stream has ended. The next stream repeats its open decisions. */
+    /** True if the stream has ended. The next stream repeats the open decisions. */
     volatile boolean over;
     private final Set<Key> open = ConcurrentHashMap.newKeySet();
     /** The latest ended matches, in the order of their ends. */
@@ -87,7 +87,7 @@ final class Session {
                         + message.getNoticesCount() > 0;
     }
 
-    /** True if a decision is open: not made without the bot, and its match has not ended. */
+    /** True if a decision is open: it has not been made without the bot, and its match has not ended. */
     boolean isOpen(long match, int decision) {
         return open.contains(new Key(match, decision));
     }
@@ -148,7 +148,7 @@ final class Session {
         }
     }
 
-    /** Decides whether to accept a challenge, and logs it. */
+    /** Decides whether to accept a challenge, and logs the decision. */
     private boolean takes(Invitation invitation) {
         boolean taken = profile.challengers.isEmpty()
                 || invitation.getBotsList().stream().anyMatch(name -> profile.challengers.contains(name.toLowerCase(Locale.ROOT)));

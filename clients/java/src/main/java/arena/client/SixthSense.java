@@ -14,16 +14,16 @@ import java.util.TreeSet;
  * A summary of a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a colour. It is
  * computed from a single decision.
  *
- * @param trump the trump colour; {@link Catalog#NONE} if there is no trump, or not yet @param trick
- * the cards of the current trick that count, in the order in which they were played @param toCome
- * the seats that play to this trick after the bot's own @param unseen the unseen cards, which the
- * others hold or which are in the stock @param lacks for each seat, the colours that it certainly
- * does not hold
+ * @param trump the trump colour; {@link Catalog#NONE} if there is none, or none yet
+ * @param trick the cards of the current trick that count, in the order of play
+ * @param toCome the seats that play to this trick after the bot's own
+ * @param unseen the unseen cards: those in other hands or in the stock
+ * @param lacks for each seat, the colours that it certainly does not hold
  */
 public record SixthSense(
         int trump, List<Laid> trick, List<Integer> toCome, List<Integer> unseen, Map<Integer, Set<Integer>> lacks) {
 
-    /** A card in a trick that is not blocked and so counts. */
+    /** An unblocked card in a trick; only these count. */
     public record Laid(int seat, int place, int colour, int value) {}
 
     /** Reads the table from a view. */
@@ -70,7 +70,7 @@ public record SixthSense(
         return new SixthSense(trump, trick, toCome, unseen, lacks);
     }
 
-    /** The counting cards of a trick after one more action. A block removes its victim and does not count itself. */
+    /** The cards that count in a trick after one more action. A block removes a card and does not count itself. */
     public static List<Laid> after(List<Laid> trick, Catalog game, Catalog.Action action, int seat, int place) {
         if (action.kind().equals("block")) {
             return trick.stream().filter(laid -> laid.place() != action.place()).toList();
@@ -80,12 +80,12 @@ public record SixthSense(
         return longer;
     }
 
-    /** The seat that takes the trick so far; {@link Catalog#NONE} if no card counts. */
+    /** The seat now winning the trick; {@link Catalog#NONE} if no card counts. */
     public int taker() {
         return taker(trick, trump);
     }
 
-    /** The seat that takes a trick so far; {@link Catalog#NONE} if no card counts. */
+    /** The seat now winning a trick; {@link Catalog#NONE} if no card counts. */
     public static int taker(List<Laid> trick, int trump) {
         if (trick.isEmpty()) {
             return Catalog.NONE;

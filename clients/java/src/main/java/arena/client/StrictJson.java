@@ -35,7 +35,7 @@ final class StrictJson {
         }
     }
 
-    /** Reads an object; JsonParseException if it is malformed or no object. */
+    /** Reads an object; JsonParseException if the text is malformed or not an object. */
     static <T> T read(String text, Class<T> type) {
         T made = GSON.fromJson(text, type);
         if (made == null) {

@@ -11,8 +11,8 @@ import java.util.Base64;
 import java.util.Locale;
 
 /**
- * A token for a bot that is about to register. Until the server answers, it is in a file beside its
- * final file, so that a full disk or a lost answer does no harm. The next try sends the same token.
+ * A token for a bot that is about to register. Until the server answers, the token is in a file beside its final file,
+ * so that a full disk or a lost answer does no harm. The next try sends the same token.
  */
 record Tokens(Path file, Path draft, String token) {
     /** The file for one bot on one server, in the user's home. As on the server, a name's case does not matter. */

@@ -106,7 +106,10 @@ public final class Rules extends Bot {
         return takeOrDuck(legal, takes, strength, table.eager(view.getSeat()), table.toCome().isEmpty());
     }
 
-    /** Takes the trick as cheaply as possible, or throws away the highest card that does not take it. */
+    /**
+     * Takes the trick if the seat is eager: with the lowest card in the last seat, before that with the highest.
+     * Otherwise throws away the highest card that does not take the trick.
+     */
     private static int takeOrDuck(List<Integer> legal, IntPredicate takes, IntUnaryOperator strength, boolean eager, boolean last) {
         List<Integer> taking = legal.stream().filter(takes::test).toList();
         List<Integer> losing = legal.stream().filter(number -> !takes.test(number)).toList();

@@ -122,7 +122,7 @@ class NetworkTest {
         }
     }
 
-    /** Computes without end at its first decision. */
+    /** Computes forever at its first decision. */
     private static class Endless extends Bot {
         final CountDownLatch computes = new CountDownLatch(1);
 

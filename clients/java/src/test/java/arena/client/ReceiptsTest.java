@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The file of receipts: the stories that all clients share, pruning, and files that cannot be used. */
+/** The file of receipts: the test stories that all clients share, pruning, and files that cannot be used. */
 class ReceiptsTest {
     private static final JsonArray STORIES = Corpus.read("vectors/receipts.json").getAsJsonArray();
     private static final Seat SEAT = new Seat(zeros(16), zeros(32), zeros(32));
@@ -107,7 +107,7 @@ class ReceiptsTest {
                 receipts.recordLog(shown(step));
             }
             List<String> said = heard.take().stream().map(line -> line.replace(file.toString(), "FILE")).toList();
-            // The story's lines without errors, which come from checks.
+            // The errors in a story come from checks, which this client does not make.
             List<String> warnings = texts(step.get("says")).stream().filter(text -> text.startsWith("warn: ")).toList();
             assertEquals(warnings, said, step::toString);
         }

@@ -16,13 +16,13 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 
-/** The bot of a conversation, in the terms of the README. */
+/** The bot of a conversation, as described in clients/conformance/README.md. */
 final class ScriptedBot extends Bot {
     private static final Set<String> WORDS = Set.of(
             "games", "capacity", "version", "token", "owner", "invitation", "matches", "challenges", "casual", "on_error",
             "give_up_after", "thinks_ms", "batch", "gives", "ladders", "events");
 
-    /** Calls to the bot's code. */
+    /** The calls of the bot's code. */
     final List<String> told = new ArrayList<>();
     private final JsonObject spec;
     private final VirtualClock clock;

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** From a match's start to its receipt, a session remembers the bot's random bytes and the commitment. */
+/** A session remembers the bot's random bytes and the commitment from a match's start until its receipt. */
 class SessionTest {
     private static final ByteString SALT = ByteString.copyFrom(new byte[32]);
     private static final ByteString COMMITMENT = ByteString.copyFrom(new byte[32]).substring(1).concat(ByteString.copyFromUtf8("x"));

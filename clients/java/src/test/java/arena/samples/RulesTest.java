@@ -31,7 +31,7 @@ class RulesTest {
         return number == Catalog.NONE ? null : (Integer) number;
     }
 
-    /** The summary of a view, in the terms of the vectors. */
+    /** The summary of a view, in the form that the vectors use. */
     private static JsonObject reads(Decision decision) {
         Map<String, Object> found = new HashMap<>();
         if (decision.view() instanceof NullernView view) {

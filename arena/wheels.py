@@ -45,7 +45,7 @@ def _installed(name: str, package: str) -> tuple[str, bytes]:
 
 
 def files_of(package: str, folder: Path) -> dict[str, bytes]:
-    """Return the files of a package as a wheel of its sources has them."""
+    """Return the files of a package by their paths in a wheel of its sources."""
     return {
         f"{package}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -85,7 +85,7 @@ def cover(
     games: int = GAMES,
     bots: int = BOTS,
 ) -> Coverage:
-    """Measure the calibration of P(best) from 20 % upwards: observed frequency divided by predicted frequency."""
+    """Measure the coverage of the intervals in `worlds` simulated worlds under one set of conditions."""
     hits: list[list[tuple[int, int]]] = []
     for number in with_progress(range(worlds), what):
         season = play(conditions, games, np.random.default_rng([*seed, number]), bots)
@@ -119,9 +119,7 @@ def cover(
 
 
 def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
-    """Measure the share of worlds in which the best bot shares the first rank, divided by the predicted P(best) of
-    these bots.
-    """
+    """Measure the calibration of P(best) from 20 % upwards: observed frequency divided by predicted frequency."""
     cases: list[tuple[float, float]] = []
     for number in with_progress(range(worlds), "P(best)"):
         season = play(Conditions(), (60, 200, 500)[number % 3], np.random.default_rng([*seed, number]))
@@ -140,9 +138,9 @@ def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
 
 
 def shared_first(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> list[Figure]:
-    """Compute a share from `counts`, pairs of hits and cases per world.
+    """Measure how often a best bot shares the first rank, divided by the predicted P(best) of the bots that share it.
 
-    Its standard error is at least that of independent cases with a share of 95 %.
+    Also measure the coverage of the leader's interval.
     """
     groups: list[tuple[float, float]] = []
     alone: list[tuple[float, float]] = []

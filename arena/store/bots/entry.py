@@ -53,7 +53,7 @@ class NewInvitations:
 def create(connection: Connection, new: NewInvitations, at: int) -> tuple[tuple[str, str], ...]:
     """Create invitations; return each owner with the code.
 
-    Numbers after `prefix` are skipped if such an owner has a bot or an invitation.
+    A number is skipped if an owner with that name already has a bot or an invitation.
 
     Raises: InvitationNotAllowed, NameNotAllowed, OwnerBanned.
     """

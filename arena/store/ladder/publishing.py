@@ -1,4 +1,4 @@
-"""The published ladders: the result of the last fit for each ladder, stored bit for bit, and past ladders.
+"""The published ladders (the last fit of each ladder, stored bit for bit) and past ladders.
 
 Past ladders are thinned out. All ladders of the last day stay, then one per hour for a month, and then one per day. Of
 each hour or day (in UTC), the last ladder stays.
@@ -204,7 +204,7 @@ def _thin(connection: Connection, ladder_id: str, now: int) -> None:
     """Delete old ladders that were followed by another within the same hour or day."""
     gone = list[int]()
     for oldest, newest, length in ((now - DAY - MONTH, now - DAY, HOUR), (0, now - MONTH, DAY)):
-        # Use one pass: a search for the later ladders of each one takes PostgreSQL quadratic time.
+        # One pass: searching for the successors of each ladder would take PostgreSQL quadratic time.
         last = func.max(_LADDERS.at).over(partition_by=_LADDERS.at // length)
         end = (newest // length + 1) * length
         of = (_LADDERS.ladder == ladder_id) & (_LADDERS.at >= oldest) & (_LADDERS.at < end)

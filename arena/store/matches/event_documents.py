@@ -34,7 +34,7 @@ LARGEST_ID: Final = (1 << 63) - 1
 
 
 class _Courses:
-    """The courses of running events. Each continues from its last state, since a whole computation takes a second."""
+    """The courses of running events. Each continues from its last state, as computing it anew takes a second."""
 
     def __init__(self) -> None:
         self._lock = Lock()

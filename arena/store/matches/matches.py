@@ -235,7 +235,7 @@ def seated(connection: Connection, match_id: int) -> tuple[Bot, ...]:
 def playing(connection: Connection, node: int | None = None) -> tuple[MatchId, ...]:
     """Return the matches that are neither finished nor interrupted: all, or those of one node.
 
-    Node 1 also has those that a server without other nodes has started.
+    The matches of node 1 include those started by a server without other nodes.
     """
     query = select(_COLUMNS.id).where(_COLUMNS.state == MatchState.PLAYING.value)
     if node is not None:

@@ -95,7 +95,7 @@ def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before:
 
 
 def _looked_at(bot: int | None, wanted: MatchFilter, least: int, before: int | None) -> Select[tuple[int]]:
-    """Return a query for the numbers of candidates, newest first, that uses only an index."""
+    """Return a query for the candidates' match numbers, newest first. It uses only an index."""
     if bot is None:
         number, query = _MATCHES.id, select(_MATCHES.id.label("id"))
         if wanted.state is not None:

@@ -49,7 +49,7 @@ _COUNTED_ON: Final = Statement(
 def count(
     connection: Connection, match_id: int, troubled: Sequence[bool | None], limit: int, at: int, ladder: str = ""
 ) -> tuple[Bot, ...]:
-    """Count a finished match for the parking of its bots. Return the bots that are now parked.
+    """Update the counts of troubled matches of a finished match's bots. Return the bots that are now parked.
 
     Call this function in the transaction that stores the result. `troubled`: by seat, whether the match was trouble;
     None if it neither counts nor resets the count. A bot is parked after `limit` such matches in a row. Any other match

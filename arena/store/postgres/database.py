@@ -58,7 +58,7 @@ def address_in(directory: Path) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         if not os.path.lexists(directory / FILE):
-            return None  # The directory cannot be entered, which the next step names.
+            return None  # The directory cannot be entered; the next step reports that.
         raise StoreUnusable(directory / FILE, str(error)) from error
 
 
@@ -175,7 +175,7 @@ class PostgresDatabase(Database):
 
 
 def _connection_code(message: str) -> str | None:
-    """Return the code for the text of a failed connection, for which the driver has no code."""
+    """Return the error code for the text of a failed connection, for which the driver gives no code."""
     texts = {
         "password authentication failed": "28P01",
         "no password supplied": "28P01",

@@ -22,7 +22,7 @@ ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{
 URL: Final = re.compile(rf"({ORIGIN.pattern})((?:/[A-Za-z0-9._~-]+)*)/?", re.IGNORECASE)
 """Pattern of an origin with a path."""
 WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
-"""Host names that mean every address of the machine when a server listens at them."""
+"""Host names that mean every address of the machine when a server listens on them."""
 SERVER: Final = re.compile(r"(https://)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})", re.ASCII | re.IGNORECASE)
 """Pattern of a host and a port, with an optional scheme for TLS."""
 
@@ -39,7 +39,7 @@ class BotAddress:
 
     @property
     def options(self) -> str:
-        """The options with which a bot's command line, or `arena`, names this server."""
+        """The command-line options that name this server, for a bot or for `arena`."""
         return f"--server {self.server}" + (" --tls" if self.tls else "")
 
 
@@ -95,8 +95,8 @@ class Addresses:
     def __init__(
         self, public_url: str = "", public_address: str = "", listens: BotAddress | None = None, root: str = ""
     ) -> None:
-        """`listens` is the address of the bots' server, if these pages have a server. `root` is the path without
-        `public_url`.
+        """`listens` is the address of the bots' server, if these pages have a server. `root` is the path if
+        `public_url` is empty.
 
         Raises: ValueError.
         """

@@ -221,7 +221,7 @@ _TEMPLATES.globals.update(
 
 
 def entity_tag(content: bytes) -> str:
-    """Return the entity tag of a content. The tag is weak, because the same content may be sent compressed or not."""
+    """Return the entity tag of content. It is weak, because the content may be sent with or without compression."""
     return f'W/"{sha256(content).hexdigest()[:32]}"'
 
 
@@ -240,7 +240,7 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
 
 
 def framed(answer: Response, ancestors: str) -> Response:
-    """Allow other sites to show a page in a frame. Such a page is read-only and has no form."""
+    """Allow other sites to show a page in a frame. Framed pages are read-only and have no forms."""
     policy = HEADERS["content-security-policy"].replace("form-action 'self'", "form-action 'none'")
     policy = policy.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
     answer.headers["content-security-policy"] = policy

@@ -48,5 +48,5 @@ DIGEST: Final = sha256(
 
 
 def static_path(root: str) -> str:
-    """Return the public path of the folder of all files. `root`: the path that a proxy removes."""
+    """Return the public path of the folder with all files. `root`: the path that a proxy removes."""
     return f"{root}/static/{DIGEST}"

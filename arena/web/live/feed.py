@@ -21,7 +21,7 @@ from arena.store.base.errors import Refused
 
 OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
 Servers: TypeAlias = Mapping[str, OpenServer]
-"""Opens each node of a server, by the name that pages show, such as "Node 2". A server without nodes has the name "".
+"""By the name that pages show, such as "Node 2", the function that opens each node. A single server has the name "".
 """
 
 FIRST_PAUSE: Final = 0.5
@@ -114,7 +114,7 @@ class LiveFeed:
         return "The server ended the stream; it is tried again.", told
 
     def lost(self, node: str, why: str) -> None:
-        """Record that a node does not answer, and end its stream, so that the next one shows when it answers again."""
+        """Record that a node does not answer, and end its stream. The next stream shows when it answers again."""
         self.silence[node] = f"{node} does not answer; it is tried again." if node else why
         if (watch := self._watches.pop(node, None)) is not None:
             watch.cancel()

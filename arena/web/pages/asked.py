@@ -17,7 +17,7 @@ from arena.web.requests.numbers import MOST_SEASONS, SHOWN, whole_number
 
 
 class AskedLadder(NamedTuple):
-    """A season of a ladder that an address names."""
+    """The season of a ladder that an address names."""
 
     game: str
     ladder: str
@@ -108,7 +108,7 @@ def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> i
     """Return an integer from 0 to `largest`, or None if the parameter is absent.
 
     Raises:
-        Missing: the parameter is not such an integer.
+        Missing: the parameter is not an integer in this range.
     """
     typed = request.query_params.get(name, "")
     if not typed:

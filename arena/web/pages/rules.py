@@ -35,7 +35,7 @@ WITH_TLS: Final = {
         f"arena::Options at; at.address = {ADDRESS}; at.tls = true; return arena::run(bot, at)",
     ),
 }
-"""Changes of the code for a server with TLS. Bots that are not listed get the address on their command line."""
+"""Changes to the code for a server with TLS. Bots that are not listed get the address on their command line."""
 
 
 class FirstBot(NamedTuple):

@@ -21,7 +21,7 @@ from arena.web.caches import LruCache
 from arena.web.reading.reader import OpenSource
 
 MOST_WAITING: Final = 200
-"""Maximum number of replays in the queue. The pages request the others again later."""
+"""Maximum number of replays in the queue. Pages request the remaining ones again later."""
 KEPT: Final = 5000
 IDLE: Final = 30.0
 """Seconds after which an idle process ends."""
@@ -144,7 +144,7 @@ class BotRecords:
                         replay = source.replay(number)
                 except (NoAnswer, StoreError):
                     with self._lock:
-                        self._waiting.popleft()  # The next look at a page requests it again.
+                        self._waiting.popleft()  # The next view of the page requests it again.
                     continue
                 except Refused:
                     record = None

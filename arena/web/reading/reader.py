@@ -84,7 +84,7 @@ def just_ended(source: DataSource) -> tuple[MatchRow, ...]:
 
 
 def stopped(source: DataSource) -> dict[str, str]:
-    """Return the bots that may not play at present, each with the reason in a word."""
+    """Return the bots that may not play at present, each with the reason in one word."""
     return {row.name: "banned" if row.banned else "parked" for row in source.bots() if row.banned or row.parked}
 
 

@@ -22,7 +22,7 @@ LIMIT: Final = 1800.0
 
 
 class TooManyReviews(Exception):  # noqa: N818 - the name says what is the matter
-    """Too many analyses wait, in total or for one address."""
+    """Too many analyses are waiting, in total or for one address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Reviews:
         """Start the analysis of a match. Do nothing if an analysis exists and has not failed.
 
         Raises:
-            TooManyReviews: too many analyses wait.
+            TooManyReviews: too many analyses are waiting.
         """
         with self._lock:
             known = self._kept.get(number, None)

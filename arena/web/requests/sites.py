@@ -68,7 +68,7 @@ class Sites:
     """The origins and names that are allowed to do more than read."""
 
     def __init__(self, listens: str, web_origin: str, own: str = "") -> None:
-        """`listens` is the host at which the server listens. The others may be empty.
+        """`listens` is the host at which the server listens. The other arguments may be empty.
 
         `web_origin`: origins as for `site_names`. `own`: the public origin of the pages themselves.
         """

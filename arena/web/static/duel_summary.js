@@ -49,7 +49,7 @@ function parsed(line, number) {
 
 const mean = (values) => values.reduce((sum, each) => sum + each, 0) / values.length;
 
-// The mean and the half width of its 95 % interval by Student's t, which is null for one value.
+// The mean, and half the width of its 95 % interval by Student's t, or null for a single value.
 export function measure(values) {
   const middle = mean(values), count = values.length;
   if (count < 2) return { value: middle, within: null };

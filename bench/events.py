@@ -4,8 +4,9 @@
 
 The world: a bot's score is its strength plus a standard normal number, at tables of four. House bots of strength 0
 complete a table. Strengths are drawn with replacement from those of real bots, each with a little noise. The arena's
-own code draws the tables, computes the standings, looks and decides. The first in the standings counts as the winner,
-decided or not. A decided event is wrong if some bot is truly better than the winner by more than the race's margin.
+own code draws the tables, computes the standings, takes the looks and decides. The first in the standings counts as the
+winner, decided or not. A decided event is wrong if some bot is truly better than the winner by more than the race's
+margin.
 """
 
 from __future__ import annotations

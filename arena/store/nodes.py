@@ -7,7 +7,7 @@ renewals of the lease. A job that one node does for all nodes has a lease, too.
 A change that other nodes must learn about is a row of `changes`, numbered in commit order. So a node reads only
 new changes.
 
-Every writing function here needs the write lock of its transaction.
+Every function here that writes needs the write lock of its transaction.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Allowance(NamedTuple):
 def register(connection: Connection, start: NodeStart, identity: str = "") -> Lease:
     """Register a node under a free number, or a number that a node of the same data directory has or had.
 
-    The caller must have made sure that this earlier node no longer runs. `identity`: the identity of the data
+    The caller must ensure that this earlier node no longer runs. `identity`: the identity of the data
     directory.
 
     Raises: NodeError: The number is out of range or taken, or other nodes have another program or other settings.

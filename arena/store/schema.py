@@ -62,7 +62,7 @@ def next_number(table: Table) -> ColumnElement[int]:
 
 
 def _one_of(name: str, *values: str, server_default: str | None = None) -> Column[str]:
-    """Return a column of text that contains one of these values."""
+    """Return a text column restricted to these values."""
     listed = ", ".join(f"'{value}'" for value in values)
     return Column(
         name, Text, CheckConstraint(f"{name} IN ({listed})", name=name), nullable=False, server_default=server_default
@@ -497,7 +497,7 @@ leases = Table(
     Column("node", Int, ForeignKey("nodes.number"), nullable=False),
     Column("until", Int, nullable=False),
 )
-"""Jobs that one node does for all nodes."""
+"""Leases of jobs that one node does for all nodes."""
 
 changes = Table(
     "changes",

@@ -239,7 +239,7 @@ def _interrupt_lost(
     at: int,
     seal: Callable[[Connection], None],
 ) -> dict[int, str]:
-    """Interrupt a node's running matches that the journal does not have. Return the reasons, by match."""
+    """Interrupt a node's running matches that the journal does not contain. Return the reasons, by match."""
     lost: dict[int, str] = {}
     if missing:
         with database.writing().connect() as connection, connection.begin():

@@ -1,4 +1,4 @@
-"""Coverage of the 95 % intervals: how often they contain the true rating, by table size, changes of the field and ties.
+"""Coverage of the 95 % intervals: how often they contain the true rating, by table size, field changes and ties.
 
 There are two kinds of intervals. The intervals of fitted ratings concern all nodes that played, including old versions
 and newcomers with few matches. The published intervals, of shrunk ratings, are measured for all bots on the ladder and
@@ -46,7 +46,7 @@ VIOLATIONS: Final = {
 }
 
 FIELDS: Final = tuple((guests + ANCHORS, games) for guests in (8, 20, 97) for games in (60, 300))
-"""Fields of different sizes: the number of bots, and of games per bot."""
+"""Fields of different sizes: the numbers of bots and of games per bot."""
 COPIES: Final = (0, 10, 25)
 """Numbers of copies of one good program among the bots, for measuring shared first ranks."""
 

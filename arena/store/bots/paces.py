@@ -23,7 +23,7 @@ class KeptPace(NamedTuple):
 
     bot_id: int
     pace: float
-    """Mean number of seconds for which the bot owes a decision, as of the time `at`."""
+    """Mean number of seconds for which the bot owes a decision in a match, measured at the time `at`."""
     at: int
     """Time of the measurement, in microseconds since 1970."""
     balance: float

@@ -1,4 +1,4 @@
-"""Baselines: scores of house bots that replayed the deals of rated matches. Append-only, numbered by ladder."""
+"""Baselines: scores of house bots that replayed the deals of rated matches. Append-only, numbered on each ladder."""
 
 from __future__ import annotations
 

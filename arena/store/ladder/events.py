@@ -135,7 +135,7 @@ def newest(connection: Connection, ladder_id: str) -> int:
 
 
 def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
-    """Return the reasons for annulments by match, for the given matches that are annulled."""
+    """Return the reason for the annulment of each given match that is annulled, by match number."""
     found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(match_ids))
     return {row.match_id: row.reason for row in connection.execute(found)}
 

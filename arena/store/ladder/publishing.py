@@ -168,7 +168,7 @@ def keep(connection: Connection, ladder_id: str, ladder: Ladder, at: int) -> Non
 
 
 def published_until(connection: Connection, ladder_id: str, game: str, at: int) -> PastLadder:
-    """Return a game's last stored ladder that was published by the time `at`, in microseconds since 1970."""
+    """Return a game's last stored ladder published at the time `at` or earlier, in microseconds since 1970."""
     ladder, season = named(ladder_id, game)
     until = select(schema.kept_ladders).where(_LADDERS.ladder == ladder_id, _LADDERS.at <= at)
     row = connection.execute(until.order_by(_LADDERS.at.desc(), _LADDERS.id.desc()).limit(1)).one_or_none()

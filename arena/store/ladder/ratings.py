@@ -21,7 +21,7 @@ NOTHING_COUNTED: Final = Counted()
 
 
 class RatingRow(NamedTuple):
-    """Live rating and totals of a version on a ladder. The fields have the names of the columns."""
+    """Live rating and totals of a version on a ladder. The fields are named after the columns."""
 
     rating: float
     deviation: float

@@ -21,12 +21,12 @@ _KNOWN: Final = Statement(
     select(_COLUMNS.id).where(_COLUMNS.bot_id == bindparam("of_bot"), _COLUMNS.version == bindparam("said"))
 )
 _CACHED: Final = 10_000
-"""Maximum number of versions that a connection caches."""
+"""Maximum number of versions cached per connection."""
 _NEWEST: Final = select(func.max(_COLUMNS.id)).where(_COLUMNS.bot_id == bindparam("of_bot"))
 
 
 def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) -> tuple[Node, ...]:
-    """Return the nodes for bots with the versions that they report.
+    """Return the nodes of bots with their reported versions.
 
     New versions are stored as created at the time `at`.
     """

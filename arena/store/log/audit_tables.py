@@ -142,7 +142,7 @@ class TablesAudit:
             self._compare_season(number, leaf)
 
     def finish(self) -> None:
-        """Find events in the tables that no leaf records."""
+        """Report what the tables contain but no leaf records."""
         count, made = select(func.count()), self._made
         matches, happened, kept = schema.matches.c, schema.rated_results.c, schema.replays.c
         over = matches.state != MatchState.PLAYING.value

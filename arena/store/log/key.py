@@ -1,4 +1,4 @@
-"""The log's signing key of a data directory, in a file that is created once. Without the key no server starts."""
+"""The signing key of a data directory's log, in a file that is created once. Without the key, no server starts."""
 
 from __future__ import annotations
 

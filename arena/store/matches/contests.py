@@ -253,7 +253,7 @@ def start(
 ) -> StoredEvent:
     """Close the check-in and start an event. `nonces`: the nonces of the bots that checked in, by bot number.
 
-    Raises: NoSuchEvent, EventRefused: It has started, or fewer than two bots checked in.
+    Raises: NoSuchEvent, EventRefused: The event has started, or fewer than two bots checked in.
     """
     event = find(connection, name)
     if event.state != ANNOUNCED:
@@ -467,7 +467,7 @@ def newest_leaf(connection: Connection, name: str) -> str:
 
 
 def expected_leaves(connection: Connection) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return the fields of all leaves about events. The key is kind, event and, for rolls, the round's number."""
+    """Return the fields of all leaves about events. Each key is kind, event and, for rolls, the round's number."""
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     for event in list_events(connection):
         name = event.plan.name

@@ -49,7 +49,7 @@ _TO_FINISH: Final = Statement(
     .where(_COLUMNS.id == bindparam("of_match"))
     .order_by(_SEATS.seat)
 )
-"""By seat: game, ladder and state; bot, name and version as in a leaf; node, and its row of ratings."""
+"""By seat: the match's game, ladder and state; bot, name and version as in a leaf; the node and its ratings."""
 _RESULT: Final = Statement(
     update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
     *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after"),

@@ -1,7 +1,7 @@
 """A search for matches by their properties, one page at a time.
 
 The cost of a page does not depend on the length of the history. Without a suitable index, a page covers a limited
-number of matches, and gives the start of the next page.
+number of matches, and states where the next page starts.
 """
 
 from __future__ import annotations

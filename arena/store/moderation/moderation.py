@@ -91,7 +91,7 @@ def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def rename(connection: Connection, name: str, new_name: str, reason: str, at: int) -> Bot:
-    """Give a bot another name, also in its past results. No other bot can ever get the old name.
+    """Rename a bot, also in its past results. No other bot can ever get the old name.
 
     Return the bot's new row.
 

@@ -1,6 +1,6 @@
-"""A data directory whose database is on a PostgreSQL server; the directory has the journal, the key and the lock.
+"""A data directory whose database is on a PostgreSQL server; the directory contains the journal, the key and the lock.
 
-Its file `postgresql.url` has the address of the database. The driver is imported when a connection is opened.
+Its file `postgresql.url` contains the address of the database. The driver is imported when a connection is opened.
 """
 
 from __future__ import annotations

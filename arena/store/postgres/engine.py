@@ -1,6 +1,6 @@
 """SQLAlchemy engines for PostgreSQL: settings, transactions and creation of tables.
 
-Texts sort by bytes, NULLs come first, sums are integers and new rows get the next number, all as in SQLite. Triggers
+As in SQLite, text sorts by bytes, NULLs come first, sums are integers and new rows get the next number. Triggers
 protect the tables that are append-only.
 """
 
@@ -47,7 +47,7 @@ _LAST_SESSION: Final = 5.0
 """Maximum number of seconds until the database server notices the end of a killed process."""
 _LOST_MACHINE: Final = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 _LONGEST_PAUSE: Final = 3000
-"""Milliseconds for which a writing transaction may pause: a stopped server then no longer blocks the others."""
+"""Milliseconds for which a writing transaction may pause, so that a stopped server soon stops blocking the others."""
 _IN_USE: Final = (
     "a server with another data directory uses it; stop that server first, or give each a number with --node"
 )
@@ -87,7 +87,7 @@ class _Compiler(PGCompiler_psycopg):
 
 
 class _Tables(PGDDLCompiler):
-    """Compiler of tables whose texts sort by bytes and whose numbers come from a trigger."""
+    """Compiler of tables whose text sorts by bytes and whose numbers come from a trigger."""
 
     def get_column_specification(self, column: Column[Any], **settings: Any) -> str:
         """Return the definition of a column."""

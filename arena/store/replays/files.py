@@ -193,7 +193,7 @@ def segments_of(data: Path) -> Path:
 
 
 def attach(connection: Connection, data: Path, shared: bool = False) -> ReplayFiles:
-    """Set the folder with the replays of a connection's rows, until the connection is closed.
+    """Set the folder that contains the replays of a connection's rows, until the connection is closed.
 
     `shared`: as in `ReplayFiles`.
     """

@@ -69,7 +69,7 @@ def move(connection: Connection, files: ReplayFiles, progress: Progress) -> int:
 
 
 def _move_some(connection: Connection, files: ReplayFiles, after: int) -> list[int]:
-    """Move some replays of matches above `after`, oldest first. Return these matches."""
+    """Move some replays of matches numbered above `after`, oldest first. Return these matches."""
     query = select(_REPLAYS.match_id, _REPLAYS.content, schema.matches.c.game).join_from(schema.replays, schema.matches)
     rest = query.where(_REPLAYS.segment == IN_ROW, _REPLAYS.match_id > after).order_by(_REPLAYS.match_id).limit(AT_ONCE)
     rows = connection.execute(rest).all()

@@ -115,7 +115,7 @@ def copy(connection: Connection, path: Path, progress: Callable[[int, int], None
 
 
 def compact(path: Path) -> None:
-    """Rewrite a database if most of it is free."""
+    """Rewrite a database if most of its pages are free."""
     with closing(_connect(path, "rw", ("PRAGMA synchronous = FULL",))) as raw:
         ((free,), (pages,), (size,)) = (raw.execute(f"PRAGMA {each}").fetchone() for each in _PAGES)
         if free * size >= _WORTH_COMPACTING and 2 * free > pages:

@@ -1,6 +1,6 @@
 """The addresses that a page prints: its own, and the one at which bots connect.
 
-They come from the operator's settings, or else from the socket at which the request arrived. The header Host is never
+They come from the operator's settings, or else from the socket on which the request arrived. The Host header is never
 used: the client chooses it, and other users may get a cached copy of the page.
 """
 
@@ -50,18 +50,18 @@ class OwnAddresses:
     origin: str | None
     """Scheme, host and port of the pages, before the path of a page. None if unknown."""
     root: str
-    """The path of the first page without a final slash."""
+    """The path of the home page, without a trailing slash."""
     bots: BotAddress | None
     """The address of the bots' server; None if the reader can reach no known address."""
 
     @property
     def pages(self) -> str | None:
-        """The address of the first page without a final slash. None if unknown."""
+        """The address of the home page, without a trailing slash. None if unknown."""
         return None if self.origin is None else self.origin + self.root
 
 
 def pages_address(public_url: str) -> tuple[str, str]:
-    """Parse the setting `public_url`. Return origin and path without a final slash.
+    """Parse the setting `public_url`. Return origin and path, without a trailing slash.
 
     Raises:
         ValueError: the setting is invalid.

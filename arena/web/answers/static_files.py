@@ -44,7 +44,7 @@ FILES: Final = _read()
 DIGEST: Final = sha256(
     b"".join(name.encode() + sha256(each.content).digest() for name, each in FILES.items())
 ).hexdigest()[:16]
-"""Digest of all files: the name of their folder. Scripts import each other, so any change changes all addresses."""
+"""Digest of all files, which names their folder. Scripts import each other, so any change changes all addresses."""
 
 
 def static_path(root: str) -> str:

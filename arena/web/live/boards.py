@@ -170,7 +170,7 @@ class Live:
         return self.feed.silent if kind in {"matches", "status"} else ""
 
     async def bots(self) -> tuple[BotRow, ...]:
-        """Return the server's list of bots, including their connections. It is at most some seconds old.
+        """Return the server's list of bots, including their connections. It is at most a few seconds old.
 
         Raises:
             Unavailable: the server does not answer, or there is none.

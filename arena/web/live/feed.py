@@ -1,6 +1,6 @@
 """The running matches of all nodes of a server, stored for all pages. One stream from each node serves all viewers.
 
-The matches of a node that does not answer stay, because it usually continues them after its restart. `silent` names it.
+The matches of a silent node stay, because the node usually continues them after a restart. `silent` says why.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NO_SERVER: Final = (
     "`arena serve --web` and `arena web --server` show them."
 )
 KEPT_OVER: Final = 20
-"""Number of recently ended matches that remain among the running ones."""
+"""Number of recently ended matches that are still listed with the running ones."""
 NOT_YET: Final = "The server has not answered yet."
 
 
@@ -121,7 +121,7 @@ class LiveFeed:
         self._change()
 
     def _begin_anew(self, events: list[LiveRow], node: str) -> None:
-        """Replace all matches of a node by the matches in `events`. All its other matches have ended."""
+        """Replace all matches of a node with the matches in `events`. All its other matches have ended."""
         known = {match_id: table for match_id, table in self.tables.items() if table.node == node}
         for match_id in known:
             del self.tables[match_id]

@@ -76,7 +76,7 @@ class OwnSeat(NamedTuple):
     spoilt: bool
     """True if house bots made too many of the seat's decisions."""
     last: bool
-    """True if the seat has the last place."""
+    """True if the seat came last."""
     pruned: bool
 
 
@@ -91,7 +91,7 @@ class Analyses(NamedTuple):
 
 
 class OnLadder(NamedTuple):
-    """A bot on one ladder."""
+    """The figures of a bot on one ladder."""
 
     ladder: AskedLadder
     profile: BotProfile
@@ -101,7 +101,7 @@ class OnLadder(NamedTuple):
     faults: Sequence[OwnSeat]
     """The newest seats in which the server or a house bot decided for the bot."""
     losses: Sequence[OwnSeat]
-    """The latest seats with the last place, or with too many decisions by house bots."""
+    """The latest seats that came last or for which house bots made too many decisions."""
     all_matches: tuple[MatchRow, ...]
     """The matches in the bot's profile."""
 

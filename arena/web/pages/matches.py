@@ -31,7 +31,7 @@ from trio_grpc.limits.connection_limits import origin_of
 LISTED: Final = 50
 STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}
 NAMES: Final = ("game", "ladder", "season", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
-"""Names of the filters, in the order of an address."""
+"""Names of the filters, in the order used in addresses."""
 SCORES_WIDTH: Final = 1000
 SCORES_HEIGHT: Final = 100
 SCORES_EDGE: Final = 8

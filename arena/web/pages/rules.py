@@ -26,7 +26,7 @@ NAMES: Final = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 
 
 ADDRESS: Final = '"localhost:50051"'
-"""The server address that the code of the first bots contains."""
+"""The server address in the code of the first bots."""
 WITH_TLS: Final = {
     "Python": (ADDRESS, f"{ADDRESS}, tls=True"),
     "TypeScript and JavaScript": (ADDRESS, f"{ADDRESS}, {{ tls: true }}"),

@@ -89,7 +89,7 @@ class Reviews:
                 self._kept[number] = replace(self._kept.get(number, Review()), over=True, failed=failed)
 
     def _analyse(self, number: int, replay: bytes) -> str:
-        """Run the process. Return the reason if it fails, otherwise an empty text."""
+        """Run the process. Return the reason if it fails, otherwise an empty string."""
         with BlockingHelper("arena.web.reading.review_process") as helper:
             limit = Timer(LIMIT, helper.process.kill)
             limit.daemon = True

@@ -2,7 +2,7 @@
 // and draws nothing.
 
 // Summarise a file of deal pairs as `arena match` does. For each pair, subtract the other bot's points from
-// the first bot's. Add each bot's figures.
+// the first bot's. Also return each bot's figures.
 export function summaryOfSets(text) {
   const lines = text.split("\n").slice(0, -1); // without a last line that was cut off
   const head = parsed(lines[0], 1);

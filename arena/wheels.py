@@ -1,4 +1,4 @@
-"""Wheels, packed from files: of the Python client and the engine as they are installed, and of any other package.
+"""Wheels packed from files: those of the installed Python client and engine, and of any other package.
 
 A project with these files needs a registry only for their dependencies. A registry may one day contain other packages
 under these two names, but a file in the project does not change. The same sources always give the same bytes.
@@ -45,7 +45,7 @@ def _installed(name: str, package: str) -> tuple[str, bytes]:
 
 
 def files_of(package: str, folder: Path) -> dict[str, bytes]:
-    """Return the files of a package as a wheel of its sources has them."""
+    """Return the files of a package by their paths in a wheel of its sources."""
     return {
         f"{package}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -84,7 +84,7 @@ class Player(Bot):
         return answers
 
     def on_match_end(self, report: MatchReport) -> None:
-        """Discard the figures of the match."""
+        """Discard the time of the last answer in the match."""
         self._measurements.answered.pop(report.match_id, None)
 
 

@@ -57,7 +57,7 @@ class PlayedGames(NamedTuple):
 
 
 def play_engine(states: Iterable[Any], random: Random) -> PlayedGames:
-    """Play games of the engine to their end."""
+    """Play the engine's games to the end."""
     chance = random.random
     decisions = games = 0
     began = process_time()
@@ -71,7 +71,7 @@ def play_engine(states: Iterable[Any], random: Random) -> PlayedGames:
 
 
 def play_openspiel(states: Iterable[Any], random: Random) -> PlayedGames:
-    """Play OpenSpiel's games to their end, including chance nodes."""
+    """Play OpenSpiel's games to the end, including chance nodes."""
     chance = random.random
     decisions = games = 0
     began = process_time()

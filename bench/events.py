@@ -1,11 +1,12 @@
-"""Share of events that the best bot wins by the race, and share of decided events that are wrong.
+"""Share of events that the best bot wins in a race, and share of decided events that are wrong.
 
     python -m bench.events [--game nullern] [--events 400] [--bots 25] [--matches 375] [--json]
 
-The world: a bot's score is its strength plus a standard normal number, at tables of four. House bots of the strength 0
-fill a table. Strengths are drawn with replacement from those of real bots, each with a little noise. Lots, scores,
-looks and decision are the arena's own. The first in the standings counts as the winner, decided or not. A decided event
-is wrong if some bot is truly better than the winner by more than the margin of the race.
+The world: a bot's score is its strength plus a standard normal number, at tables of four. House bots of strength 0
+complete a table. Strengths are drawn with replacement from those of real bots, each with a little noise. The arena's
+own code draws the tables, computes the standings, takes the looks and decides. The first in the standings counts as the
+winner, decided or not. A decided event is wrong if some bot is truly better than the winner by more than the race's
+margin.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ WORLDS: Final = {
 BEST_WINS: Final = 0.62
 """Minimum share of events that the best bot wins, in each game."""
 WRONG: Final = 0.08
-"""Maximum share of decided events that are wrong, of both games."""
+"""Maximum share of decided events that are wrong, over both games."""
 ENOUGH: Final = 300
-"""Number of events of a game, and of decided events, from which the bars hold."""
+"""Minimum number of events of a game, or of decided events, for the bar to apply."""
 MATCHES_OF_BOT: Final = 60
 """Number of matches of each bot in the default budget."""
 CHUNK: Final = 10
-"""Number of events of a task."""
+"""Number of events per task."""
 
 
 class SimulatedEvent(NamedTuple):
@@ -80,7 +81,7 @@ def simulated(game: str, bots: int, budget: int, number: int) -> SimulatedEvent:
     chance = np.random.default_rng(int.from_bytes(seed[:8], "big"))
     world = np.array(WORLDS[game])
     strength = chance.choice(world, bots) + chance.normal(0, NOISE * world.std(), bots)
-    of_seat = np.append(strength, 0.0)  # the last score is a house bot's
+    of_seat = np.append(strength, 0.0)  # the last strength is a house bot's
     race = Race(seed, [EventEntrant(f"bot-{bot:04}", f"owner-{bot}") for bot in range(bots)], SEATS, budget)
     while not race.over:
         for table in race.start_round():

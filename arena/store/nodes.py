@@ -1,13 +1,13 @@
 """Nodes: servers that share one store, each with its own matches.
 
 A node holds a lease, which expires by the database's clock unless the node renews it. Once a lease has expired, another
-node interrupts its matches. From then on, the state of these matches refuses their results. The state of the lost
-node's row refuses its renewals. A job that one node does for all nodes has a lease, too.
+node interrupts the matches of the node that held it. From then on, the store refuses results of these matches and
+renewals of the lease. A job that one node does for all nodes has a lease, too.
 
-A change that other nodes must learn is a row of `changes`, numbered in the order of the commits. So a node reads only
+A change that other nodes must learn about is a row of `changes`, numbered in commit order. So a node reads only
 new changes.
 
-Every writing function here needs the write lock of its transaction.
+Every function here that writes needs the write lock of its transaction.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LEASE: Final = 15.0
 RENEWED: Final = 5.0
 """Number of seconds after which a node renews its lease."""
 GRACE: Final = 2.0
-"""Number of seconds for which a node may still renew an expired lease."""
+"""Number of seconds for which a node with an expired lease is only suspected, and can still renew the lease."""
 HIGHEST: Final = 99
 """The highest allowed number of a node."""
 REGISTERED: Final = "registered"
@@ -108,7 +108,7 @@ class Lease(NamedTuple):
     session: str
     """Secret id of this start of the node."""
     until: int
-    """Expiry in microseconds since 1970, by the database's clock. The node itself measures from before its request, by
+    """Expiry in microseconds since 1970, by the database's clock. The node itself counts from before its request, by
     its own clock.
     """
 
@@ -142,7 +142,7 @@ class Allowance(NamedTuple):
 def register(connection: Connection, start: NodeStart, identity: str = "") -> Lease:
     """Register a node under a free number, or a number that a node of the same data directory has or had.
 
-    The caller must have made sure that this earlier node no longer runs. `identity`: the identity of the data
+    The caller must ensure that this earlier node no longer runs. `identity`: the identity of the data
     directory.
 
     Raises: NodeError: The number is out of range or taken, or other nodes have another program or other settings.
@@ -213,7 +213,7 @@ def list_nodes(connection: Connection, *conditions: ColumnElement[bool]) -> tupl
 def interrupt_lost(connection: Connection, at: int, grace: float = GRACE) -> Mapping[int, tuple[int, ...]]:
     """Interrupt the matches of all nodes whose leases have expired. Return the matches by node.
 
-    No bot is charged, and the tables of events play again. Matches that have ended do not change. The first call only
+    No bot is charged, and tables of events play new matches. Matches that have ended do not change. The first call only
     marks a node as suspected. A call at least `grace` seconds later interrupts its matches, unless it has renewed its
     lease meanwhile. So after the whole store was blocked, live nodes can write first.
     """
@@ -239,12 +239,12 @@ def interrupt_lost(connection: Connection, at: int, grace: float = GRACE) -> Map
 
 
 def numbers_of(connection: Connection, identity: str) -> frozenset[int]:
-    """Return the numbers that nodes of a data directory were the latest to register."""
+    """Return the node numbers whose latest registration came from the data directory with this identity."""
     return frozenset(connection.scalars(select(_NODES.number).where(_NODES.identity == identity)))
 
 
 def adopt(connection: Connection, number: int, left: Collection[int]) -> None:
-    """Assign the matches of the nodes `left`, which have ended, to the node with this number.
+    """Assign the matches of the nodes `left`, which no longer run, to the node `number`.
 
     Their journals must be in the data directory of this node.
     """

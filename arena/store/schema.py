@@ -52,7 +52,7 @@ class AppendOnly(NamedTuple):
 
 
 def next_number(table: Table) -> ColumnElement[int]:
-    """Return an SQL expression for the next number on a ladder, given by the parameter `of_ladder`.
+    """Return an SQL expression for the next number on the ladder that the parameter `of_ladder` names.
 
     The transaction must hold the write lock.
     """
@@ -62,7 +62,7 @@ def next_number(table: Table) -> ColumnElement[int]:
 
 
 def _one_of(name: str, *values: str, server_default: str | None = None) -> Column[str]:
-    """Return a column of text that contains one of these values."""
+    """Return a text column restricted to these values."""
     listed = ", ".join(f"'{value}'" for value in values)
     return Column(
         name, Text, CheckConstraint(f"{name} IN ({listed})", name=name), nullable=False, server_default=server_default
@@ -283,7 +283,7 @@ event_matches = Table(
     Column("number", Int, nullable=False, comment="number of the table, from 0 for each event"),
     Index(None, "event_id", "number"),
 )
-"""Matches of events. A table's first match with a result counts; after one without, the table plays again."""
+"""Matches of events. A table's first match with a result counts; after a match without one, the table plays again."""
 
 ratings = Table(
     "ratings",
@@ -324,7 +324,7 @@ pair_days = Table(
     Column("second", Int, ForeignKey("bots.id"), primary_key=True),
     Column("matches", Int, nullable=False),
 )
-"""Meetings of pairs of bots of different players in the latest weeks, for the quota of pairs in live ratings."""
+"""Number of matches by pair of bots and day in the latest weeks, for the pair quota of live ratings."""
 
 rated_results = Table(
     "rated_results",
@@ -497,7 +497,7 @@ leases = Table(
     Column("node", Int, ForeignKey("nodes.number"), nullable=False),
     Column("until", Int, nullable=False),
 )
-"""Jobs that one node does for all nodes."""
+"""Leases of jobs that one node does for all nodes."""
 
 changes = Table(
     "changes",
@@ -506,7 +506,7 @@ changes = Table(
     Column("subject", Text, primary_key=True),
     Column("number", Int, nullable=False, unique=True, comment="1, 2, … in the order of the commits"),
 )
-"""By subject, the newest change that other nodes must learn."""
+"""The newest change of each subject that other nodes must learn about."""
 
 allowances = Table(
     "allowances",

@@ -192,7 +192,7 @@ async def open_store(
                         left_journals &= nodes.numbers_of(connection, identity(directory))
                     nodes.adopt(connection, node.number, left_journals)
         # Create the database before the journal. Then a journal without a database shows that the database was lost.
-        # Open the journal outside a writing transaction, because PostgreSQL lets such a transaction pause for 3 s only.
+        # Open the journal outside a writing transaction, because on PostgreSQL it may pause for only 3 s.
         number = None if node is None else node.number
         with disposed(database.reading()) as reader, reader.connect() as connection, connection.begin():
             playing = matches.playing(connection, number)
@@ -202,7 +202,7 @@ async def open_store(
             lost = _interrupt_lost(database, number, {*playing} - left.lines.keys(), left.damaged, at, seal)
             for each in left_journals:
                 remove_further_journal(directory, each)
-            # This deletes bytes that no row refers to. So it runs only after database and journal have proved to belong
+            # This deletes bytes that no row refers to. So it runs only after the check that database and journal belong
             # together.
             found = _replay_files(database, directory, partial(progress, MOVING)) if alone else FilesFound()
             found = found._replace(exposed=exposed)
@@ -221,7 +221,7 @@ async def open_store(
 def _locks(database: Database, node: NodeStart | None, lock: int | None) -> Iterator[int]:
     """Lock the data directory, unless the parent holds its lock. A node also locks its own number.
 
-    Yield the descriptor that the writer process holds, too: that of the node's own lock, if there is one.
+    Yield the descriptor that the writer process also holds: that of the node's own lock, if there is one.
     """
     with database.locked() if lock is None else nullcontext(lock) as whole:
         if node is None:
@@ -239,7 +239,7 @@ def _interrupt_lost(
     at: int,
     seal: Callable[[Connection], None],
 ) -> dict[int, str]:
-    """Interrupt a node's running matches that the journal does not have. Return the reasons, by match."""
+    """Interrupt a node's running matches that the journal does not contain. Return the reasons, by match."""
     lost: dict[int, str] = {}
     if missing:
         with database.writing().connect() as connection, connection.begin():
@@ -280,7 +280,7 @@ def _has_tables(database: Database) -> bool:
 
 
 def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
-    """Check that each match in the journal is the one with this number in the database. Raises: StoreError."""
+    """Check that each match in the journal is the match with the same number in the database. Raises: StoreError."""
     for match_id, lines in content.lines.items():
         with suppress(ReplayError):  # Other code interrupts an unreadable match, with this error as the reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")

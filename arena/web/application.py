@@ -112,7 +112,7 @@ def application(
 ) -> Starlette:
     """Return the application that serves the pages of a data source.
 
-    `servers` opens the nodes whose running matches are shown. If it is empty, no matches are shown. `play_socket`
+    `servers` opens the nodes whose running matches are shown. If it is empty, none are shown. `play_socket`
     handles the WebSockets of bots that play.
     """
     counts = RequestCounts()

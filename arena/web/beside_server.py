@@ -36,7 +36,7 @@ def main(
     `proxies` are the server's trusted proxies. `web_origin` names other sites whose pages may do more than read.
     `server` is the address at which the server listens, without TLS if `tls` is empty. `public_url` and
     `public_address` may be empty, and so may `embed_origins`, the sites that may show a match in a frame. The server's
-    nodes listen at `unix_sockets`. `first_node` is the number of the first. The code of the pages is loaded at the
+    nodes listen on `unix_sockets`. `first_node` is the number of the first node. The code of the pages is loaded at the
     first request, to keep the start of the server fast.
     """
     with connected() as parent:

@@ -1,4 +1,4 @@
-"""Serving of the pages until a signal ends it."""
+"""Serving the pages until a signal ends it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(
     servers: Servers = MappingProxyType({}),
     play_socket: PlaySocket | None = None,
 ) -> None:
-    """Serve the pages at listening sockets until SIGINT or SIGTERM. Call `ready` when they respond.
+    """Serve the pages on listening sockets until SIGINT or SIGTERM. Call `ready` when they respond.
 
     `servers` and `play_socket` are those of `application`.
     """

@@ -1,1 +1,1 @@
-"""Growth of costs with the number of playing bots and of stored matches."""
+"""Growth of costs with the numbers of playing bots and stored matches."""

@@ -1,4 +1,4 @@
-"""Growth of costs with the number of playing bots and of stored matches.
+"""Growth of costs with the numbers of playing bots and stored matches.
 
     python -m bench.growth [--part bots --bots 200 --bots 2000 …] [--part matches --matches 100000 …] [--json]
 

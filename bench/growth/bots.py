@@ -36,7 +36,7 @@ class Crowd(NamedTuple):
 def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: float = 1.0) -> Crowd:
     """Let bots with one match each play on a new server.
 
-    All matches begin together, so their matches end at about the same time. Therefore the measurement continues until
+    All matches begin together, so they end at about the same time. Therefore the measurement continues until
     the bots have ended `matches` matches each on average.
     """
     with (

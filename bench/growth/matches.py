@@ -22,7 +22,7 @@ FASTEST: Final = 1.1
 
 
 def measure(matches: int, runs: int) -> dict[str, float]:
-    """Return each cost over a directory with `matches` matches by name: processor time in seconds, or size in bytes."""
+    """Return by name each cost with a directory of `matches` matches: processor time in seconds, or size in bytes."""
     with TemporaryDirectory() as temporary:
         data = Path(temporary) / "data"
         trio.run(listings.make, data, matches)

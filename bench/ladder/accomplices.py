@@ -1,6 +1,6 @@
 """Attacks by many accomplices that each lose a few games on purpose: a wide ring, and throw-away names.
 
-All accomplices lose at tables of four to one bot of middle strength, the head. The field plays for a day, and again for
+All accomplices lose at tables of four to one bot of median strength, the head. The field plays for a day, and again for
 a week that begins seven days later. The members of a wide ring belong to the field. Throw-away names register during
 that week, a few each day. First they play the field as well as they can, so that a win against them has value. Then
 they lose to the head and disappear.
@@ -37,12 +37,12 @@ NAME_MEETINGS: Final = 10
 
 
 def wide_ring(seed: Sequence[int]) -> Night:
-    """Simulate a week in which half of the field sometimes loses to a bot of middle strength on purpose."""
+    """Simulate a week in which half of the field sometimes loses to a bot of median strength on purpose."""
     return _simulated(seed, 0)
 
 
 def thrown_away(seed: Sequence[int], names: int = NAMES) -> Night:
-    """Simulate a week in which `names` new bots a day lose to a bot of middle strength on purpose."""
+    """Simulate a week in which `names` new bots a day lose to a bot of median strength on purpose."""
     return _simulated(seed, names)
 
 

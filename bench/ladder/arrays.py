@@ -19,7 +19,7 @@ def columns_of(
     spoilt: ArrayLike | None = None,
     days: ArrayLike | None = None,
 ) -> Columns:
-    """Build columns from arrays of [M, up to 7] by seat. Seats that do not exist have node −1 and come last.
+    """Build columns from arrays of shape [M, up to 7], by match and seat. Missing seats have node −1 and come last.
 
     Defaults: every result counts, no seat is spoilt, the matches are numbered 1…M, `through` is M, and all days are
     0. Raises WrongSeats, UnknownNode, MatchRepeated or another LadderError.

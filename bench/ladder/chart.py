@@ -1,4 +1,4 @@
-"""Chart of the rank correlation against games per bot, on a log scale, as self-contained SVG."""
+"""Chart of rank correlation against games per bot, on a log scale, as self-contained SVG."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Bots that lose on purpose: the beneficiary's gain, the chance of detection, and false alarms among honest bots.
 
-During a night of sybils, three accomplices play only with the head, a bot of middle strength, and lose to it on
+During a night of sybils, three accomplices play only with the head, a bot of median strength, and lose to it on
 purpose. By day they play as well as they can. Every bot has a different owner, because sybils would register that way.
 """
 
@@ -62,7 +62,7 @@ def night(seed: Sequence[int], tables: int = NIGHT) -> Night:
 
 
 def nights(seed: Sequence[int], tables: int) -> Night:
-    """Simulate a week of a field with `tables` tables of sybils each night."""
+    """Simulate a field for a week, with `tables` tables of sybils each night."""
     return _simulated(seed, WEEK_DAYS, np.arange(WEEK_DAYS * tables) // tables)
 
 
@@ -138,7 +138,7 @@ def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what
 
 
 def _error(found: Sequence[int], cases: int) -> float:
-    """Return the standard error of a rate of rare events, from their counts in all worlds. It is at least the error of
+    """Return the standard error of a rate of rare events, from the counts in all worlds. It is at least the error of
     a single event.
     """
     return float(max(1.0, np.sqrt(len(found)) * np.std(found)) / cases)

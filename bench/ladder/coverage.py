@@ -1,4 +1,4 @@
-"""Coverage of the 95 % intervals: how often they contain the true rating, by table size, changes of the field and ties.
+"""Coverage of the 95 % intervals: how often they contain the true rating, by table size, field changes and ties.
 
 There are two kinds of intervals. The intervals of fitted ratings concern all nodes that played, including old versions
 and newcomers with few matches. The published intervals, of shrunk ratings, are measured for all bots on the ladder and
@@ -46,7 +46,7 @@ VIOLATIONS: Final = {
 }
 
 FIELDS: Final = tuple((guests + ANCHORS, games) for guests in (8, 20, 97) for games in (60, 300))
-"""Fields of different sizes: the number of bots, and of games per bot."""
+"""Fields of different sizes: the numbers of bots and of games per bot."""
 COPIES: Final = (0, 10, 25)
 """Numbers of copies of one good program among the bots, for measuring shared first ranks."""
 
@@ -85,7 +85,7 @@ def cover(
     games: int = GAMES,
     bots: int = BOTS,
 ) -> Coverage:
-    """Measure the calibration of P(best) from 20 % upwards: observed frequency divided by predicted frequency."""
+    """Measure the coverage of the intervals in `worlds` simulated worlds under one set of conditions."""
     hits: list[list[tuple[int, int]]] = []
     for number in with_progress(range(worlds), what):
         season = play(conditions, games, np.random.default_rng([*seed, number]), bots)
@@ -119,9 +119,7 @@ def cover(
 
 
 def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
-    """Measure the share of worlds in which the best bot shares the first rank, divided by the predicted P(best) of
-    these bots.
-    """
+    """Measure the calibration of P(best) from 20 % upwards: observed frequency divided by predicted frequency."""
     cases: list[tuple[float, float]] = []
     for number in with_progress(range(worlds), "P(best)"):
         season = play(Conditions(), (60, 200, 500)[number % 3], np.random.default_rng([*seed, number]))
@@ -140,9 +138,9 @@ def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
 
 
 def shared_first(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> list[Figure]:
-    """Compute a share from `counts`, pairs of hits and cases per world.
+    """Measure how often a best bot shares the first rank, divided by the predicted P(best) of the bots that share it.
 
-    Its standard error is at least that of independent cases with a share of 95 %.
+    Also measure the coverage of the leader's interval.
     """
     groups: list[tuple[float, float]] = []
     alone: list[tuple[float, float]] = []

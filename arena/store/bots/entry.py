@@ -26,7 +26,7 @@ OPEN: Final = "open"
 INVITED: Final = "invited"
 """Entry rule of a ladder on which only bots with an invitation may play."""
 MOST_AT_ONCE: Final = 1000
-"""Maximum number of invitations that are created in one transaction."""
+"""Maximum number of invitations created in one transaction."""
 _REMEDY: Final = (
     "it is by invitation; ask the server's operator for a code, then use it: `arena-bot join {name} {ladder} CODE`"
 )
@@ -51,9 +51,9 @@ class NewInvitations:
 
 
 def create(connection: Connection, new: NewInvitations, at: int) -> tuple[tuple[str, str], ...]:
-    """Create invitations; return each owner with the code.
+    """Create invitations. Return each owner with the invitation code.
 
-    Numbers after `prefix` are skipped if such an owner has a bot or an invitation.
+    A number is skipped if an owner with that name already has a bot or an invitation.
 
     Raises: InvitationNotAllowed, NameNotAllowed, OwnerBanned.
     """

@@ -23,7 +23,7 @@ class KeptPace(NamedTuple):
 
     bot_id: int
     pace: float
-    """Mean number of seconds for which the bot owes a decision, as of the time `at`."""
+    """Mean number of seconds for which the bot owes a decision in a match, measured at the time `at`."""
     at: int
     """Time of the measurement, in microseconds since 1970."""
     balance: float
@@ -31,9 +31,9 @@ class KeptPace(NamedTuple):
 
 
 def keep(connection: Connection, paces: Sequence[tuple[int, float, int, float]], ladder: str = "") -> None:
-    """Store paces on the ladder with this name, replacing those of the same bots.
+    """Store bots' paces on the ladder with this name, replacing those already stored for these bots.
 
-    The default ladders of the games share one pace, under an empty name.
+    The default ladders of the games share one pace per bot, stored under an empty name.
     """
     for bot_id, pace, at, balance in paces:
         _FORGET.run(connection, {"of_bot": bot_id, "of_ladder": ladder})

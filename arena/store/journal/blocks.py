@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 _BEGINNING: Final = re.compile(rb"([0-9a-f]{8}) (?:([0-9]{1,12})\n|[0-9]+ \{)")
-"""The first bytes of a block, or of a line with its own checksum as old servers wrote."""
+"""The first bytes of a block, or of a line with its own checksum, as older servers wrote them."""
 _LINE: Final = re.compile(rb"[0-9]+ ")
 _STATED: Final = re.compile(rb"([0-9a-f]{8}) ([0-9]{1,12})\n")
 _ONES: Final = 0xFFFFFFFF
@@ -26,7 +26,7 @@ class Damage(NamedTuple):
 
 
 Found: TypeAlias = tuple[int, str] | Damage
-"""An item that reading yields: a line, as the match's number and its text, or a damaged part."""
+"""Item that `read_blocks` yields: a line (match number and text) or a damaged part."""
 
 
 class _Block(NamedTuple):
@@ -46,7 +46,7 @@ def frame(body: bytes) -> bytes:
 
 
 def block_length(content: bytes) -> int:
-    """Return the length of the block at the start of `content`, which may be cut off; 0 if there is none."""
+    """Return the length of the block at the start of `content`, even if it is cut off; 0 if there is none."""
     stated = _STATED.match(content)
     return 0 if stated is None else stated.end() + int(stated[2]) + 1
 
@@ -124,7 +124,7 @@ def _single_changes(body: bytes, wanted: int) -> Iterator[tuple[int, int]]:
     """Yield each one-byte change that gives a body the wanted checksum, as a position and the byte to XOR there.
 
     A CRC is linear. The effect of a changed byte depends only on the change and on the byte's distance from the end. So
-    we trace the difference of the two checksums back from the end, byte by byte. At some positions, a single changed
+    we trace the difference between the two checksums back byte by byte. At some positions, a single changed
     byte explains it.
     """
     effects = [crc32(bytes([value]), _ONES) ^ _ONES for value in range(256)]

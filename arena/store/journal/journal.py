@@ -6,10 +6,10 @@ before anything that depends on it is sent. A restarted server replays the input
 clocks. The database would be too slow, because each turn would need a transaction. The journal appends text to a file,
 in one write per turn.
 
-Lines are `match object`: first the match's header, then its inputs, in the format of a replay. The lines of a commit
-form a block with a checksum (`arena.store.journal.blocks`). So a commit is read back whole or not at all. Damage only
-affects matches with lines in the damaged block. A partly written block, for example on a full disk, is cut off before
-the next write.
+Each line is `match object`: first the match's header, then its inputs, in the format of a replay. The lines of a commit
+form a block with a checksum (`arena.store.journal.blocks`). So a commit is read back whole or not at all. Damage that
+cannot be repaired makes every match that began before it unreadable. A partly written block, for example on a full
+disk, is cut off before the next write.
 
 There is no fsync for each commit. The journal must survive the end of the process, and data in the operating system's
 cache does. An fsync would cost more than the whole turn. A crash of the machine may lose the last moments, and then the
@@ -17,11 +17,11 @@ matches continue from an earlier decision. Results do not depend on this: they a
 Only the database says whether a match still runs, so a finished match's lines need no end mark.
 
 Only one file is appended to at a time. A file is deleted when all matches that began in it or earlier are over. A match
-that still runs two files later is long. Its lines are copied, so that the old file can be deleted (`_Copy`). Opening
-the journal copies the running matches to a new file.
+that is still running two files later counts as long. Its lines are copied, so that the old file can be deleted
+(`_Copy`). Opening the journal copies the running matches to a new file.
 
-Each further node on a data directory has its own journal, in a subfolder named after its number. The first node takes
-over the matches of a node that is not started again by copying their lines. It is ugly that two journals may then
+Each further node on a data directory has its own journal, in a subfolder named after its number. If a node is not
+started again, the first node takes over its matches by copying their lines. It is ugly that two journals may then
 contain the same match. The journal with more of its lines is the later one, because lines are only added.
 """
 
@@ -65,7 +65,7 @@ class JournalContent(NamedTuple):
     lines: Mapping[int, Sequence[str]]
     """For every match whose lines can be read without a gap, the header followed by the inputs."""
     damaged: frozenset[int]
-    """The matches with lines that cannot be read."""
+    """The matches that may lack lines, because a part of a file is damaged."""
 
 
 class Journal:
@@ -123,7 +123,7 @@ class Journal:
         self._size += written
         self._unwritten.clear()
         if self._copy is not None:
-            # Turns that write much copy more, so that a copy is complete before the next file is full.
+            # A turn that writes more also copies more, so that a copy is complete before the next file is full.
             self._copy_on(self._copy, max(self._full // _COPYING_TURNS, _LEAST_COPIED) + 2 * written)
         if self._size >= self._full:
             self._start_next_file()
@@ -165,14 +165,14 @@ class Journal:
         _remove(self._directory, below=min(self._first_file.values(), default=self._number))
 
     def _start_copy(self, through: int) -> None:
-        """Start to copy the lines of matches in the files up to the number `through`, if that saves space."""
+        """Start copying the lines of matches that began in files numbered up to `through`, if that saves space."""
         long = [match_id for match_id, first in self._first_file.items() if first <= through]
         if not long:
             self._copied = 0
             return
         numbers = [number for number in _numbers(self._directory) if number <= through]
         with suppress(OSError):  # The files stay until the next one is full.
-            # The same lines are copied again and again, so other lines must outweigh them.
+            # Every copy repeats the previous one, so copying pays only if other lines outweigh it.
             if sum(_path(self._directory, number).stat().st_size for number in numbers) > 2 * self._copied:
                 self._copy = _Copy(self._directory, numbers, long)
 
@@ -191,9 +191,9 @@ class Journal:
 class _Copy:
     """A copy of the lines of long matches from a journal's oldest files, which then replaces these files.
 
-    Copying takes many turns, each of which reads a limited part of the files. A thread then syncs the copy, because the
-    originals may have been on the disk for long. It renames the copy to the newest original. A header starts a match
-    anew, so at each moment the files contain every line once. If the disk is full or an original is damaged, the
+    Copying takes many turns, each of which reads a limited part of the files. A thread then syncs the copy, since the
+    originals may have been on disk for a long time. It renames the copy to the newest original. A header starts a
+    match anew, so at any moment the files contain every line once. If the disk is full or an original is damaged, the
     originals stay.
     """
 
@@ -215,7 +215,7 @@ class _Copy:
         self._file: Final = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
     def proceed(self, amount: int) -> bool:
-        """Copy the lines in the next `amount` bytes, or in one longer block. Return whether it has ended or failed."""
+        """Copy the lines in the next `amount` bytes or in one longer block. Return whether copying ended or failed."""
         if self._syncing is not None:
             return not self._syncing.is_alive()
         try:

@@ -1,1 +1,1 @@
-"""Rated results, fits, standings and published ladders as rows."""
+"""Rated results, fits, standings and published ladders as database rows."""

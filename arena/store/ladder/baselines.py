@@ -1,4 +1,4 @@
-"""Baselines: scores of house bots that replayed the deals of rated matches. Append-only, numbered by ladder."""
+"""Baselines: scores of house bots that replayed the deals of rated matches. Append-only, numbered on each ladder."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def add(connection: Connection, ladder_id: str, match_id: int, house: str, score
 def read(connection: Connection, ladder_id: str, after: int = 0, through: int | None = None) -> Iterator[ReplayedMatch]:
     """Yield a ladder's matches with baselines, ordered by the baselines' numbers.
 
-    Numbers are above `after` and, if given, not above `through`. The baselines of a match are sums over the bots that
-    replayed it.
+    Only numbers above `after` and, if given, up to `through` are included. The baselines of a match are sums over the
+    bots that replayed it.
     """
     query = _READ if through is None else _READ.where(_BASELINES.number <= literal(through))
     streamed = query.execution_options(yield_per=AT_ONCE)

@@ -86,7 +86,7 @@ def check_reason(reason: str) -> None:
 def read(connection: Connection, ladder_id: str, after: int = 0, through: int | None = None) -> Iterator[Event]:
     """Yield the events of a ladder, ordered by number.
 
-    Numbers are above `after` and, if given, not above `through`.
+    Only numbers above `after` and, if given, up to `through` are included.
     """
     query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
     streamed = query.execution_options(yield_per=AT_ONCE)
@@ -115,7 +115,7 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
 
 
 def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
-    """Return a bot's matches above `after` whose results still count and were stored at the time `since` or later."""
+    """Return a bot's matches numbered above `after` whose results still count and were stored at `since` or later."""
     seats, void = schema.match_seats.c, schema.rated_results.alias("void")
     gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
     query = select(seats.match_id).distinct().join(schema.rated_results, _COLUMNS.match_id == seats.match_id)
@@ -135,7 +135,7 @@ def newest(connection: Connection, ladder_id: str) -> int:
 
 
 def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
-    """Return the reasons for annulments by match, for the given matches that are annulled."""
+    """Return the reason for the annulment of each given match that is annulled, by match number."""
     found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(match_ids))
     return {row.match_id: row.reason for row in connection.execute(found)}
 

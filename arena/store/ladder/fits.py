@@ -39,7 +39,7 @@ class Fits:
     def ladder(self, connection: Connection, ladder_id: str, seats: int = 0) -> Ladder:
         """Return the ladder computed from all events. With `seats`, use only results at tables of that size.
 
-        The ladder of all tables includes flags, and the luck figures from all baselines.
+        Without `seats`, the ladder also has flags, and luck figures from all baselines.
 
         Raises:
             LadderError: The list of events is invalid. The next call then reads the whole list again.

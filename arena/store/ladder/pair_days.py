@@ -1,4 +1,4 @@
-"""Numbers of meetings of pairs of bots of different players.
+"""The number of matches that each pair of bots has played together, by day.
 
 Once a pair has used up its quota, results between the two no longer change their live ratings. All versions of a bot
 count together, and house bots have no quota. Days and weeks are in UTC, and a match belongs to the day on which its
@@ -95,7 +95,7 @@ def counted_again(
 ) -> Callable[[MatchResult], frozenset[SeatPair]]:
     """Return a function that returns a result's pairs of seats beyond the quota.
 
-    Call it with the latest results in order.
+    Call that function with the latest results, in order.
 
     `later`: these latest results, with all other events since the first of them. A pair's earlier meetings on a day are
     all its meetings on that day minus those in `later`.
@@ -129,7 +129,7 @@ def counted_again(
 
 
 def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
-    """Return the pairs of bots of different players in a match, with their pairs of seats."""
+    """Return each pair of different bots in a match, with its pairs of seats."""
     found: dict[BotPair, list[SeatPair]] = {}
     for (seat, bot), (later_seat, other) in combinations(guests, 2):
         if bot != other:

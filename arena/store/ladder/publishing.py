@@ -1,4 +1,4 @@
-"""The published ladders: the result of the last fit for each ladder, stored bit for bit, and past ladders.
+"""The published ladders (the last fit of each ladder, stored bit for bit) and past ladders.
 
 Past ladders are thinned out. All ladders of the last day stay, then one per hour for a month, and then one per day. Of
 each hour or day (in UTC), the last ladder stays.
@@ -168,7 +168,7 @@ def keep(connection: Connection, ladder_id: str, ladder: Ladder, at: int) -> Non
 
 
 def published_until(connection: Connection, ladder_id: str, game: str, at: int) -> PastLadder:
-    """Return a game's last stored ladder that was published by the time `at`, in microseconds since 1970."""
+    """Return a game's last stored ladder published at the time `at` or earlier, in microseconds since 1970."""
     ladder, season = named(ladder_id, game)
     until = select(schema.kept_ladders).where(_LADDERS.ladder == ladder_id, _LADDERS.at <= at)
     row = connection.execute(until.order_by(_LADDERS.at.desc(), _LADDERS.id.desc()).limit(1)).one_or_none()
@@ -204,7 +204,7 @@ def _thin(connection: Connection, ladder_id: str, now: int) -> None:
     """Delete old ladders that were followed by another within the same hour or day."""
     gone = list[int]()
     for oldest, newest, length in ((now - DAY - MONTH, now - DAY, HOUR), (0, now - MONTH, DAY)):
-        # Use one pass: a search for the later ladders of each one takes PostgreSQL quadratic time.
+        # One pass: searching for the successors of each ladder would take PostgreSQL quadratic time.
         last = func.max(_LADDERS.at).over(partition_by=_LADDERS.at // length)
         end = (newest // length + 1) * length
         of = (_LADDERS.ladder == ladder_id) & (_LADDERS.at >= oldest) & (_LADDERS.at < end)

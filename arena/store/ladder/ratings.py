@@ -21,7 +21,7 @@ NOTHING_COUNTED: Final = Counted()
 
 
 class RatingRow(NamedTuple):
-    """Live rating and totals of a version on a ladder. The fields have the names of the columns."""
+    """Live rating and totals of a version on a ladder. The fields are named after the columns."""
 
     rating: float
     deviation: float
@@ -145,7 +145,7 @@ def _rank(own: Sequence[int], places: Sequence[int]) -> float:
 
 
 def _added(row: RatingRow | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
-    """Return the columns of decisions and think times with a match added."""
+    """Return the columns for decisions and think times, with a match added."""
     decisions, missed, times = (row.decisions, row.missed, row.think) if row else (0, 0, "{}")
     added = think_times.histogram(time for each in thinking for time in each.times)
     for bucket, count in json.loads(times).items():

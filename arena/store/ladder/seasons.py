@@ -1,6 +1,6 @@
 """The seasons of ladders. Each season has a new ladder id under the ladder's name, and earlier seasons never change.
 
-The first season has the ladder's name as its id. It has no row, because a ladder needs none to start.
+The id of the first season is the ladder's name. That season has no row, because a ladder needs none to start.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _summary(connection: Connection, season: Season) -> SeasonRow:
 def resolve(
     connection: Connection, known: Mapping[str, str], game: str = "", ladder: str = "", number: int = 0
 ) -> Season:
-    """Return the season for a game, a ladder's name and a season's number. Each may be empty or 0.
+    """Return the season that a game, a ladder's name and a season's number identify. Each may be empty or 0.
 
     A game alone stands for its default ladder, and 0 for the current season. `known`: the game of each ladder, by
     ladder name; a default ladder has the name of its game.
@@ -138,7 +138,7 @@ def named(ladder_id: str, game: str) -> tuple[str, int]:
 
 
 def games_of(connection: Connection) -> dict[str, str]:
-    """Return the game of each ladder with a match, by ladder name, sorted.
+    """Return the game of each ladder that has a match, sorted by ladder name.
 
     The cost grows with the number of ladders and seasons, not with the number of matches.
     """

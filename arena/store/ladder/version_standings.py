@@ -1,4 +1,4 @@
-"""Every version of a bot compared with the one before it, from the last published fit: is the newer one better?
+"""Comparison of each version of a bot with the previous one, from the last published fit: is the newer one better?
 
 Only errors of single ratings are published. So the error of a difference is computed as if the two ratings were
 independent. The true error is smaller, because versions of a bot meet the same opponents. P(better) also depends on how

@@ -21,12 +21,12 @@ _KNOWN: Final = Statement(
     select(_COLUMNS.id).where(_COLUMNS.bot_id == bindparam("of_bot"), _COLUMNS.version == bindparam("said"))
 )
 _CACHED: Final = 10_000
-"""Maximum number of versions that a connection caches."""
+"""Maximum number of versions cached per connection."""
 _NEWEST: Final = select(func.max(_COLUMNS.id)).where(_COLUMNS.bot_id == bindparam("of_bot"))
 
 
 def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) -> tuple[Node, ...]:
-    """Return the nodes for bots with the versions that they report.
+    """Return the nodes of bots with their reported versions.
 
     New versions are stored as created at the time `at`.
     """
@@ -45,9 +45,9 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
     """Return the entrants of a ladder, by node: the versions that have a result in it.
 
     `latest` maps each version to its newest match on the ladder. A bot is represented by the version of its latest
-    match, even if that is an older version again. An entrant's parent is its nearest ancestor with a result. House bots
-    anchor the scale, with two exceptions. The random bot is so weak that it would push the other ratings far away from
-    1500. Bots that search may join or leave a ladder, which must not shift the scale.
+    match, even if the bot has gone back to an older version. An entrant's parent is its nearest ancestor with a result.
+    House bots anchor the scale, with two exceptions. The random bot is so weak that it would push the other ratings far
+    away from 1500. Bots that search may join or leave a ladder, which must not shift the scale.
     """
     rows = connection.execute(select(schema.versions, schema.bots.c.house, schema.bots.c.name).join(schema.bots)).all()
     parents = {row.id: row.parent for row in rows}

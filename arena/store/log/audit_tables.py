@@ -1,4 +1,4 @@
-"""The audit of the tables against the leaves of a log."""
+"""Comparison of the tables with the leaves of a log."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class TablesAudit:
         self._connection = connection
         self._made = made
         self._told: set[int] = set()
-        """Matches for which a leaf has recorded the end."""
+        """Matches whose end a leaf has recorded."""
         self._voided: set[int] = set()
         self._pruned = 0
         self._events = contests.expected_leaves(connection)
-        """The leaves about events that the tables imply and that the audit has not found yet."""
+        """Leaves about events that follow from the tables and that the audit has not found yet."""
         self._bot_events = iter(
             connection.execute(select(schema.bot_events).order_by(schema.bot_events.c.number)).all()
         )
@@ -142,7 +142,7 @@ class TablesAudit:
             self._compare_season(number, leaf)
 
     def finish(self) -> None:
-        """Find events in the tables that no leaf records."""
+        """Report what the tables contain but no leaf records."""
         count, made = select(func.count()), self._made
         matches, happened, kept = schema.matches.c, schema.rated_results.c, schema.replays.c
         over = matches.state != MatchState.PLAYING.value

@@ -1,4 +1,4 @@
-"""The log's signing key of a data directory, in a file that is created once. Without the key no server starts."""
+"""The signing key of a data directory's log, in a file that is created once. Without the key, no server starts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
 
 
 def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
-    """Let the log's current key designate its successor, which signs from `replace_key` on.
+    """Add a leaf in which the log's current key names its successor, which signs after `replace_key`.
 
     Raises the same errors as `open_log`.
     """

@@ -1,1 +1,1 @@
-"""Matches as rows: their start and end, and the search for them."""
+"""Matches as database rows: their start and end, and the search for them."""

@@ -48,7 +48,7 @@ class EndedMatches:
         self.seats: defaultdict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
         """By match number, for each seat: match number, bot, version, points and place."""
         self.counts: dict[int, str] = {}
-        """The column `counts` of each event that moved ratings."""
+        """By match number, the column `counts` of a result that moved ratings."""
         self.voids: dict[int, VoidEvent] = {}
 
     def load(self, numbers: Sequence[int]) -> None:

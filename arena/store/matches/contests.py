@@ -39,9 +39,9 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 PREFIX: Final = "event/"
 """Prefix of the name under which the baselines of an event are stored. No ladder's name starts with it."""
 MEANS_OF: Final = 10_000
-"""Number of a ladder's newest matches from which an event takes points by seat."""
+"""Number of a ladder's newest matches over which an event sums points by seat."""
 BASELINES_OF: Final = 2_000
-"""Number of a ladder's newest baselines from which an event takes points."""
+"""Number of a ladder's newest baselines that an event uses."""
 BASELINES_FROM: Final = 200
 """Minimum number of comparable baselines; with fewer, an event uses none."""
 _EVENTS: Final = schema.events.c
@@ -78,7 +78,7 @@ class EventPlan(NamedTuple):
 
 
 class StoredEvent(NamedTuple):
-    """An event."""
+    """An event as stored."""
 
     id: int
     plan: EventPlan
@@ -105,7 +105,7 @@ class StoredEntrant(NamedTuple):
 
     bot_id: int
     name: str
-    """The name of the bot at check-in, or before that its current name."""
+    """The bot's name at check-in; before that, its current name."""
     owner: str
     nonce: bytes | None
     """The bot's nonce; None before check-in."""
@@ -131,7 +131,7 @@ class TableMatch(NamedTuple):
     played: PlayedTable | None
     """None until the match has ended with a result."""
     replayed: bool
-    """True once the baselines are stored, or the absence of baselines is stored."""
+    """True once the baselines are stored, or the fact that none could be computed."""
 
     def counts(self, earlier: EarlierMatches) -> bool:
         """Return whether the table's result can be recorded."""
@@ -227,7 +227,7 @@ def list_events(connection: Connection, before: int | None = None, limit: int | 
 
 
 def entrants_by(connection: Connection, by: int) -> frozenset[int]:
-    """Return the numbers of the bots that entered an event which is being played, or starts by a time in microseconds.
+    """Return the numbers of the bots in events that are being played or start by the time `by`, in microseconds.
 
     This is read every second, so it must not read the entrants of past events, as a join does.
     """
@@ -253,7 +253,7 @@ def start(
 ) -> StoredEvent:
     """Close the check-in and start an event. `nonces`: the nonces of the bots that checked in, by bot number.
 
-    Raises: NoSuchEvent, EventRefused: It has started, or fewer than two bots checked in.
+    Raises: NoSuchEvent, EventRefused: The event has started, or fewer than two bots checked in.
     """
     event = find(connection, name)
     if event.state != ANNOUNCED:
@@ -327,7 +327,7 @@ def course(connection: Connection, event: StoredEvent) -> EventCourse:
 
 
 def advance(connection: Connection, event: StoredEvent, found: EventCourse) -> None:
-    """Advance a course by the rows that were stored since."""
+    """Advance a course with the rows stored since it was last computed."""
     first = min((table.number for table in found.open_tables), default=len(found.race.tables))
     played = {each.number: each.played for each in tables(connection, event.id, first) if each.counts(event.earlier)}
 
@@ -348,7 +348,7 @@ def advance(connection: Connection, event: StoredEvent, found: EventCourse) -> N
 def tables(connection: Connection, event_id: int, first: int = 0, until: int | None = None) -> tuple[TableMatch, ...]:
     """Return the match of each table with a started match: the first match with a result, or the last one.
 
-    Table numbers are from `first` on and, if given, below `until`.
+    Only tables from number `first` on and, if given, below `until` are included.
     """
     query = (
         select(_OF_EVENT.number, _MATCHES.id, _MATCHES.state, _BASELINES.scores, schema.log.c.leaf)
@@ -370,7 +370,7 @@ def tables(connection: Connection, event_id: int, first: int = 0, until: int | N
 
 
 def seat(connection: Connection, event: str, match_id: int) -> None:
-    """Store that a match plays a table. `event`: as in the header.
+    """Record the match played at a table. `event`: the event and the table, as in the match's header.
 
     Raises: StoreError: Another node has seated the table.
     """
@@ -386,9 +386,9 @@ def seat(connection: Connection, event: str, match_id: int) -> None:
 
 
 def ended(connection: Connection, match_id: int) -> None:
-    """Tell the node that holds the event of a match that the match is over; a match without an event changes nothing.
+    """Notify the node that runs a match's event that the match is over. Without an event, do nothing.
 
-    On a server without further nodes, nobody needs to learn it.
+    On a server with a single node, no notification is needed.
     """
     query = select(_EVENTS.name).join_from(schema.event_matches, schema.events).join(schema.matches)
     name = connection.scalar(query.where(_OF_EVENT.match_id == match_id, _MATCHES.node.is_not(None)))
@@ -467,7 +467,7 @@ def newest_leaf(connection: Connection, name: str) -> str:
 
 
 def expected_leaves(connection: Connection) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return the fields of all leaves about events. The key is kind, event and, for rolls, the round's number."""
+    """Return the fields of all leaves about events. Each key is kind, event and, for rolls, the round's number."""
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     for event in list_events(connection):
         name = event.plan.name

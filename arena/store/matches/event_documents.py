@@ -34,7 +34,7 @@ LARGEST_ID: Final = (1 << 63) - 1
 
 
 class _Courses:
-    """The courses of running events. Each continues from its last state, since a whole computation takes a second."""
+    """The courses of running events. Each is continued from its last state, as computing it anew takes a second."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -108,7 +108,7 @@ def event_tables(connection: Connection, name: str, first: int = 0, limit: int |
 def bundle(connection: Connection, name: str) -> Iterator[str]:
     """Yield the lines of a finished event's bundle.
 
-    Raises: NoSuchEvent, EventRefused: It has no result. ReplayPruned, ReplayDamaged.
+    Raises: NoSuchEvent, EventRefused: The event has no result. ReplayPruned, ReplayDamaged.
     """
     for lines in bundle_parts(connection, name):
         yield lines(connection)
@@ -117,7 +117,7 @@ def bundle(connection: Connection, name: str) -> Iterator[str]:
 def bundle_parts(connection: Connection, name: str) -> tuple[Lines, ...]:
     """Return the parts of a finished event's bundle, in order. Each part can be read on its own connection.
 
-    Raises: NoSuchEvent, EventRefused: It has no result.
+    Raises: NoSuchEvent, EventRefused: The event has no result.
     """
     event = contests.find(connection, name)
     if event.state != contests.FINISHED:

@@ -49,7 +49,7 @@ _TO_FINISH: Final = Statement(
     .where(_COLUMNS.id == bindparam("of_match"))
     .order_by(_SEATS.seat)
 )
-"""By seat: game, ladder and state; bot, name and version as in a leaf; node, and its row of ratings."""
+"""By seat: the match's game, ladder and state; bot, name and version as in a leaf; the node and its ratings."""
 _RESULT: Final = Statement(
     update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
     *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after"),
@@ -235,7 +235,7 @@ def seated(connection: Connection, match_id: int) -> tuple[Bot, ...]:
 def playing(connection: Connection, node: int | None = None) -> tuple[MatchId, ...]:
     """Return the matches that are neither finished nor interrupted: all, or those of one node.
 
-    Node 1 also has those that a server without other nodes has started.
+    The matches of node 1 include those started by a server without other nodes.
     """
     query = select(_COLUMNS.id).where(_COLUMNS.state == MatchState.PLAYING.value)
     if node is not None:

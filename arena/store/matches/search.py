@@ -1,7 +1,7 @@
 """A search for matches by their properties, one page at a time.
 
 The cost of a page does not depend on the length of the history. Without a suitable index, a page covers a limited
-number of matches, and gives the start of the next page.
+number of matches, and states where the next page starts.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before:
 
 
 def _looked_at(bot: int | None, wanted: MatchFilter, least: int, before: int | None) -> Select[tuple[int]]:
-    """Return a query for the numbers of candidates, newest first, that uses only an index."""
+    """Return a query for the candidates' match numbers, newest first. It uses only an index."""
     if bot is None:
         number, query = _MATCHES.id, select(_MATCHES.id.label("id"))
         if wanted.state is not None:

@@ -80,7 +80,7 @@ def show(connection: Connection, name: str, reason: str, at: int) -> Bot:
 def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
     """Delete a bot: erase its token and its owner. Its results stay under its name, which no other bot can get.
 
-    Return the bot's row from before. Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
+    Return the bot's row as it was before. Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
     """
     bot = bots.find(connection, name)
     _change(connection, bot, token_hash=None, owner="", deleted=at)
@@ -91,7 +91,7 @@ def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def rename(connection: Connection, name: str, new_name: str, reason: str, at: int) -> Bot:
-    """Give a bot another name, also in its past results. No other bot can ever get the old name.
+    """Rename a bot, also in its past results. No other bot can ever get the old name.
 
     Return the bot's new row.
 

@@ -1,5 +1,5 @@
-"""Parking: a bot with several consecutive matches with trouble gets no seats until its author or the operator resumes
-it.
+"""Parking: a bot that had trouble in several consecutive matches gets no seats until its author or the operator
+resumes it.
 
 A match is trouble for a bot if the bot was suspended in it or replaced by a house bot. Annulled matches do not count.
 """
@@ -49,7 +49,7 @@ _COUNTED_ON: Final = Statement(
 def count(
     connection: Connection, match_id: int, troubled: Sequence[bool | None], limit: int, at: int, ladder: str = ""
 ) -> tuple[Bot, ...]:
-    """Count a finished match for the parking of its bots. Return the bots that are now parked.
+    """Update the trouble counts of a match's bots after the match. Return the bots that are now parked.
 
     Call this function in the transaction that stores the result. `troubled`: by seat, whether the match was trouble;
     None if it neither counts nor resets the count. A bot is parked after `limit` such matches in a row. Any other match

@@ -1,6 +1,6 @@
-"""A data directory whose database is on a PostgreSQL server; the directory has the journal, the key and the lock.
+"""A data directory whose database is on a PostgreSQL server; the directory contains the journal, the key and the lock.
 
-Its file `postgresql.url` has the address of the database. The driver is imported when a connection is opened.
+Its file `postgresql.url` contains the address of the database. The driver is imported when a connection is opened.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def address_in(directory: Path) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         if not os.path.lexists(directory / FILE):
-            return None  # The directory cannot be entered, which the next step names.
+            return None  # The directory cannot be entered; the next step reports that.
         raise StoreUnusable(directory / FILE, str(error)) from error
 
 
@@ -175,7 +175,7 @@ class PostgresDatabase(Database):
 
 
 def _connection_code(message: str) -> str | None:
-    """Return the code for the text of a failed connection, for which the driver has no code."""
+    """Return the error code for the text of a failed connection, for which the driver gives no code."""
     texts = {
         "password authentication failed": "28P01",
         "no password supplied": "28P01",

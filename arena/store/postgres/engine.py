@@ -1,6 +1,6 @@
 """SQLAlchemy engines for PostgreSQL: settings, transactions and creation of tables.
 
-Texts sort by bytes, NULLs come first, sums are integers and new rows get the next number, all as in SQLite. Triggers
+As in SQLite, text sorts by bytes, NULLs come first, sums are integers and new rows get the next number. Triggers
 protect the tables that are append-only.
 """
 
@@ -32,9 +32,9 @@ LOCK_TIMEOUT: Final = 10.0
 """Maximum number of seconds to wait for the write lock."""
 OLDEST_SERVER: Final = 15
 _WRITE_LOCK: Final = 0x6172656E61
-"""Key of the advisory lock that a writing transaction acquires first. Such locks are those of one database."""
+"""Key of the advisory lock that a writing transaction acquires first. Advisory locks are local to a database."""
 _DIRECTORY_LOCK: Final = _WRITE_LOCK + 1
-"""Key of the advisory lock of the data directory that uses the database, or of all that share it."""
+"""Key of the advisory lock of the data directory that uses the database, or of all directories that share it."""
 _SERVERS: Final = """
 SELECT count(*) FROM pg_locks
 WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND objsubid = 1
@@ -42,12 +42,12 @@ AND (classid::bigint << 32) + objid::bigint = :key
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 HELD_EVERY: Final = 5.0
-"""Number of seconds after which a directory's session is checked."""
+"""Number of seconds between checks of a data directory's session."""
 _LAST_SESSION: Final = 5.0
 """Maximum number of seconds until the database server notices the end of a killed process."""
 _LOST_MACHINE: Final = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 _LONGEST_PAUSE: Final = 3000
-"""Milliseconds for which a writing transaction may pause: a stopped server then no longer blocks the others."""
+"""Milliseconds for which a writing transaction may pause, so that a stopped server soon stops blocking the others."""
 _IN_USE: Final = (
     "a server with another data directory uses it; stop that server first, or give each a number with --node"
 )
@@ -69,10 +69,10 @@ _CONNECT: Final[dict[str, Any]] = {
 
 
 class _Compiler(PGCompiler_psycopg):
-    """Statements in which NULL sorts before every value."""
+    """Compiler of statements in which NULL sorts before every value."""
 
     def order_by_clause(self, select: Any, **settings: Any) -> str:
-        """Return ORDER BY with the place of NULLs."""
+        """Return an ORDER BY clause that states where NULLs sort."""
         clauses = [self._placed(clause, **settings) for clause in select._order_by_clauses]
         return f" ORDER BY {', '.join(clauses)}" if clauses else ""
 
@@ -81,27 +81,27 @@ class _Compiler(PGCompiler_psycopg):
         of = clause
         while isinstance(of, UnaryExpression) and of.modifier in {asc_op, desc_op}:
             of = of.element
-        if "NULLS" in text or (isinstance(of, Column) and not of.nullable):  # Then an index can be used.
+        if "NULLS" in text or (isinstance(of, Column) and not of.nullable):  # Without NULLS, an index can be used.
             return text
         return f"{text} NULLS LAST" if text.endswith(" DESC") else f"{text} NULLS FIRST"
 
 
 class _Tables(PGDDLCompiler):
-    """Tables whose texts sort by bytes, and whose numbers come from a trigger."""
+    """Compiler of tables whose text sorts by bytes and whose numbers come from a trigger."""
 
     def get_column_specification(self, column: Column[Any], **settings: Any) -> str:
-        """Return a column."""
+        """Return the definition of a column."""
         text = str(super().get_column_specification(column, **settings)).replace("BIGSERIAL", "BIGINT")  # type: ignore[no-untyped-call]
         return text.replace(" TEXT", ' TEXT COLLATE "C"', 1) if isinstance(column.type, Text) else text
 
     def visit_column_check_constraint(self, constraint: Any, **settings: Any) -> str:
-        """Return a column's check. `only` is a word of PostgreSQL."""
+        """Return a column's check. `only` is a reserved word in PostgreSQL."""
         text = super().visit_column_check_constraint(constraint, **settings)  # type: ignore[no-untyped-call]
         return str(text).replace("(only ", '("only" ')
 
 
 class ArenaDialect(PGDialect_psycopg):
-    """PostgreSQL by psycopg, in which statements and tables mean the same as in SQLite."""
+    """PostgreSQL through psycopg, with statements and tables that mean the same as in SQLite."""
 
     statement_compiler = _Compiler
     ddl_compiler = _Tables
@@ -129,8 +129,8 @@ def reading(address: str) -> Engine:
 def locked_database(address: str, identity: str = "") -> Iterator[None]:
     """Lock a database for one data directory, or if `identity` is given, for one of several that share it.
 
-    `identity`: the identity of the data directory, which no other directory has. A session holds the lock. When it
-    ends, for example with the primary, a thread locks the database again as soon as it can.
+    `identity`: the identity of the data directory, which no other directory has. A session holds the lock. If the
+    session ends, for example because the primary failed, a thread locks the database again as soon as it can.
 
     Raises: DBAPIError, ServerUnusable, StoreError: The driver is not installed.
     """

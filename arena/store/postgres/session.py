@@ -98,7 +98,7 @@ class PostgresSession(psycopg.Connection[Any]):
         super().rollback()
 
     def wait(self, *arguments: Any, **settings: Any) -> Any:
-        """Wait for an answer of the server. The detail of its error names the key that is violated."""
+        """Wait for the server's answer. Remove the detail of its error, which names the violated key."""
         try:
             return super().wait(*arguments, **settings)
         except psycopg.Error as error:
@@ -133,7 +133,7 @@ class PostgresSession(psycopg.Connection[Any]):
             last: PGresult = self.wait(self._answers())
         except BaseException:
             for kind in made:
-                del self._names[kind]  # The server may not have got so far.
+                del self._names[kind]  # The server may not have got this far.
             raise
         finally:
             if self.pgconn.status == ConnStatus.OK:
@@ -141,7 +141,7 @@ class PostgresSession(psycopg.Connection[Any]):
         return last
 
     def _answers(self) -> PQGen[PGresult]:
-        """Wait for all answers, and return the last one. Raises the driver's error of the first that failed."""
+        """Wait for all answers, and return the last one. Raises the driver's error for the first failed statement."""
         connection = self.pgconn
         while connection.flush():
             if (yield Wait.RW) & Ready.R:

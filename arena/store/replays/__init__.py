@@ -1,1 +1,1 @@
-"""The files of replays."""
+"""Storage of replays in files."""

@@ -28,7 +28,7 @@ from arena.store.base.statements import REPLAYS_IN_ROWS, Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment number of a replay in its row: in an in-memory database, or before an upgrade moves it."""
+"""The segment number of a replay stored in its row: in an in-memory database, or before an upgrade moves it."""
 FULL: Final = 16 << 20
 """Size in bytes at which a segment is full."""
 _KEY: Final = "arena_replay_files"
@@ -193,7 +193,7 @@ def segments_of(data: Path) -> Path:
 
 
 def attach(connection: Connection, data: Path, shared: bool = False) -> ReplayFiles:
-    """Set the folder with the replays of a connection's rows, until the connection is closed.
+    """Set the folder that contains the replays of a connection's rows, until the connection is closed.
 
     `shared`: as in `ReplayFiles`.
     """

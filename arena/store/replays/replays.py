@@ -69,7 +69,7 @@ def move(connection: Connection, files: ReplayFiles, progress: Progress) -> int:
 
 
 def _move_some(connection: Connection, files: ReplayFiles, after: int) -> list[int]:
-    """Move some replays of matches above `after`, oldest first. Return these matches."""
+    """Move some replays of matches numbered above `after`, oldest first. Return these matches."""
     query = select(_REPLAYS.match_id, _REPLAYS.content, schema.matches.c.game).join_from(schema.replays, schema.matches)
     rest = query.where(_REPLAYS.segment == IN_ROW, _REPLAYS.match_id > after).order_by(_REPLAYS.match_id).limit(AT_ONCE)
     rows = connection.execute(rest).all()
@@ -165,7 +165,7 @@ def last_before(connection: Connection, instant: int) -> int:
 def prune(
     connection: Connection, keep: int, at: int, after: int = 0, limit: int = 100, through: int | None = None
 ) -> tuple[int, ...]:
-    """Prune up to `limit` replays, oldest first, of matches above `after` that are not among the newest `keep`.
+    """Prune up to `limit` replays, oldest first, of matches after number `after` that are not among the newest `keep`.
 
     `at`: now, in microseconds since 1970. `through`: the last match whose replay may be pruned; by default any. Return
     the matches whose replays were pruned. Replays of events always stay, since they prove the results. A segment is

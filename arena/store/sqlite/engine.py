@@ -76,12 +76,12 @@ def writing(path: Path) -> Engine:
     """
     settings = (
         *("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"),
-        # This must come last, because only the attempts for the write lock are repeated.
+        # This must come last, because only attempts to acquire the write lock are repeated.
         f"PRAGMA busy_timeout = {_POLLED}",
     )
 
     def connect() -> sqlite3.Connection:
-        # Use exclusive locking: closing a file that a connection of this process has open would release its locks.
+        # Only create the file: closing a file that a connection of this process has open would release its locks.
         with file_errors(path), suppress(FileExistsError):
             path.touch(mode=0o600, exist_ok=False)
         return _connect(path, "rwc", settings)
@@ -110,12 +110,12 @@ def copy(connection: Connection, path: Path, progress: Callable[[int, int], None
     with closing(sqlite3.connect(path, isolation_level=None)) as to:
         to.execute("PRAGMA synchronous = OFF")  # The caller syncs the copy.
         source.backup(to, pages=_COPIED, progress=lambda _, left, pages: progress(pages - left, pages), sleep=0)
-        # A single file, so that reading the copy creates no other files.
+        # Make it a single file, so that reading the copy creates no other files.
         to.execute("PRAGMA journal_mode = DELETE").fetchall()
 
 
 def compact(path: Path) -> None:
-    """Rewrite a database if most of it is free."""
+    """Rewrite a database if most of its pages are free."""
     with closing(_connect(path, "rw", ("PRAGMA synchronous = FULL",))) as raw:
         ((free,), (pages,), (size,)) = (raw.execute(f"PRAGMA {each}").fetchone() for each in _PAGES)
         if free * size >= _WORTH_COMPACTING and 2 * free > pages:

@@ -72,7 +72,7 @@ class Committer:
         self._replays: Final = attach(connection, database.path.parent, shared)
 
     def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run these jobs in one transaction. Return their outcomes, errors too, because the writer survives them."""
+        """Run these jobs in one transaction. Return all outcomes, even errors, because the writer survives them."""
         try:
             try:
                 return self._commit(jobs, self._plain if self._without_savepoints else self._try)
@@ -134,7 +134,7 @@ class Committer:
 
         The database may still have an open transaction that SQLAlchemy considers ended.
         """
-        if self._connection.invalidated:  # There was no connection to begin on. Touching this one would connect now.
+        if self._connection.invalidated:  # The connection was lost earlier. Using it here would reconnect.
             return True
         forget(self._connection)
         driver = self._connection.connection.dbapi_connection

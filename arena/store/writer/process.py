@@ -29,7 +29,7 @@ from arena.store.writer.group_commit import Committer, Job, Outcome, nothing
 from arena.store.writer.writer import Writer, result_of
 
 WriterProcess: TypeAlias = ForkedHelper
-"""The server's handle of a writer process, which waits until it gets a database."""
+"""The server's handle for a writer process, which waits until it gets a database."""
 
 
 def fork_writer_process() -> AbstractContextManager[WriterProcess | None]:

@@ -1,6 +1,6 @@
 """The addresses that a page prints: its own, and the one at which bots connect.
 
-They come from the operator's settings, or else from the socket at which the request arrived. The header Host is never
+They come from the operator's settings, or else from the socket on which the request arrived. The Host header is never
 used: the client chooses it, and other users may get a cached copy of the page.
 """
 
@@ -22,7 +22,7 @@ ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{
 URL: Final = re.compile(rf"({ORIGIN.pattern})((?:/[A-Za-z0-9._~-]+)*)/?", re.IGNORECASE)
 """Pattern of an origin with a path."""
 WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
-"""Host names that mean every address of the machine when a server listens at them."""
+"""Host names that mean every address of the machine when a server listens on them."""
 SERVER: Final = re.compile(r"(https://)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})", re.ASCII | re.IGNORECASE)
 """Pattern of a host and a port, with an optional scheme for TLS."""
 
@@ -39,7 +39,7 @@ class BotAddress:
 
     @property
     def options(self) -> str:
-        """The options with which a bot's command line, or `arena`, names this server."""
+        """The command-line options that name this server, for a bot or for `arena`."""
         return f"--server {self.server}" + (" --tls" if self.tls else "")
 
 
@@ -50,18 +50,18 @@ class OwnAddresses:
     origin: str | None
     """Scheme, host and port of the pages, before the path of a page. None if unknown."""
     root: str
-    """The path of the first page without a final slash."""
+    """The path of the home page, without a trailing slash."""
     bots: BotAddress | None
     """The address of the bots' server; None if the reader can reach no known address."""
 
     @property
     def pages(self) -> str | None:
-        """The address of the first page without a final slash. None if unknown."""
+        """The address of the home page, without a trailing slash. None if unknown."""
         return None if self.origin is None else self.origin + self.root
 
 
 def pages_address(public_url: str) -> tuple[str, str]:
-    """Parse the setting `public_url`. Return origin and path without a final slash.
+    """Parse the setting `public_url`. Return origin and path, without a trailing slash.
 
     Raises:
         ValueError: the setting is invalid.
@@ -95,8 +95,8 @@ class Addresses:
     def __init__(
         self, public_url: str = "", public_address: str = "", listens: BotAddress | None = None, root: str = ""
     ) -> None:
-        """`listens` is the address of the bots' server, if these pages have a server. `root` is the path without
-        `public_url`.
+        """`listens` is the address of the bots' server, if these pages have a server. `root` is the path if
+        `public_url` is empty.
 
         Raises: ValueError.
         """

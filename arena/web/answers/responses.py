@@ -135,7 +135,7 @@ def _stamp(at: datetime) -> str:
 
 
 def _code(text: str) -> Markup:
-    """Return a text as HTML in which parts between backticks are code."""
+    """Return text as HTML, with the parts between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it is escaped
 
 
@@ -165,13 +165,13 @@ class OfLadder(Protocol):
 
 
 def ladder_title(row: OfLadder) -> str:
-    """Return the name of a row's ladder for people, with the title of its game."""
+    """Return the display name of a row's ladder, with the title of its game."""
     title = GAMES[row.game].title if row.game in GAMES else ""
     return ladder_in_words(row.game, row.ladder, row.season, title)
 
 
 def ladder_path(row: OfLadder) -> str:
-    """Return the path of the page of a row's ladder, below the first page."""
+    """Return the path of the page of a row's ladder, below the home page."""
     path = f"/ladder/{quote(row.ladder or row.game, safe='')}"
     return f"{path}?season={row.season}" if row.season else path
 
@@ -221,7 +221,7 @@ _TEMPLATES.globals.update(
 
 
 def entity_tag(content: bytes) -> str:
-    """Return the entity tag of a content. The tag is weak, because the same content may be sent compressed or not."""
+    """Return the entity tag of content. It is weak, because the content may be sent with or without compression."""
     return f'W/"{sha256(content).hexdigest()[:32]}"'
 
 
@@ -240,7 +240,7 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
 
 
 def framed(answer: Response, ancestors: str) -> Response:
-    """Allow other sites to show a page in a frame. Such a page is read-only and has no form."""
+    """Allow other sites to show a page in a frame. Framed pages are read-only and have no forms."""
     policy = HEADERS["content-security-policy"].replace("form-action 'self'", "form-action 'none'")
     policy = policy.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
     answer.headers["content-security-policy"] = policy

@@ -44,9 +44,9 @@ FILES: Final = _read()
 DIGEST: Final = sha256(
     b"".join(name.encode() + sha256(each.content).digest() for name, each in FILES.items())
 ).hexdigest()[:16]
-"""Digest of all files: the name of their folder. Scripts import each other, so any change changes all addresses."""
+"""Digest of all files, which names their folder. Scripts import each other, so any change changes all addresses."""
 
 
 def static_path(root: str) -> str:
-    """Return the public path of the folder of all files. `root`: the path that a proxy removes."""
+    """Return the public path of the folder with all files. `root`: the path that a proxy removes."""
     return f"{root}/static/{DIGEST}"

@@ -27,7 +27,7 @@ class FivePicture(NamedTuple):
 
 @cache
 def five_pictures() -> tuple[FivePicture, ...]:
-    """Return the pictures in their order."""
+    """Return the pictures in order."""
     steps = (
         (
             _table(_HAND, 6),

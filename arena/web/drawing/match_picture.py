@@ -92,7 +92,7 @@ class MatchPictures:
         """A separate limiter, so that requests for pictures do not occupy threads that other pages need."""
 
     async def picture(self, pictured: PicturedMatch | PicturedEvent) -> bytes:
-        """Return a picture as a PNG file. Drawing takes some hundredths of a second."""
+        """Return a picture as a PNG file. Drawing takes a few hundredths of a second."""
         return await run_sync(self._picture, pictured, limiter=self._limiter)
 
 

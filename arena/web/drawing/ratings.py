@@ -48,7 +48,7 @@ def refits(rows: Sequence[RatedRow]) -> list[int]:
 
 
 def rating_curve(rows: Sequence[RatedRow]) -> Markup:
-    """Draw a bot's live rating after each of the given matches, in order. Return an empty text for fewer than two
+    """Draw a bot's live rating after each of the given matches, in order. Return an empty string for fewer than two
     matches.
 
     Solid lines show matches, and dotted lines new fits. Every other version has a shaded background.
@@ -218,7 +218,7 @@ def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Intervals:
 def think_histogram(times: Mapping[int, int]) -> Markup:
     """Draw a histogram of `arena.ladder.think_times` on a logarithmic time scale.
 
-    Return an empty text for an empty histogram.
+    Return an empty string for an empty histogram.
     """
     bins: dict[int, int] = {}
     for bucket, count in times.items():
@@ -234,7 +234,7 @@ def think_histogram(times: Mapping[int, int]) -> Markup:
 def bank_histogram(shares: Sequence[float]) -> Markup:
     """Draw a histogram of the share of the bank left at the end of a match, by tenths.
 
-    Return an empty text without matches.
+    Return an empty string without matches.
     """
     counts = [0] * 10
     for share in shares:

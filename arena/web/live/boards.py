@@ -33,7 +33,7 @@ T = TypeVar("T")
 ANSWER_LIMIT: Final = 3.0
 """Seconds after which a page no longer waits for a node."""
 ASK_EVERY: Final = 5.0
-"""Seconds between two questions to all nodes that find one that has stopped."""
+"""Seconds between checks of all nodes for one that has stopped."""
 BOTS_AGE: Final = 5.0
 """Seconds for which the server's list of bots is cached."""
 LADDERS_AGE: Final = 1.0
@@ -86,7 +86,7 @@ def face_up(game: str, row: RoundRow) -> FaceUp | None:
 
 
 def _merged(statuses: Sequence[StatusRow]) -> StatusRow:
-    """Return the status of all nodes as that of one server. Matches are added. Of bots, the largest number counts."""
+    """Merge the status of all nodes: add the numbers of matches, but use the largest number of bots."""
     first = statuses[0]
     return replace(
         first,
@@ -170,7 +170,7 @@ class Live:
         return self.feed.silent if kind in {"matches", "status"} else ""
 
     async def bots(self) -> tuple[BotRow, ...]:
-        """Return the server's list of bots, including their connections. It is at most some seconds old.
+        """Return the server's list of bots, including their connections. It is at most a few seconds old.
 
         Raises:
             Unavailable: the server does not answer, or there is none.
@@ -211,7 +211,7 @@ class Live:
         return {node: found[node] for node in self._servers if node in found}
 
     async def _ask(self, node: str, question: Callable[[Client], T]) -> T:
-        """Ask a node. Of several, do not ask one that is known not to answer.
+        """Ask a node, unless it is one of several and known not to answer.
 
         Raises:
             Unavailable: the node does not answer.
@@ -253,7 +253,7 @@ class Live:
     async def status(self) -> StatusRow:
         """Return the state of the server, with the matches of all nodes that answer.
 
-        A bot has a stream to each node, so its numbers are those of the node with most bots.
+        A bot has a stream to each node, so the number of bots is that of the node with the most.
 
         Raises:
             Unavailable: the server does not answer.
@@ -338,7 +338,7 @@ class Live:
         return {f"{row.match_id}": html for row, html in zip(found, rows, strict=True)}
 
     async def _find_stopped(self) -> None:
-        """Ask all nodes now and then while a page is open, because the stream of a stopped node ends late."""
+        """Ask all nodes every few seconds while a page is open, because the stream of a stopped node ends late."""
         while True:
             await trio.sleep(ASK_EVERY)
             if any(board.viewers for board in self._boards.values()):

@@ -1,4 +1,4 @@
-"""The changes of a board, sent to one viewer as server-sent events, and the limit of viewers."""
+"""The changes of a board, sent to one viewer as server-sent events, and the limit on viewers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arena.web.live.board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, Board
 from trio_grpc.limits.connection_limits import OpenByOrigin, Origin, TooManyOpen
 
 READERS: Final = 4
-"""The process reserves 1/`READERS` of the files that it may open for everything but streams."""
+"""One in this many of the files that the process may open is reserved for everything but streams."""
 
 log = structlog.get_logger("arena.web")
 
@@ -66,7 +66,7 @@ class Viewers(OpenByOrigin):
     """A count of the open event streams, each of which is an open file of this process."""
 
     def __init__(self) -> None:
-        """Allow `MOST_VIEWERS`, or as many as the limit of open files permits. Log it if fewer are permitted."""
+        """Allow `MOST_VIEWERS`, or as many as the limit on open files permits. Log it if fewer are permitted."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = MOST_VIEWERS if files == resource.RLIM_INFINITY else files - files // READERS
         self.most = max(1, min(MOST_VIEWERS, few))
@@ -76,7 +76,7 @@ class Viewers(OpenByOrigin):
 
 
 def raise_file_limit() -> None:
-    """Raise this process's limit of open files to what the viewers need, if the system allows it."""
+    """Raise this process's limit on open files to what the viewers need, if the system allows it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_VIEWERS * READERS
     if soft != resource.RLIM_INFINITY and soft < wanted:

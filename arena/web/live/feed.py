@@ -1,6 +1,6 @@
 """The running matches of all nodes of a server, stored for all pages. One stream from each node serves all viewers.
 
-The matches of a node that does not answer stay, because it usually continues them after its restart. `silent` names it.
+The matches of a silent node stay, because the node usually continues them after a restart. `silent` says why.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from arena.store.base.errors import Refused
 
 OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
 Servers: TypeAlias = Mapping[str, OpenServer]
-"""Opens each node of a server, by the name that pages show, such as "Node 2". A server without nodes has the name "".
+"""By the name that pages show, such as "Node 2", the function that opens each node. A single server has the name "".
 """
 
 FIRST_PAUSE: Final = 0.5
@@ -32,7 +32,7 @@ NO_SERVER: Final = (
     "`arena serve --web` and `arena web --server` show them."
 )
 KEPT_OVER: Final = 20
-"""Number of recently ended matches that remain among the running ones."""
+"""Number of recently ended matches that are still listed with the running ones."""
 NOT_YET: Final = "The server has not answered yet."
 
 
@@ -114,14 +114,14 @@ class LiveFeed:
         return "The server ended the stream; it is tried again.", told
 
     def lost(self, node: str, why: str) -> None:
-        """Record that a node does not answer, and end its stream, so that the next one shows when it answers again."""
+        """Record that a node does not answer, and end its stream. The next stream shows when it answers again."""
         self.silence[node] = f"{node} does not answer; it is tried again." if node else why
         if (watch := self._watches.pop(node, None)) is not None:
             watch.cancel()
         self._change()
 
     def _begin_anew(self, events: list[LiveRow], node: str) -> None:
-        """Replace all matches of a node by the matches in `events`. All its other matches have ended."""
+        """Replace all matches of a node with the matches in `events`. All its other matches have ended."""
         known = {match_id: table for match_id, table in self.tables.items() if table.node == node}
         for match_id in known:
             del self.tables[match_id]

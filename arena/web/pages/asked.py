@@ -17,7 +17,7 @@ from arena.web.requests.numbers import MOST_SEASONS, SHOWN, whole_number
 
 
 class AskedLadder(NamedTuple):
-    """A season of a ladder that an address names."""
+    """The season of a ladder that an address names."""
 
     game: str
     ladder: str
@@ -31,12 +31,12 @@ class AskedLadder(NamedTuple):
 
     @property
     def past(self) -> int:
-        """The number of the season if it is a past season, or 0 for the current one."""
+        """The season's number if it is a past season; 0 if it is the current one."""
         return 0 if self.season == self.seasons[-1].number else self.season
 
     @property
     def path(self) -> str:
-        """The path of the ladder's page, below the first page, without the season."""
+        """The path of the ladder's page, below the home page, without the season."""
         return f"/ladder/{quote(self.ladder, safe='')}"
 
     @property
@@ -69,7 +69,7 @@ async def ladder_asked(request: Request) -> AskedLadder:
 
 
 async def ladder_queried(request: Request) -> AskedLadder | None:
-    """Return the ladder that the query names with game, ladder and season; None without game and ladder.
+    """Return the ladder that the query names with game, ladder and season; None if it names neither game nor ladder.
 
     Raises:
         Missing: there is no such ladder.
@@ -92,7 +92,7 @@ async def _asked(request: Request, game: str, ladder: str) -> AskedLadder:
 
 
 def known_game(name: str) -> str:
-    """Return `name`, which is empty or the name of a game.
+    """Check that `name` is empty or the name of a game, and return it.
 
     Raises:
         Missing: there is no such game.
@@ -108,7 +108,7 @@ def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> i
     """Return an integer from 0 to `largest`, or None if the parameter is absent.
 
     Raises:
-        Missing: the parameter is not such an integer.
+        Missing: the parameter is not an integer in this range.
     """
     typed = request.query_params.get(name, "")
     if not typed:

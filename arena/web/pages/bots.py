@@ -44,20 +44,20 @@ from engine.registry import GAMES
 from trio_grpc.limits.connection_limits import origin_of
 
 LAST: Final = 150
-"""Number of newest matches in a profile and in the drawn rating."""
+"""Number of newest matches in a profile and in the rating curve."""
 LISTED: Final = 20
 """Number of newest matches in the list. Their replays are also read."""
 VERSIONS: Final = 20
 OPPONENTS: Final = 12
 """Number of opponents shown, most frequent first. A separate page lists all, from more matches."""
 AGE: Final = 10.0
-"""Seconds for which the rank is cached. Reading a ladder costs as much as the rest of the page."""
+"""Seconds for which the rank is cached. Reading a ladder takes as long as the rest of the page."""
 LOSSES: Final = 5
 """Length of the lists of latest losses, of latest faults, and of costliest choices."""
 EVENTS: Final = 1000
 """Number of the operator's newest decisions that are searched for decisions about a bot."""
 ALL_LISTED: Final = 50
-"""Number of opponents on a page of all opponents."""
+"""Number of opponents per page of the list of all opponents."""
 MOST_SKIPPED: Final = 1 << 31
 """Largest number of opponents that the address of a page may skip."""
 
@@ -76,7 +76,7 @@ class OwnSeat(NamedTuple):
     spoilt: bool
     """True if house bots made too many of the seat's decisions."""
     last: bool
-    """True if the seat has the last place."""
+    """True if the seat came last."""
     pruned: bool
 
 
@@ -91,7 +91,7 @@ class Analyses(NamedTuple):
 
 
 class OnLadder(NamedTuple):
-    """A bot on one ladder."""
+    """The figures of a bot on one ladder."""
 
     ladder: AskedLadder
     profile: BotProfile
@@ -101,7 +101,7 @@ class OnLadder(NamedTuple):
     faults: Sequence[OwnSeat]
     """The newest seats in which the server or a house bot decided for the bot."""
     losses: Sequence[OwnSeat]
-    """The latest seats with the last place, or with too many decisions by house bots."""
+    """The latest seats that came last or for which house bots made too many decisions."""
     all_matches: tuple[MatchRow, ...]
     """The matches in the bot's profile."""
 
@@ -279,9 +279,9 @@ async def analyse(request: Request) -> Response:
     """Start analyses of a bot's last losses, as many as one address may request. Then show the bot.
 
     Raises:
-        SiteRefused: a page of another site asks.
-        Missing: no loss is left to be analysed.
-        Busy: too many analyses wait, in total or for the reader's address.
+        SiteRefused: the request comes from a page of another site.
+        Missing: no loss is left to analyse.
+        Busy: too many analyses are waiting, in total or for the reader's address.
     """
     state = request.app.state
     state.sites.check(request.headers)

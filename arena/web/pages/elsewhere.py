@@ -27,7 +27,7 @@ from arena.web.requests.numbers import SHOWN, whole_number
 from engine.registry import GAMES
 
 PICTURE_FRESH: Final = 300
-"""Seconds for which a picture or description is cached: few, as the operator may remove a name in it."""
+"""Seconds for which a picture or description is cached. It is short, as the operator may remove a name in it."""
 FRAME: Final = (960, 600)
 """Default width and height of a frame in pixels."""
 BESIDE: Final = 896
@@ -123,7 +123,7 @@ async def oembed(request: Request) -> Response:
 
 
 def _match_at(own: str, url: str) -> tuple[int, str]:
-    """Return the match that an address of these pages shows, and the query of its frame with step and seat."""
+    """Return the match that an address of these pages shows, and the query for its frame, with step and seat."""
     address = urlsplit(url)
     below = f"{address.scheme}://{address.netloc}".lower() + address.path
     found = _OF_MATCH.fullmatch(below.removeprefix(own)) if below.startswith(own) else None

@@ -1,6 +1,6 @@
 """Atom feeds (RFC 4287): the matches of a bot, a ladder day by day, events, and the operator's decisions.
 
-The id of an entry contains the name of the server's log. So it stays the same when a bot is renamed or the pages move.
+An entry's id is derived from the name of the server's log, so it stays the same if a bot is renamed or the pages move.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Entry(NamedTuple):
     """One entry of a feed."""
 
     key: str
-    """Path of the entry's subject on the server, such as "matches/17". It is part of the entry's id."""
+    """Path of the entry's subject on the server, such as "matches/17". The entry's id is derived from it."""
     title: str
     updated: datetime
     path: str
-    """The path of the entry's page below the first page."""
+    """The path of the entry's page below the home page."""
     summary: str
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 STALE: Final = timedelta(minutes=10)
-"""Minimum age of a result that is missing from the fitted ladder before this counts as a fault."""
+"""Age from which a result missing from the fitted ladder counts as a fault."""
 LOOKED_AT: Final = 20
 """Number of a ladder's newest matches that are checked."""
 KEPT: Final = 1.0

@@ -1,4 +1,4 @@
-"""The first page, and the ladders."""
+"""The home page, and the ladders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from arena.web.pages.live import on_tv
 from arena.web.reading.reader import Missing, just_ended, newest_events, stopped
 
 FIRST: Final = 5
-"""Number of bots of each ladder on the first page."""
+"""Number of bots of each ladder on the home page."""
 
 
 async def home(request: Request) -> Response:

@@ -75,7 +75,7 @@ async def status(request: Request) -> Response:
 
 
 async def tv(request: Request) -> Response:
-    """Show the newest matches of the best bots one after the other."""
+    """Show the newest matches of the best bots one after another."""
     game = known_game(request.query_params.get("game", ""))
     shown = await on_tv(request, game, _seen(request))
     return page(request, "tv.html", tv=shown, game=game, kiosk="kiosk" in request.query_params)

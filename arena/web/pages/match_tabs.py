@@ -54,7 +54,7 @@ class TimelineRow(NamedTuple):
     took: str
     bank: str
     whose: str
-    """The party responsible for a trouble; empty if the row is no trouble."""
+    """The party responsible for the trouble; empty if the row reports none."""
     calm: bool
     """True for a decision that the bot itself made within its soft limit."""
 
@@ -89,7 +89,7 @@ async def tricks(request: Request) -> Response:
 
 
 def _tricks(course: Course, number: int) -> list[PlayedTrick]:
-    """Return the tricks of a round, from 0, with all hands open."""
+    """Return the tricks of round `number`, counted from 0, with all hands open."""
     found = []
     for stop in stops(course):
         if course.steps[stop].round != number:
@@ -191,7 +191,7 @@ def _timeline(header: Header, seat: SeatTimeline, ready: ReadyReplay) -> list[Ti
 
 
 def _folded(rows: list[TimelineRow]) -> list[tuple[TimelineRow, ...]]:
-    """Group the rows. Successive own decisions form one group. Any other row is a separate group."""
+    """Group the rows. `CALM` or more successive own decisions form one group. Any other row is a separate group."""
     found: list[tuple[TimelineRow, ...]] = []
     for calm, group in groupby(rows, lambda row: row.calm):
         together = tuple(group)

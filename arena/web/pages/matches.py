@@ -31,7 +31,7 @@ from trio_grpc.limits.connection_limits import origin_of
 LISTED: Final = 50
 STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}
 NAMES: Final = ("game", "ladder", "season", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
-"""Names of the filters, in their order in an address."""
+"""Names of the filters, in the order used in addresses."""
 SCORES_WIDTH: Final = 1000
 SCORES_HEIGHT: Final = 100
 SCORES_EDGE: Final = 8
@@ -180,7 +180,7 @@ def _costly(review: Review | None, seat: int | None) -> dict[int, Mapping[str, A
 
 
 async def check(request: Request) -> Response:
-    """Show the check of a replay: its steps, the omitted steps, and the first difference."""
+    """Show the check of a replay: the steps checked and omitted, and the first difference."""
     number = request.path_params["number"]
 
     def query(source: DataSource) -> dict[str, Any]:
@@ -220,8 +220,8 @@ async def ask(request: Request) -> Response:
     """Start the analysis of a match. Then show it.
 
     Raises:
-        SiteRefused: a page of another site asks.
-        Busy: too many analyses wait, in total or for the reader's address.
+        SiteRefused: the request comes from a page of another site.
+        Busy: too many analyses are waiting, in total or for the reader's address.
     """
     request.app.state.sites.check(request.headers)
     number = request.path_params["number"]
@@ -320,7 +320,7 @@ def score_line(course: Course, forced: Iterable[int], costly: Iterable[int]) -> 
     choices.
 
     The drawing is hidden from screen readers, because the words beside the table contain the scores. The style sheet
-    stretches it and sets the colours. So marks are drawn as ends of strokes, which are not stretched.
+    stretches it and sets the colours. So marks are drawn as stroke ends, which are not stretched.
     """
     last = max(len(course.steps) - 1, 1)
     scores = [tuple(0 for _ in course.replay.header.bots), *(report.scores for report in course.reports)]

@@ -26,7 +26,7 @@ NAMES: Final = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 
 
 ADDRESS: Final = '"localhost:50051"'
-"""The server address that the code of the first bots contains."""
+"""The server address in the code of the first bots."""
 WITH_TLS: Final = {
     "Python": (ADDRESS, f"{ADDRESS}, tls=True"),
     "TypeScript and JavaScript": (ADDRESS, f"{ADDRESS}, {{ tls: true }}"),
@@ -35,7 +35,7 @@ WITH_TLS: Final = {
         f"arena::Options at; at.address = {ADDRESS}; at.tls = true; return arena::run(bot, at)",
     ),
 }
-"""Changes of the code for a server with TLS. Bots that are not listed get the address on their command line."""
+"""Changes to the code for a server with TLS. Bots that are not listed get the address on their command line."""
 
 
 class FirstBot(NamedTuple):

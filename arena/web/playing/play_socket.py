@@ -1,12 +1,12 @@
 """`/play`: the conversation of `PlayService.Play` over a WebSocket, relayed to the server.
 
-Each frame is one message, binary or as JSON (protobuf's mapping), in which the catalogues describe the views of later
-games. Before the conversation, the client sends frames with the bot's token and, if needed, a registration. The server
-counts the connection for the browser's address. The relay reads frames of the conversation after the server has
-accepted the token. In each direction, it reads only as fast as the receiver does.
+Each frame is one message, binary or as JSON (protobuf's mapping). For JSON, the welcome's catalogues describe the views
+of later games. Before the conversation, the client sends frames with the bot's token and, if needed, a registration.
+The server counts the connection under the browser's address. The relay reads frames of the conversation after the
+server has accepted the token. In each direction, it reads only as fast as the receiver does.
 
-Of several nodes, a bot plays at the first that answers. A bot that has lost its node returns to it within 15 s, because
-its matches wait there; after that, other nodes may have interrupted them.
+With several nodes, a bot plays on the first that answers. A bot that has lost its node returns to it within 15 s,
+because its matches wait there; after that, other nodes may have interrupted them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ DETAILS: Final = (error_details_pb2.ErrorInfo, error_details_pb2.RetryInfo)
 
 
 class PlaySocket:
-    """An ASGI application that connects bots to the nodes of a server. Each node listens at a Unix socket."""
+    """An ASGI application that connects bots to the nodes of a server. Each node listens on a Unix socket."""
 
     def __init__(self, unix_sockets: Sequence[str], sites: Sites) -> None:
         self._unix_sockets = unix_sockets
@@ -97,7 +97,7 @@ class PlaySocket:
 
     @asynccontextmanager
     async def _calling(self, path: str, host: str, token: str = "") -> AsyncIterator[OutgoingCall]:
-        """Make a call to the node where the bot has played until now, or else to the first node that answers.
+        """Make a call to the node where the bot was last playing, or else to the first node that answers.
 
         Raises:
             CallRefused: The node ended the call, or no node answers.

@@ -21,7 +21,7 @@ from arena.web.caches import LruCache
 from arena.web.reading.reader import OpenSource
 
 MOST_WAITING: Final = 200
-"""Maximum number of replays in the queue. The pages request the others again later."""
+"""Maximum number of replays in the queue. Pages request the remaining ones again later."""
 KEPT: Final = 5000
 IDLE: Final = 30.0
 """Seconds after which an idle process ends."""
@@ -59,9 +59,9 @@ class BotRecord(NamedTuple):
     """The figures of a bot in the replays of its newest matches."""
 
     known: int
-    """Number of matches with replays that have been read."""
+    """Number of matches whose replays have been read."""
     waiting: int
-    """Number of matches with replays that have not been read yet."""
+    """Number of matches whose replays have not been read yet."""
     rounds: tuple[RoundMean, ...]
     bids: int
     made: int
@@ -144,7 +144,7 @@ class BotRecords:
                         replay = source.replay(number)
                 except (NoAnswer, StoreError):
                     with self._lock:
-                        self._waiting.popleft()  # The next look at a page requests it again.
+                        self._waiting.popleft()  # The next view of the page requests it again.
                     continue
                 except Refused:
                     record = None
@@ -158,7 +158,7 @@ class BotRecords:
                     self._keep(number, record)
 
     def _next(self) -> int | None:
-        """Return the match to read next. If none arrives within `IDLE` seconds, end the reading and return None."""
+        """Return the match to read next. If none arrives within `IDLE` seconds, stop reading and return None."""
         with self._lock:
             self._reading = bool(self._lock.wait_for(lambda: self._waiting, IDLE))
             return self._waiting[0] if self._reading else None

@@ -1,4 +1,4 @@
-"""Queries of the data source, in worker threads, so that no page waits for another's. Some are cached."""
+"""Queries of the data source, of which up to `AT_ONCE` run at the same time in worker threads. Some are cached."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Reader:
 
 
 def just_ended(source: DataSource) -> tuple[MatchRow, ...]:
-    """Return the newest matches with a result, as many as the first page shows."""
+    """Return the newest matches with a result, as many as the home page shows."""
     return source.search(MatchFilter(state=MatchState.FINISHED), JUST_ENDED).matches
 
 
 def stopped(source: DataSource) -> dict[str, str]:
-    """Return the bots that may not play at present, each with the reason in a word."""
+    """Return the bots that may not play at present, each with the reason in one word."""
     return {row.name: "banned" if row.banned else "parked" for row in source.bots() if row.banned or row.parked}
 
 

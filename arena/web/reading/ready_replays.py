@@ -56,7 +56,7 @@ class ReadyReplay:
         return pace(self.course)
 
     def drawn(self, key: Hashable, draw: Callable[[], bytes]) -> bytes:
-        """Return a drawn part of the replay in gzip form, which is drawn once for all readers."""
+        """Return a drawn part of the replay, compressed with gzip. It is drawn once for all readers."""
         with self._lock:
             if key in self._drawn:
                 return self._drawn[key]

@@ -40,7 +40,7 @@ def _record(content: bytes) -> tuple[Any, ...] | None:
 
 
 def _times(seat: SeatTimeline, bank: int) -> tuple[dict[int, int], float | None]:
-    """Return a histogram of thinking times, and the share left of a `bank` of so many microseconds."""
+    """Return a histogram of thinking times, and the share left of `bank`, which is in microseconds."""
     own = [each.spent for each in seat.decisions if each.own and each.sendings]
     return dict(histogram(own)), None if seat.bank is None or not bank or not own else seat.bank / bank
 

@@ -22,7 +22,7 @@ LIMIT: Final = 1800.0
 
 
 class TooManyReviews(Exception):  # noqa: N818 - the name says what is the matter
-    """Too many analyses wait, in total or for one address."""
+    """Too many analyses are waiting, in total or for one address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Reviews:
         """Start the analysis of a match. Do nothing if an analysis exists and has not failed.
 
         Raises:
-            TooManyReviews: too many analyses wait.
+            TooManyReviews: too many analyses are waiting.
         """
         with self._lock:
             known = self._kept.get(number, None)
@@ -89,7 +89,7 @@ class Reviews:
                 self._kept[number] = replace(self._kept.get(number, Review()), over=True, failed=failed)
 
     def _analyse(self, number: int, replay: bytes) -> str:
-        """Run the process. Return the reason if it fails, otherwise an empty text."""
+        """Run the process. Return the reason if it fails, otherwise an empty string."""
         with BlockingHelper("arena.web.reading.review_process") as helper:
             limit = Timer(LIMIT, helper.process.kill)
             limit.daemon = True

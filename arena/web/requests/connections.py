@@ -29,7 +29,7 @@ THIS_MACHINE: Final = "127.0.0.1"
 
 
 def files_allowed() -> int:
-    """Return the number of files that this process may open, but no more than it needs."""
+    """Return the number of files that this process may open, but at most `MOST`."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else min(MOST, files)
 

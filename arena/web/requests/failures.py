@@ -1,6 +1,6 @@
 """The response and the log lines for requests that fail unexpectedly.
 
-A client can repeat such a failure at will, so the log has only one line per minute for each address.
+A client can cause failures at will, so the log has only one line per minute for each address.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST: Final = 10_000
 
 
 class FailureLog:
-    """Logs failures, at most one line per minute for each address."""
+    """Log of failures, with at most one line per minute for each address."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

@@ -68,7 +68,7 @@ class Sites:
     """The origins and names that are allowed to do more than read."""
 
     def __init__(self, listens: str, web_origin: str, own: str = "") -> None:
-        """`listens` is the host at which the server listens. The others may be empty.
+        """`listens` is the host on which the server listens. The other arguments may be empty.
 
         `web_origin`: origins as for `site_names`. `own`: the public origin of the pages themselves.
         """
@@ -105,7 +105,7 @@ def _without_port(host: str) -> str:
 
 
 UNNAMED: Final = Sites("", "")
-"""Sites of a server that listens at all addresses of the machine and has no other name."""
+"""Sites of a server that listens on all addresses of the machine and has no other name."""
 
 
 def reader_address(peer: str, headers: Headers, proxies: Networks) -> str:
@@ -134,7 +134,7 @@ def _told(headers: Headers) -> list[str]:
 
 
 def _numeric(told: str) -> str | None:
-    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80", else None."""
+    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80", or None."""
     if told.startswith("["):
         told = told[1:].partition("]")[0]
     elif told.count(":") == 1:

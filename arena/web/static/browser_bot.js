@@ -39,7 +39,7 @@ function play(token) {
   };
 }
 
-// The bot's decision, here any legal action. decision.sixthSense or decision.nullern has all that the bot may know.
+// The bot's decision, here any legal action. decision.sixthSense or decision.nullern has all the bot may know.
 function answer({ matchId, decisionId, legal }) {
   return { matchId, decisionId, action: legal[Math.floor(Math.random() * legal.length)] };
 }

@@ -2,7 +2,7 @@
 // and draws nothing.
 
 // Summarise a file of deal pairs as `arena match` does. For each pair, subtract the other bot's points from
-// the first bot's. Add each bot's figures.
+// the first bot's. Also return each bot's figures.
 export function summaryOfSets(text) {
   const lines = text.split("\n").slice(0, -1); // without a last line that was cut off
   const head = parsed(lines[0], 1);
@@ -49,7 +49,7 @@ function parsed(line, number) {
 
 const mean = (values) => values.reduce((sum, each) => sum + each, 0) / values.length;
 
-// The mean and the half width of its 95 % interval by Student's t, which is null for one value.
+// The mean, and half the width of its 95 % interval by Student's t, or null for a single value.
 export function measure(values) {
   const middle = mean(values), count = values.length;
   if (count < 2) return { value: middle, within: null };

@@ -1,4 +1,4 @@
-// Shows files of `arena match` that the viewer chooses. They are read in the browser, and nothing is
+// Shows files from `arena match` that the viewer chooses. They are read in the browser, and nothing is
 // sent.
 
 import { resultOfReplay, summaryOfSets } from "./duel_summary.js";

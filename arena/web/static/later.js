@@ -5,7 +5,7 @@ import { replace } from "./replace.js";
 
 const EVERY = 3000; // ms
 
-// Update the parts from the server. Return true while more updates are to come.
+// Update the parts from the server. Return true if more updates are to come.
 async function looked() {
   const answer = await fetch(location.href);
   if (!answer.ok) return answer.status === 429 || answer.status >= 500;

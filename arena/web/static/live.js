@@ -18,7 +18,7 @@ function made(key, html) {
   return row;
 }
 
-// Hide the axis of a ladder as soon as its rows have another scale.
+// Hide the axis of a ladder as soon as its rows have a different scale.
 function axis(place, scale) {
   const drawn = place.closest("table")?.querySelector("[data-scale]");
   drawn?.classList.toggle("stale", scale !== undefined && scale !== drawn.dataset.scale);

@@ -69,7 +69,7 @@ function begin(root) {
       shown(root, source, step, frame);
       // Change the address only after the last of several quick steps: browsers allow a hundred changes in 30 s.
       clearTimeout(settled);
-      if (root.dataset.embed !== undefined) return; // it is the other site's address that is seen
+      if (root.dataset.embed !== undefined) return; // the visible address is the other site's
       settled = setTimeout(() => {
         history.replaceState(null, "", source.address(step));
         document.title = `Match ${root.dataset.number}, step ${step} · Arena`;

@@ -1,4 +1,4 @@
-// The TV page: plays one match after the other. It starts by itself, unless the reader prefers
+// The TV page: plays one match after another. It starts by itself, unless the reader prefers
 // reduced motion.
 
 import { Rounds, shown } from "./match.js";

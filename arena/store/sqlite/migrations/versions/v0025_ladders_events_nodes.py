@@ -31,7 +31,7 @@ DEFINITIONS = (
     ("rated_results", "_events", "_rated_results"),
     ("standings", "fk_standings_game", "fk_standings_ladder"),
 )
-"""Changes of the tables' definitions that SQLite could otherwise make only by copying each table."""
+"""Changes to the tables' definitions that SQLite could otherwise make only by copying each table."""
 SUMS = """
 WITH played AS (
     SELECT seats.node AS node, result.game AS game, AVG(seats.score) AS points
@@ -83,7 +83,7 @@ def upgrade() -> None:
 
 
 def _totals() -> None:
-    """Add the columns that the oldest tables fill."""
+    """Add the columns that are filled from the oldest tables."""
     comment = "by match, the mean over its seats"
     op.add_column("ratings", sa.Column("score_sum", Real, nullable=False, server_default="0", comment=comment))
     op.execute(SUMS)

@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Lanes: the bots of one pace class in the pool of a ladder, both those that wait and those that will soon have room.
+"""Lanes: the bots of one pace class in the pool of a ladder, both those waiting and those that will soon have room.
 
 All bots of a lane may sit at one table, as none is much slower than another (`arena.scheduling.pace` says why this
 matters). The pool chooses a lane, and the lane chooses its bots, in two ways. For *contention* it takes those with the

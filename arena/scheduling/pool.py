@@ -133,7 +133,7 @@ class Pool(Generic[BotT]):
             self._change(candidate, waiting)
 
     def remove(self, bot: BotT) -> None:
-        """Remove a bot with its meetings. Ignore unknown bots."""
+        """Remove a bot and forget its meetings. Ignore unknown bots."""
         candidate = self._candidates.pop(bot, None)
         if candidate is not None:
             owner = candidate.waiting.owner
@@ -325,7 +325,7 @@ class Pool(Generic[BotT]):
         return []
 
     def _of_all(self, lanes: Sequence[Lane[BotT]], wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Without house bots, choose bots whose patience is over, whatever their paces, or some might never play."""
+        """Without house bots, choose bots whose patience is over, of any pace. Otherwise some might never play."""
         if self._house:
             return []
         chosen: dict[str, Candidate[BotT]] = {}

@@ -381,7 +381,7 @@ class MatchDriver:
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
         """Return whether an answer is late and its bot already knows that it answers late.
 
-        The forced decision also caused a notice, which is enough for such a bot.
+        The notice of the forced decision is enough for a bot that knows.
         """
         if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
             return False

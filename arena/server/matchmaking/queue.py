@@ -67,7 +67,7 @@ class Queue:
         bounded = quota_in_force(config).bounds
         self.ladder = ladder
         self.match_values: MatchValues[int] = MatchValues()
-        """By bot, how much information the ladder gains from the next match. All versions of a bot count as one."""
+        """By bot, the information that the ladder gains from one more match. All versions of a bot count as one."""
         self.pool: Pool[Player] = Pool(house, chance, ladder.patience, bounded)
         self.spent = SpentPairs()
         """Pairs of bots that have used up their quota. Such bots meet only if no other bot waits."""
@@ -99,7 +99,7 @@ class Queue:
 
     @property
     def waiting(self) -> int:
-        """Number of bots that wait for a seat, including bots on trial."""
+        """Number of bots that are waiting for a seat, including bots on trial."""
         return len(self._waiting) + len(self._on_trial)
 
     def update(self, bot_player: BotPlayer) -> None:

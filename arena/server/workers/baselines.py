@@ -80,7 +80,7 @@ class Baselines:
         """Set when no match of an event is being replayed."""
 
     def house(self, game: str) -> str:
-        """Return the names of the bots that replay the deals of a game, as text; empty if the deals are not
+        """Return the names of the bots that replay the deals of a game, in one string; empty if the deals are not
         replayed.
         """
         return titles(self._house.get(game, ()))

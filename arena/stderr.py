@@ -54,7 +54,7 @@ def decisions_log() -> Any:
 
 
 def log_to_stderr(log_json: bool = False, level: int = logging.INFO, status: StatusLine | None = None) -> None:
-    """Log to standard error, as JSON lines if requested or if it is no terminal. `status` is a line below the log."""
+    """Log to standard error, as JSON lines if requested or if it is not a terminal. `status`: a line below the log."""
     as_json = log_json or not sys.stderr.isatty()
     # Rich tracebacks would show local variables, which may contain secrets
     console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -80,7 +80,7 @@ def read_lines(trace: TracebackType | None) -> None:
 
 
 def with_lines(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Read the sources for the exception that is logged: a structlog processor for use before the formatting one."""
+    """Read the sources for a logged exception. This is a structlog processor, to be run before the one that formats."""
     error = event.get("exc_info")
     if isinstance(error, tuple):
         error = error[1]

@@ -18,16 +18,16 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 MIN_ERROR: Final = 1e-6
 """Lower bound of standard errors in Elo, needed because a ladder's only anchor has none."""
 BLOCK_PAIRS: Final = 1_000_000
-"""Number of pairs of bots computed at a time, which limits the use of memory."""
+"""Number of pairs of bots computed at a time, to limit the use of memory."""
 MOST_COMPARED: Final = 2_000
-"""Maximum number of bots with which a bot is compared. An evenly spaced sample by rating represents more bots."""
+"""Maximum number of bots with which a bot is compared. If there are more, a sample evenly spaced by rating is used."""
 
 
 class MatchValue(NamedTuple):
     """Uncertainty of a bot's rating and rank, from which the gain of a match is computed."""
 
     variance: float
-    """v = SE²/c²: variance of its rating in squared log odds."""
+    """v = SE²/c²: variance of the bot's rating in squared log odds."""
     weight: float
     """Σ_j exp(−d_ij²/2s_ij²)/s_ij over all other bots j, with d_ij the difference and s_ij² = SE_i² + SE_j², in Elo."""
 

@@ -1,15 +1,15 @@
 # Compiled: every decision passes through here.
-"""Lanes: the bots of one pace class in the pool of a game, both those that wait and those that will soon have room.
+"""Lanes: the bots of one pace class in the pool of a ladder, both those waiting and those that will soon have room.
 
 All bots of a lane may sit at one table, as none is much slower than another (`arena.scheduling.pace` says why this
 matters). The pool chooses a lane, and the lane chooses its bots, in two ways. For *contention* it takes those with the
 largest information gain. For *coverage* it takes turns: each bot draws a place in the current round when it begins to
-wait, and one in the next round with every table. So a bot with room for 64 matches gets no more turns than one with
-room for a single match, and a bot that was passed over keeps its place.
+wait, and one in the next round whenever it gets a table. So a bot with room for 64 matches gets no more turns than one
+with room for a single match, and a bot that was passed over keeps its place.
 
-A lane must answer a harder question, too: is it worth waiting? If none waited, matches that end together would lead to
-the same few opponents again and again. So bots that have met each other often, compared with their other opponents,
-wait a moment for others. And if too few owners wait, the lane counts owners whose bots should have room within the
+A lane must answer a harder question, too: is it worth waiting? If no bot waited, bots whose matches end together would
+meet again and again. So bots that have met each other often, compared with their other opponents, wait a moment for
+others. And if bots of too few owners wait, the lane looks for other owners whose bots should have room within the
 patience. An overdue bot is expected for only one more patience; otherwise a hanging bot would keep everybody waiting.
 
 Everything is a sorted list that is updated bot by bot (`arena.scheduling.order`), since the cost of a table must not
@@ -32,16 +32,19 @@ from arena.scheduling.order import Order
 ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 """Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
 MIXING_SHARE: Final = 0.2
-"""Longest wait of a bot for opponents that it has met less often, as a fraction of its last match's length. It waits
-for as long if it has met the others once too often, and in proportion below that, but never longer than the patience.
-If it has a choice already, it divides this time by the number of its tables: its next chance comes sooner.
+"""Maximum wait of a bot for opponents that it has met less often, as a fraction of its last match's length. It waits
+that long if the bots of a table have met once too often on average, proportionally less if they have met less often,
+and never longer than the patience. If other bots wait already, the time is divided by the number of the bot's tables,
+because its next chance comes sooner.
 """
 MET_OFTEN: Final = 0.92
 """Number of meetings, as a multiple of the mean, above which players of a table have met each other too often. With a
-multiple of 1, a crowd of eight would often form the table that has just ended.
+multiple of 1, eight bots would often form the same table again as soon as it has ended.
 """
 CONSIDERED: Final = 32
-"""Number of extra bots among which those that have met least are chosen. It bounds the cost of a table."""
+"""Number of bots to consider beyond those needed, so that those that have met least can be chosen. It bounds the
+cost of a table.
+"""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
@@ -50,7 +53,7 @@ class Lane(Generic[BotT]):
     """The bots of one pace class."""
 
     def __init__(self, patience: float, draw: Callable[[], float], further: Lane[BotT] | None = None) -> None:
-        """Begin without bots. `draw` returns a random number from [0, 1)."""
+        """Create an empty lane. `draw` returns a random number from [0, 1)."""
         self.further = further
         """The lane for bots of this class with more tables than their share. In that lane itself it is None."""
         self.by_wait: Order[BotT] = Order()
@@ -107,8 +110,8 @@ class Lane(Generic[BotT]):
         candidate.turn = max(candidate.turn, self._round + self._draw())
 
     def coming(self, since: float, until: float, patient: bool = False) -> bool:
-        """Return whether a bot is expected to have room between two instants, or at an unknown time, and no bot of its
-        owner waits. `patient`: only bots that may sit with a slower one.
+        """Return whether a bot is expected to have room between two instants, or at an unknown time. Owners with a
+        waiting bot do not count. `patient`: count only bots that may sit with a slower one.
         """
         for candidate in islice(self._soon(since, until, patient), CONSIDERED):
             if not self.by_wait.has_owner(candidate.waiting.owner):
@@ -157,12 +160,12 @@ class Lane(Generic[BotT]):
     def cover(self, chosen: list[Candidate[BotT]], number: int, now: float) -> None:
         """Choose more candidates for coverage, until there are `number`; that many must be available.
 
-        Waits beyond the patience come first, the longest first; then, round by round, candidates that have met the
-        chosen least; then random. A pair that has spent its quota sits together only if nobody else waits.
+        Bots that have waited beyond the patience come first, the longest wait first. Then come, round by round, those
+        that have met the chosen least; ties are random. A pair without quota sits together only if nobody else waits.
         """
         owners = {candidate.waiting.owner for candidate in chosen}
         for candidate in self.by_wait.heads():
-            # Exactly this sum, so that a caller can wait for exactly that instant.
+            # Exactly the sum in `patience_ends`, so that a caller can wait for exactly that instant.
             if len(chosen) == number or now < candidate.waiting.since + self.patience:
                 break
             if candidate.waiting.owner not in owners and candidate.counts_against(chosen):
@@ -190,7 +193,7 @@ def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int
 
 
 def counting(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> list[Candidate[BotT]]:
-    """Return the candidates whose pairs with the chosen all have quota left, or all candidates if there are none."""
+    """Return the candidates that have quota left with all chosen bots. If there are none, return all candidates."""
     for each in chosen:
         if each.waiting.spent:
             return [candidate for candidate in candidates if candidate.counts_against(chosen)] or candidates

@@ -12,7 +12,7 @@ from arena.scheduling.candidate import Candidate
 
 BotT = TypeVar("BotT", bound=Hashable)
 Entry: TypeAlias = tuple[float, float, float, int]
-"""Three numbers that make a candidate's priority, the smallest tuple first, and the candidate's number."""
+"""Three numbers that form a candidate's priority, then the candidate's number. The smallest entry comes first."""
 
 
 class Order(Generic[BotT]):
@@ -28,7 +28,7 @@ class Order(Generic[BotT]):
         self._heads: list[Entry] = []
 
     def __len__(self) -> int:
-        """Number of owners."""
+        """Return the number of owners."""
         return len(self._heads)
 
     def has_owner(self, owner: str) -> bool:
@@ -80,7 +80,7 @@ class Order(Generic[BotT]):
             yield self._candidates[entry[3]]
 
     def heads_between(self, least: float, most: float) -> Iterator[Candidate[BotT]]:
-        """Iterate over the owners' first candidates whose first priority figure is from `least` to `most`."""
+        """Iterate over the owners' first candidates whose first priority number is from `least` to `most`."""
         for at in range(bisect_left(self._heads, (least, -inf, -inf, -1)), len(self._heads)):
             entry = self._heads[at]
             if entry[0] > most:

@@ -16,8 +16,8 @@ positive. So it spends at most that share of its time waiting for slow bots, how
 names they use. A new balance is negative, so that a newcomer first plays with bots of its class.
 
 The expected cost is charged when a match begins, and corrected at its end. Otherwise a bot with many matches would join
-many slow tables before the first one has cost anything. `OwedTime` counts for sets of seats, as a bit mask, because the
-price depends on who owed an answer *alone*. Time comes from the caller.
+many slow tables before the first one has cost anything. `OwedTime` counts the time of each set of seats (a bit mask),
+because the price depends on which bots *alone* owed an answer. The caller provides the time.
 
 It is ugly that one number stands for a bot, since its time for a decision depends on the game and on the number of
 matches it plays at once. The factor of two hides most of that. A bot of unknown pace counts as the slowest class, so it
@@ -42,7 +42,7 @@ class PaceRules:
     quick: float = 0.05
     """The pace up to which a bot is never slow."""
     share: float = 0.15
-    """The share of its time at tables that a bot may have to spend waiting for much slower bots."""
+    """Maximum share of its time at tables that a bot has to spend waiting for much slower bots."""
     first_balance: float = -20.0
     most_balance: float = 30.0
     half_life: float = 300.0
@@ -82,16 +82,16 @@ class Pace:
         return None if self._pace is None else (self._pace, self._at)
 
     def restore(self, pace: float, at: float, balance: float) -> None:
-        """Restore the state from an earlier instant."""
+        """Restore a stored balance, and a pace that was measured at the time `at`."""
         self._pace, self._at = pace, at
         self.balance = min(self._rules.most_balance, balance)
 
     def at(self, now: float) -> float | None:
-        """Return the pace in seconds at a time. None before the first measurement."""
+        """Return the pace at the time `now`, in seconds; None before the first measurement."""
         return None if self._pace is None else self._pace * 0.5 ** (max(0.0, now - self._at) / self._rules.half_life)
 
     def played(self, now: float, pace: float) -> None:
-        """Update the pace by a finished match."""
+        """Update the pace with that of a finished match."""
         self._pace = max(pace, self.at(now) or 0.0)
         self._at = now
 
@@ -113,7 +113,7 @@ class OwedTime:
         self.decisions = [0] * seats
         """Number of decisions so far, by seat."""
         self.times: dict[int, int] = {}
-        """Time in which exactly a given set of seats owed an answer, by that set as a bit mask."""
+        """Time for which exactly the seats of a set owed an answer, by the set's bit mask."""
         self._open = [0] * seats
         self._owing = 0
         self._since = 0
@@ -128,14 +128,14 @@ class OwedTime:
             self._owing |= 1 << seat
 
     def made(self, seat: int, decision: int, at: int) -> None:
-        """Stop counting for a seat. Without effect if it owes no decision."""
+        """Stop counting for a seat. No effect if it does not owe this decision."""
         bit = 1 << seat
         if self._open[seat] == decision and self._owing & bit:
             self._pass(at)
             self._owing ^= bit
 
     def hold(self, at: int, held: bool) -> None:
-        """Pause or resume counting, because no bot owes the time of a server outage."""
+        """Pause or resume counting, because a server outage is no bot's fault."""
         self._pass(at)
         self._held = held
 

@@ -40,7 +40,7 @@ bots of one owner. House bots are the ladder's anchors, so the scale is then kno
 FREE_TABLES: Final = 8
 """Number of tables that a bot may always have: the SDK's default capacity."""
 SHARE: Final = 2.0
-"""A bot's share of tables, as a multiple of the mean of the connected bots."""
+"""A bot's share of tables, as a multiple of the mean number of tables of the connected bots."""
 SLOW_TRIED: Final = 4
 """Number of slow bots per class for which the pool tries to find opponents."""
 
@@ -65,14 +65,14 @@ class Table(NamedTuple, Generic[BotT]):
 
 
 class Pool(Generic[BotT]):
-    """The bots connected for one game. After changes, call `table` until it returns None."""
+    """The connected bots of one ladder. After changes, call `table` until it returns None."""
 
     def __init__(
         self, house: Sequence[BotT], chance: Shuffler, patience: float = PATIENCE, shared: bool = False
     ) -> None:
-        """Begin without bots; `house`: the house bots; if there are too few, one takes several seats.
+        """Create an empty pool. `house`: the house bots. If there are too few, one gets several seats.
 
-        `shared`: whether each bot's share of the tables is limited.
+        `shared`: true if each bot's share of the tables is limited.
         """
         self.tables = 0
         """Number of tables formed so far."""
@@ -115,7 +115,7 @@ class Pool(Generic[BotT]):
             lane.patience = seconds
 
     def has_room(self, bot: BotT) -> bool:
-        """Return True if a bot waits here for a match."""
+        """Return True if a bot is waiting here for a match."""
         candidate = self._candidates.get(bot)
         return candidate is not None and candidate.waiting.room > 0
 
@@ -133,7 +133,7 @@ class Pool(Generic[BotT]):
             self._change(candidate, waiting)
 
     def remove(self, bot: BotT) -> None:
-        """Remove a bot with its meetings. Ignore unknown bots."""
+        """Remove a bot and forget its meetings. Ignore unknown bots."""
         candidate = self._candidates.pop(bot, None)
         if candidate is not None:
             owner = candidate.waiting.owner
@@ -225,7 +225,7 @@ class Pool(Generic[BotT]):
         return waiting.tables >= SHARE * self._taken / len(self._candidates)
 
     def _others(self, further: Lane[BotT], now: float) -> bool:
-        """Return whether bots within their share, waiting or expected, could sit with some bots beyond theirs."""
+        """Return whether bots within their share, waiting or expected, could sit with the bots of `further`."""
         for pace_class in sorted(self._lanes):
             lane = self._lanes[pace_class]
             if len(lane.by_wait) or lane.coming(now - self._patience, now + self._patience):
@@ -259,12 +259,12 @@ class Pool(Generic[BotT]):
         return [] if self._should_mix(chosen, lane, now, here + more > len(chosen)) else chosen
 
     def _should_mix(self, chosen: Sequence[Candidate[BotT]], lane: Lane[BotT], now: float, choice: bool) -> bool:
-        """Return whether the chosen wait for others because they have met each other often. `choice`: whether more bots
-        wait.
+        """Return whether the chosen bots should wait for others because they have met each other often. `choice`: true
+        if more bots wait.
 
-        Only bots that fill their last place wait: a bot with much room would lose more. The more often they have met,
-        the longer they wait. Otherwise those whose matches end together, when nobody else is there, would often meet
-        again. A busy bot of any expected time will do: the end of a match cannot be predicted to a tenth of its length.
+        Only bots with room for just this match wait: a bot with more room would lose more. The more often they have
+        met, the longer they wait. Otherwise bots whose matches end together, when nobody else is there, would often
+        meet again. It suffices that a suitable bot is busy: the end of its match is hard to predict.
         """
         surplus, full = 0.0, [one.waiting for one in chosen if one.waiting.room == 1]
         for one in chosen:
@@ -309,7 +309,7 @@ class Pool(Generic[BotT]):
                 until = candidate.waiting.since + self._patience
                 for lane in self._quicker(slow):
                     chosen = [candidate]
-                    # No balance allows a bot of unknown pace: without house bots, some bots must measure it.
+                    # No balance covers a bot of unknown pace, but without house bots, others must measure it.
                     quicker = lane.coverage if pace_class == MOST_CLASSES else lane.patient
                     add_least_met(chosen, quicker, wanted)
                     if self._should_mix(chosen, slow, now, len(quicker) >= wanted):
@@ -325,7 +325,7 @@ class Pool(Generic[BotT]):
         return []
 
     def _of_all(self, lanes: Sequence[Lane[BotT]], wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Without house bots, choose bots whose patience is over, whatever their paces, or some might never play."""
+        """Without house bots, choose bots whose patience is over, of any pace. Otherwise some might never play."""
         if self._house:
             return []
         chosen: dict[str, Candidate[BotT]] = {}

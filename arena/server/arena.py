@@ -80,7 +80,7 @@ async def open_arena(
     fit_client: FitClient | None = None,
     asked: float = 0.0,
 ) -> AsyncIterator[Arena]:
-    """Run a server while the `with` block runs. Matches that still run afterwards are left to the next server.
+    """Run a server while the `with` block runs. Matches still running at its end are left to the next server.
 
     `house_bots`: the house bots that fill tables, by game, the weakest first; the strongest is the stand-in for absent
     bots. `fit_client` computes new ratings; without it the ladders do not change. `asked`: if the store registered this
@@ -268,7 +268,7 @@ class Arena:
         self.stopping = trio.Event()
         """Set when the server forms no more matches."""
         self.drained = trio.Event()
-        """Set when no match runs any more, or when the remaining matches are left to the next server."""
+        """Set when no match is running any more, or when the remaining matches are left to the next server."""
         self.authorization = Authorization(self.store.operator_token, self.accounts.authenticate)
         self.admission = Admission(self.config.limits)
         self.started = now_us()
@@ -344,7 +344,7 @@ class Arena:
         try:
             await session.run(bot_player.hear)
         except trio.Cancelled:
-            self.abandon()  # The server stops, perhaps because of a fault, so its bots do not count as absent.
+            self.abandon()  # The server is stopping, perhaps because of a fault, so its bots do not count as absent.
             raise
         finally:
             bot_player.disconnected(trio.current_time(), session)

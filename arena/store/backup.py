@@ -1,4 +1,4 @@
-"""Backups of a data directory, made while a server may be running, and their restoration.
+"""Backups of a data directory, even while a server is running, and their restoration.
 
 A backup is a directory with the files of a data directory, all as of one moment. Its `backup.json` lists each file with
 size and SHA-256. A backup is written under a temporary name, and renamed once it is complete and synced. A restored
@@ -69,7 +69,7 @@ class Backup:
     at: int
     """Time at which the backup was started, in microseconds since 1970."""
     server: str
-    """Version of the program that made the backup."""
+    """Version of the program that created the backup."""
     schema: str
     """Revision of the database schema."""
     matches: int
@@ -98,7 +98,7 @@ def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, who
 
 
 def thin_out(newest: Path, keep: int) -> list[Path]:
-    """Delete the oldest backups in the folder of `newest` until `keep` are left, and return their paths.
+    """Delete the oldest backups in the folder of `newest` until `keep` are left. Return the paths of the deleted ones.
 
     Only complete backups count. Raises: StoreUnusable: A backup cannot be deleted.
     """
@@ -214,7 +214,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
         files = journal_files(data)
         with open_readonly(data) as connection:  # From here on, this transaction sees an unchanged database.
             found = frozenset(each.path for each in attach(connection, data).segments(connection) if not each.whole)
-            # A replay was pruned just now, or lost. If it was lost, the second attempt fails, too.
+            # These replays were pruned just now, or are lost. Only the lost ones are missing at the next attempt, too.
             if not found <= lost:
                 lost = found
                 continue
@@ -226,7 +226,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
                     raise
                 continue
             if not files <= journal_files(data):
-                # A file that is gone may have contained lines of a match that is running as this transaction sees it.
+                # A deleted file may have contained lines of a match that is still running as this transaction sees it.
                 continue
             write_journal(directory, lines)
             try:

@@ -1,7 +1,7 @@
-"""Lots of an event, and the keys of its random numbers, the same in every language and on every machine.
+"""Random draws of an event and the keys of its random numbers, identical in every language and on every machine.
 
-Lots and normal draws read words of 16 bits from the stream of the portable shuffle (`engine.deal`). Its keys follow
-from the event's seed, which the organiser commits to, and from the entrants' nonces, which come later.
+Shuffles and normal draws read 16-bit words from the stream of the portable shuffle (`engine.deal`). Their keys derive
+from the event's seed, to which the organiser commits, and from the entrants' nonces, which come later.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from typing import Final, TypeVar
 ItemT = TypeVar("ItemT")
 
 DRAWS: Final = 10_000
-"""Number of draws of a look."""
+"""Number of times that the strengths are drawn at each look of a race."""
 WORDS: Final = 1 << 16
 
 
 def entrants_digest(entrants: Iterable[tuple[str, bytes]]) -> bytes:
     """Return the SHA-256 of the names with their nonces, sorted by the bytes of the names.
 
-    Each name is in UTF-8, after its length in bytes as 4 bytes (big-endian), and its nonce follows.
+    Each entry is the name's length in bytes (as 4 bytes, big-endian), the name in UTF-8, and the nonce.
     """
     rows = sorted((name.encode(), nonce) for name, nonce in entrants)
     return sha256(b"".join(len(name).to_bytes(4, "big") + name + nonce for name, nonce in rows)).digest()
 
 
 def tables_key(seed: bytes, round_number: int, digest: bytes) -> bytes:
-    """Return the key of the lots of a round. `digest` is that of the entrants."""
+    """Return the key for drawing the tables of a round. `digest`: the result of `entrants_digest`."""
     return sha256(seed + b"tables" + round_number.to_bytes(4, "big") + digest).digest()
 
 
 def look_key(seed: bytes, number: int, digest: bytes) -> bytes:
-    """Return the key of the draws of a look. `digest` is that of the entrants."""
+    """Return the key for the random draws of a look. `digest`: the result of `entrants_digest`."""
     return sha256(seed + b"look" + number.to_bytes(4, "big") + digest).digest()
 
 
 class Lots:
-    """Several shuffles one after the other, from one stream."""
+    """Successive shuffles from one stream of random numbers."""
 
     def __init__(self, key: bytes) -> None:
         self._words = _words(key)
 
     def shuffle(self, items: Iterable[ItemT]) -> list[ItemT]:
-        """Return the items in an order by lot."""
+        """Return the items in random order."""
         deck = list(items)
         for place in range(len(deck)):
             left = len(deck) - place

@@ -1,4 +1,4 @@
-"""The race: an event in which those who may still be the best play on, until the best is known or the budget is used.
+"""The race: an event in which bots that may still be the best play on until the best is known or the budget is used up.
 
 The rules are in docs/events.md. A race reads no clock and calls no bot. Its caller passes the bots that are present,
 the results, and the used part of a budget of time. Tables depend on results only at looks, so all rounds up to the next
@@ -19,27 +19,27 @@ from arena.scheduling.event.scores import HOUSE, FrozenAdjustment, adjusted_scor
 from engine.deal import NONCE_BYTES, SEED_BYTES
 
 FIRST_LOOK: Final = 6
-"""Number of matches that each bot still in has at the first look; at each further one 5/4 of it."""
+"""Number of matches of each bot still in at the first look. Every further look needs 5/4 as many as the last."""
 FIRST_CUT: Final = 4
-"""Number of matches from which a look may come early to cut the field."""
+"""Minimum number of matches of each bot still in before an early look may cut the field."""
 CUT_BELOW: Final = 80
-"""An early look comes when at most this percentage of those in may stay."""
+"""An early look is due if less than this percentage of the bots still in may stay."""
 STAY: Final = DRAWS // 100
 """Number of draws in which a bot must be the best to play on."""
 CUT_DONE: Final = 800
 """Thousandths of the budget after which only one table plays on."""
 WHOLE: Final = 1000
-"""Thousandths of the budget."""
+"""The whole budget in thousandths."""
 MARGIN: Final = 0.07
-"""Difference of strengths that matters, in standard deviations of a score: about 10 Elo."""
+"""Smallest difference in strength that matters, in standard deviations of a score: about 10 Elo."""
 RISK: Final = 3 * DRAWS // 100
 """Maximum number of draws in which some bot is better than the winner by more than the margin."""
 DECIDED_FROM: Final = 16
-"""Number of matches of each bot still in, from which an event can be decided."""
+"""Minimum number of matches of each bot still in before an event can be decided."""
 
 
 class EventError(ValueError):
-    """An event, or a call about it, that makes no sense. The message gives the value and the remedy."""
+    """The event is not possible, or its state does not allow the call. The message gives the value and the remedy."""
 
 
 class EventEntrant(NamedTuple):
@@ -73,7 +73,7 @@ class EventResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RaceLook:
-    """All that was computed at a look."""
+    """Everything that was computed at a look."""
 
     number: int
     """Counted from 0."""
@@ -84,18 +84,18 @@ class RaceLook:
     deviations: tuple[float, ...]
     """Standard deviation of each strength."""
     best: tuple[float, ...]
-    """Probability that a bot is the best, by bot."""
+    """For each bot, the probability that it is the best."""
     first: int
-    """The bot that stands first."""
+    """The bot in first place."""
     risk: float
-    """Probability that some bot is better than the first by more than `margin`."""
+    """Probability that some bot is better than the one in first place by more than `margin`."""
     margin: float
     """Difference that matters, in points."""
     opponents: float
-    """λ: change of a score by one point of the other bots' mean strength."""
+    """λ: change of a score per point of the other bots' mean strength."""
     decided: bool
     stays: tuple[int, ...]
-    """The bots that play on, or if the event is over, those that were still in."""
+    """The bots that play on. If the event is over, those that were still in."""
 
 
 class EventStanding(NamedTuple):
@@ -164,14 +164,14 @@ class Race:
 
     @property
     def decided(self) -> bool:
-        """True if the event has a winner that is sure enough."""
+        """True if the event has a winner that is certain enough."""
         return bool(self.looks) and self.looks[-1].decided
 
     def start_round(self, present: Collection[int] | None = None, used: int = 0) -> tuple[EventTable, ...]:
-        """Draw the tables of the next round by lot.
+        """Draw the tables of the next round at random.
 
-        `present`: the bots on the roll, by default all that are still in. `used`: thousandths of a budget of time. The
-        result is empty if nobody is present.
+        `present`: the bots that are ready, by default all that are still in. `used`: the used thousandths of a budget
+        of time. The result is empty if nobody is present.
 
         Raises:
             EventError: the event is over, or a look is due.
@@ -197,7 +197,7 @@ class Race:
         """Record the result of a table.
 
         Raises:
-            EventError: there is no such table, it has a result already, or the result has another number of seats.
+            EventError: there is no such table, it has a result already, or the result's number of seats is wrong.
         """
         if not 0 <= number < len(self.tables) or number in self._results:
             raise EventError(f"table {number} waits for no result: {len(self.tables)} are drawn, each has one result")
@@ -207,9 +207,9 @@ class Race:
         self._results[number] = result
 
     def remove(self, bot: int) -> None:
-        """Take a bot that is gone for good out of the event. It keeps its place among those that are out.
+        """Remove a bot that is gone for good from the event. It keeps its place among those that are out.
 
-        It is no longer perhaps the best: who leaves after few matches could else keep everybody from a decision.
+        It no longer counts as a possible winner. Otherwise a bot that leaves early could prevent a decision.
         """
         self._gone.add(bot)
         self.still_in = tuple(each for each in self.still_in if each != bot)
@@ -217,7 +217,7 @@ class Race:
 
     @property
     def look_due(self) -> bool:
-        """True if no round begins before the next look."""
+        """True if the next round cannot begin before a look."""
         if self.over or len(self.tables) == self._looked:
             return False
         if self._spent:
@@ -226,7 +226,7 @@ class Race:
         return not self.everyone and (self._regular or early)
 
     def unseen(self, used: int) -> bool:
-        """True if a look would see more than the last one: a match was played since, or the budget is used up."""
+        """Return whether a look would see more than the last one: a match was played since, or the budget is used."""
         return bool(self.tables) and (len(self.tables) > self._looked or max(self._used, used) >= WHOLE)
 
     def look(self, used: int = 0) -> RaceLook:
@@ -280,7 +280,7 @@ class Race:
         return look
 
     def standings(self) -> list[EventStanding]:
-        """Return all bots in their order: those still in, then those out, each by most likely strength."""
+        """Return all bots in order: first those still in, then those out, each group by most likely strength."""
         last = self.looks[-1] if self.looks else None
 
         def strength(bot: int) -> float:
@@ -313,7 +313,7 @@ class Race:
 
     @property
     def _regular(self) -> bool:
-        """True if each bot still in has the matches of the next regular look."""
+        """True if each bot still in has enough matches for the next regular look."""
         above, below = self._next_look
         return self._least * below >= above
 
@@ -325,16 +325,16 @@ class Race:
         return most_in(len(self.entrants), self.seats, self.used)
 
     def _cut(self, best: Sequence[int], means: Sequence[float]) -> None:
-        """Leave in those that may be the best, as many as the used budget allows, and at least one table."""
+        """Keep the bots that may be the best, but no more than the used budget allows, and enough for one table."""
         order = sorted(self.still_in, key=lambda bot: (-best[bot], -means[bot], bot))
         likely = sum(best[bot] >= STAY for bot in order)
         self.still_in = tuple(sorted(order[: max(self.seats, min(likely, self._most_in()))]))
 
     def _grouped(self, roll: Sequence[int]) -> list[list[int]]:
-        """Divide the bots of a roll, in the order of their lots, into tables without two bots of one owner.
+        """Divide the bots of a shuffled roll into tables. No table gets two bots of one owner.
 
-        Bots with the fewest matches play first. An owner's bots follow each other when they are dealt to the tables in
-        turn, so they never meet if they are at most as many as the tables.
+        Bots with the fewest matches play first, and no owner gets more seats than there are tables. Each owner's bots
+        are dealt to the tables in turn, so they never meet.
         """
         owners = Counter(self.entrants[bot].owner for bot in roll)
         most = len(roll) // self.seats
@@ -350,7 +350,7 @@ class Race:
         )
         chosen: dict[str, list[int]] = {}
         taken = 0
-        for bot in sorted(roll, key=lambda each: self.matches[each]):  # stable: by lot among equals
+        for bot in sorted(roll, key=lambda each: self.matches[each]):  # stable: ties keep their random order
             own = chosen.setdefault(self.entrants[bot].owner, [])
             if len(own) < tables and taken < tables * self.seats:
                 own.append(bot)
@@ -364,11 +364,11 @@ class Race:
         return [dealt[at::tables] for at in range(tables)]
 
     def _placed(self, lots: Lots, at_table: Sequence[int]) -> tuple[int, ...]:
-        """Return the bots by seat: in the order of lots, each gets the free seat that it had least."""
+        """Return the bots by seat. In turn, each bot gets the free seat that it has had least often."""
         free = lots.shuffle(range(self.seats))
         found = [HOUSE] * self.seats
         for bot in at_table:
-            seat = min(free, key=lambda each: self._seated[bot][each])  # the first by lot among equals
+            seat = min(free, key=lambda each: self._seated[bot][each])  # ties: the first in random order
             free.remove(seat)
             found[seat] = bot
         return tuple(found)
@@ -389,9 +389,9 @@ class Race:
 
 
 def most_in(entrants: int, seats: int, used: int) -> int:
-    """Return how many bots may be in: ⌈N·(n/N)^(used/800)⌉, and at least one table.
+    """Return how many bots may stay in: ⌈N·(n/N)^(used/800)⌉, but enough for one table.
 
-    Whole numbers make it exact: the smallest b with b⁸⁰⁰ ≥ N^(800 − used)·n^used.
+    It is computed exactly, in integers, as the smallest b with b⁸⁰⁰ ≥ N^(800 − used)·n^used.
     """
     if used >= CUT_DONE or entrants <= seats:
         return seats

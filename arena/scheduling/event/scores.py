@@ -1,6 +1,6 @@
 """Scores of an event's matches: points minus the seat's long-run mean and minus the part that the deal explains.
 
-All sums add doubles in a stated order, so every machine finds the same bits.
+All sums add doubles in a stated order, so every machine computes the same bits.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from operator import add
 from typing import Final, NamedTuple
 
 HOUSE: Final = -1
-"""A house bot at a table, which has no strength."""
+"""Index that stands for any house bot at a table. House bots have no strength."""
 
 
 class FrozenAdjustment(NamedTuple):
-    """Constants of the scores, from matches before the event, so that they are unbiased."""
+    """Constants that adjust the scores. They come from matches before the event, so that the scores are unbiased."""
 
     means: tuple[float, ...]
     """Mean points by seat."""
     baselines: tuple[float, ...]
     """Mean baseline by seat."""
     share: float
-    """β: points that one point of the baseline above the table's mean explains."""
+    """β: points explained by each point of a baseline above the table's mean."""
     table: float
-    """δ: points that one point of the table's mean baseline explains."""
+    """δ: points explained by each point of the table's mean baseline."""
 
 
 def no_adjustment(seats: int) -> FrozenAdjustment:
-    """Return the adjustment with which a score is the points."""
+    """Return the adjustment that leaves each score equal to the points."""
     return FrozenAdjustment((0.0,) * seats, (0.0,) * seats, 0.0, 0.0)
 
 
@@ -52,5 +52,5 @@ def adjusted_scores(
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Add the values in their order: since Python 3.12, `sum` corrects its rounding errors."""
+    """Return the mean, adding the values in sequence, because since Python 3.12 `sum` corrects its rounding errors."""
     return reduce(add, values) / len(values)

@@ -1,9 +1,9 @@
-"""Strengths that follow from an event's scores, and how likely each bot is the best.
+"""Strengths estimated from an event's scores, and how likely each bot is to be the best.
 
-A bot's strength ŝ is the mean over its matches of score − λ·(mean of ŝ over the others at the table, about the field's
-mean). λ is one number for the event, by least squares. All sums add doubles in a stated order. A normal draw is the
-quantile at (word + ½)/65536, computed with + − × ÷ √ alone: libraries of mathematics differ in their last bits. So
-every machine finds the same bits.
+A bot's strength ŝ is the mean over its matches of score − λ·(mean of ŝ over the others at the table, relative to the
+field's mean). λ is one number for the event, fitted by least squares. All sums add doubles in a stated order. A normal
+draw is the quantile at (word + ½)/65536, computed with + − × ÷ √ alone, because maths libraries differ in the last
+bits. So every machine computes the same bits.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 ALTERNATIONS: Final = 20
-"""Number of times that λ and strengths are computed from each other."""
+"""Number of times that λ is computed from the strengths, and the strengths from λ."""
 OPPONENTS_FROM: Final = 100
-"""Number of matches from which the strength of the others at a table counts."""
+"""Minimum number of matches in an event before the strength of the others at a table counts."""
 LEAST_SPREAD: Final = 20
 """The field's true variance is assumed to be at least its observed variance divided by this number."""
 BLOCK: Final = 2_000
-"""Number of draws computed at a time, which limits the use of memory. A block ends where a digest does."""
+"""Number of draws computed at a time, to limit the use of memory. A block ends at the end of a digest."""
 WORDS_OF_DIGEST: Final = 16
 QUANTILES: Final = "5e95a6f7326651739dfd33fe61c41d4cbd2f9140c94510a0d1f08fb36f239390"
 """SHA-256 of the quantiles as little-endian doubles."""
@@ -60,7 +60,7 @@ TAIL_ORIGIN: Final = 1.6
 
 
 class ArithmeticDiffersError(RuntimeError):
-    """The doubles of this machine differ from those of all others."""
+    """This machine's floating-point results differ from those of all others."""
 
 
 class Strengths(NamedTuple):
@@ -72,11 +72,11 @@ class Strengths(NamedTuple):
     variance: float
     """Variance of a score about its expectation."""
     opponents: float
-    """λ: change of a score by one point of the other bots' mean strength."""
+    """λ: change of a score per point of the other bots' mean strength."""
 
 
 def strengths(bots: int, tables: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]) -> Strengths:
-    """Estimate the strengths of bots 0 … `bots` − 1 from the bots of each match by seat (or `HOUSE`) and the scores."""
+    """Estimate the strengths of bots 0 … `bots` − 1 from each match's bots (or `HOUSE`) and scores, both by seat."""
     seated, score = np.array(tables, np.int64), np.array(scores, np.float64)
     ranked = seated != HOUSE
     own, value = seated[ranked], score[ranked]
@@ -98,7 +98,7 @@ def strengths(bots: int, tables: Sequence[Sequence[int]], scores: Sequence[Seque
     if freedom > 0:
         rest = value - (found[own] + opponents * others)
         variance = _sum(rest * rest) / freedom
-    else:  # each bot has one match, so no match is left to show the variance within a bot
+    else:  # with one match each, nothing shows how much one bot's scores vary
         variance = _variance(value)
     return Strengths(found, matches, variance, opponents)
 
@@ -111,10 +111,10 @@ class StrengthPosterior(NamedTuple):
 
 
 def posterior(estimated: Strengths) -> StrengthPosterior:
-    """Pull the estimates towards the field's mean, by how uncertain each is.
+    """Shrink the estimates towards the field's mean, the uncertain ones most.
 
-    Few bots show little of how much they differ. So the field's variance is assumed to be at least the standard error
-    of its estimate, which keeps equal estimates from looking certain.
+    A few bots reveal little about how much bots differ. So the field's variance is assumed to be at least the standard
+    error of its estimate. Otherwise equal estimates would look certain.
     """
     played = estimated.matches > 0
     errors = estimated.variance / np.maximum(estimated.matches, 1)
@@ -129,18 +129,18 @@ def posterior(estimated: Strengths) -> StrengthPosterior:
 
 
 class Chances(NamedTuple):
-    """Numbers of draws, of `DRAWS`."""
+    """Numbers of draws with a given outcome, out of `DRAWS`."""
 
     best: tuple[int, ...]
-    """Draws in which a bot is the best, by bot."""
+    """For each bot, the draws in which it is the best."""
     above: int
-    """Draws in which some bot is better than the first one by more than the margin."""
+    """Draws in which some bot is better than the one in first place by more than the margin."""
 
 
 def chances(key: bytes, field: StrengthPosterior, first: int, margin: float, gone: Collection[int] = ()) -> Chances:
-    """Draw all strengths `DRAWS` times, and count the best ones and those above `first` by more than `margin`.
+    """Draw all strengths `DRAWS` times. Count who is best, and how often a bot exceeds `first` by more than `margin`.
 
-    Bots that are `gone` count as neither.
+    Bots that are `gone` are left out of both counts.
     """
     bots = len(field.means)
     best, above = np.zeros(bots, np.int64), 0
@@ -153,7 +153,7 @@ def chances(key: bytes, field: StrengthPosterior, first: int, margin: float, gon
 
 
 def normal_draws(key: bytes, bots: int) -> Iterator[Floats]:
-    """Iterate over blocks [draws, bots] of standard normal numbers, `DRAWS` for each bot in all."""
+    """Iterate over blocks [draws, bots] of standard normal numbers. In all, there are `DRAWS` numbers for each bot."""
     digests = BLOCK * bots // WORDS_OF_DIGEST
     for block in range(DRAWS // BLOCK):
         numbers = range(block * digests, (block + 1) * digests)
@@ -208,7 +208,7 @@ def _log(values: Floats) -> Floats:
 
 
 def _sum(values: Floats) -> float:
-    """Add the values in their order; numpy's own sum adds in an order that depends on the machine."""
+    """Add the values in sequence. The order of numpy's own sum depends on the machine."""
     return float(np.add.accumulate(values)[-1]) if len(values) else 0.0
 
 

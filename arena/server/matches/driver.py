@@ -52,7 +52,7 @@ MOST_STRAYS: Final = 500
 
 
 class MatchDriver:
-    """Drives one match for the players at its table."""
+    """Driver of one match for the players at its table."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class MatchDriver:
         self.owed = OwedTime(len(players))
         """The time during which each seat owed an answer."""
         self.forced: list[Cause] = []
-        """The reasons for the decisions that the server made, by seat."""
+        """The reason for each decision that the server has forced so far."""
         self._absences = [0] * len(players)
         """By seat, the number of its bot's current absence; 0 if the bot is present."""
         self._charged = charged
@@ -249,8 +249,8 @@ class MatchDriver:
                 )
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat, whether the match counts as trouble for the bot. None if the same absence already counted in another
-        match.
+        """Return, by seat, whether the match counts as trouble for the bot. None if the same absence already counted in
+        another match.
         """
         if not self._charged:
             return [None] * len(over.troubled)
@@ -338,7 +338,7 @@ class MatchDriver:
         if self._fault is None:
             try:
                 self._recorder.add(event, effects, line)
-            except Exception as fault:  # noqa: BLE001 - raised again by `replay`
+            except Exception as fault:  # noqa: BLE001 - raised again by `draft`
                 self._fault = fault
 
     def _count_owed(self, event: Input, effects: Sequence[Effect]) -> None:
@@ -381,7 +381,7 @@ class MatchDriver:
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
         """Return whether an answer is late and its bot already knows that it answers late.
 
-        The forced decision also caused a notice, which is enough for such a bot.
+        The notice of the forced decision is enough for a bot that knows.
         """
         if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
             return False

@@ -86,7 +86,7 @@ class MatchLifecycle:
         """
         self.newest = newest
         self.changed = trio.Event()
-        """`change` sets this event and replaces it by a new one."""
+        """`change` sets this event and replaces it with a new one."""
         self._house = house
         self._players = players
         self._persistence = persistence

@@ -34,7 +34,7 @@ class LiveMatch:
     __slots__ = ("bots", "game", "kind", "ladder_id", "match_id", "rounds", "started")
 
     def __init__(self, header: Header) -> None:
-        """Copy some fields of the header. The header itself is not kept here, because it contains the secret seed."""
+        """Copy some fields of the header. The header itself is not stored here, because it contains the secret seed."""
         self.match_id: Final = header.match_id
         self.game: Final = header.game.name
         self.ladder_id: Final = header.ladder_id

@@ -45,8 +45,8 @@ from engine.game import Option
 RETRY: Final = 2.0
 """Number of seconds between attempts to store a match."""
 Figures: TypeAlias = tuple[float, float, float, float, tuple[tuple[int, int], ...]]
-"""For one seat: the rating and its deviation before and after a match. Then the seats whose bots have used up the quota
-with this bot.
+"""For one seat: the rating and its deviation before and after a match. Then the seats of bots with which this bot's
+quota is used up, as pairs of seat and first day on which matches count again.
 """
 
 PRUNED_AT_ONCE: Final = 50
@@ -74,13 +74,13 @@ class Recorded(NamedTuple):
     changes: tuple[live.RatingChange, ...]
     """The rating changes by seat; empty if the match has no result."""
     parked: tuple[bots.Bot, ...]
-    """Bots that the match caused to be parked: they get no more seats."""
+    """Bots that were parked because of the match: they get no more seats."""
     entry: LogEntry | None
     """The result's entry in the log; None on a server without a log."""
 
 
 class MatchPersistence:
-    """Stores the matches of one server."""
+    """Storage of one server's matches."""
 
     def __init__(self, config: Config, store: Store, node: ThisNode | None = None) -> None:
         """`node`: this server as one of several nodes."""
@@ -91,7 +91,7 @@ class MatchPersistence:
         """Set when the latest write of a match's end has returned."""
         self._last_end.set()
         self._in_doubt: set[int] = set()
-        """Matches that did not begin here, but perhaps in the store: the database server did not answer."""
+        """Matches not started here but perhaps stored as started, because the database server did not answer."""
 
     async def begin(self, header: Header, options: Mapping[str, Option], players: Sequence[Player]) -> None:
         """Store the start of a match with the options of its offer.
@@ -204,7 +204,7 @@ class MatchPersistence:
     async def _write_end(self, job: Job) -> Any:
         """Write the end of a match.
 
-        Calls return in the order in which they were made, so bots get reports in the log's order.
+        Calls return in the order in which they began, so bots get reports in the log's order.
         """
         before, written = self._last_end, trio.Event()
         self._last_end = written
@@ -265,7 +265,7 @@ def _finish(
     except MatchNotPlaying:
         if (stored := matches.stored_changes(connection, match_id, at)) is None:
             raise
-        # The database server committed an earlier attempt, and was gone before it answered.
+        # The database server committed an earlier attempt, but failed before it answered.
         changes = stored
         parked = parking.parked_by(connection, match_id, at, ladder)
     else:

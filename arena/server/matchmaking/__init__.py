@@ -1,1 +1,1 @@
-"""The queue of waiting bots for each game, and the matchmaker that seats them at tables."""
+"""The queue of waiting bots for each ladder, and the matchmaker that seats them at tables."""

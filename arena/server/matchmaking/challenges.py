@@ -18,7 +18,7 @@ from arena.server.sessions.player import BotPlayer, Player
 from arena.store.base.errors import Refused
 
 WAITS: Final = 30.0
-"""Maximum number of seconds for which a challenge waits for its bots' capacity."""
+"""Maximum number of seconds for which a challenge waits until all its bots have capacity."""
 RESTS: Final = 300.0
 """Number of seconds after a failed challenge for which its opponents reserve no capacity for other challenges."""
 

@@ -1,4 +1,4 @@
-"""The events of a server. One task holds each event from its announcement to its result, and continues after a restart.
+"""The events of a server. One task runs each event from its announcement to its result, and continues after a restart.
 
 The rows of `arena.store.matches.contests` are the state of an event; this module seats the event's tables. A table is a
 match of the kind `EVENT`. After a restart it continues like other matches. It is rated on no ladder.
@@ -52,18 +52,18 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 RETRY: Final = 2.0
-"""Seconds until the server retries to store a step, or to seat a table that was called off."""
+"""Seconds before the server retries storing a step, or seating a table that was called off."""
 POLL: Final = 0.1
 """Seconds between two checks of which bots are ready for the next round."""
 LONGEST_DECISIONS: Final = 60
-"""Number of soft limits per seat for which a round waits for a bot in another match. The banks are added."""
+"""Maximum wait of a round for a bot in another match: this number of soft limits per seat, plus the banks."""
 
 log = structlog.get_logger(__name__)
 decided = decisions_log()
 
 
 class HeldEvent:
-    """An event that is run by this server."""
+    """An unfinished event that this server runs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class HeldEvent:
         self.reserving: set[int] = set()
         """Numbers of the bots that reserve capacity for their next match of the event."""
         self.replaying: set[int] = set()
-        """Numbers of the matches whose deals this server replays, or has replayed."""
+        """Numbers of the matches whose deals this server is replaying or has replayed."""
 
 
 class Events:
@@ -129,7 +129,7 @@ class Events:
         """Record that a match of an event has ended and is stored. `event`: as in the header.
 
         Its bots reserve capacity at once for their next match of the event. Otherwise a rated match could come first,
-        for which the whole next round would wait.
+        and the whole next round would wait for it.
         """
         held = self._held.get(event.partition("/")[0])
         if held is not None:
@@ -164,7 +164,7 @@ class Events:
         await self._store.write(partial(contests.enter, name=name, bot=bot, at=now_us(), invited=invited))
 
     async def greet(self, bot: Bot, events: Sequence[tuple[str, bytes]], ladders: Sequence[str]) -> None:
-        """Enter a connecting bot into the events that its hello names, except those that it has entered before.
+        """Enter a connecting bot into the events that its hello names, except those that it has already entered.
 
         `events`: names with nonces. `ladders`: names of the bot's ladders.
 
@@ -348,7 +348,7 @@ class Events:
                 await held.changed.wait()
 
     def _record(self, event: StoredEvent, course: EventCourse, held: HeldEvent, over: Mapping[int, TableMatch]) -> None:
-        """Record the results of finished tables. If a table's deals must be replayed first, start that instead."""
+        """Record the results of finished tables. If a table's deals must be replayed first, start the replay."""
         assert self._nursery is not None, "`run` holds the events"
         for table in course.open_tables:
             if (found := over.get(table.number)) is None or found.played is None:
@@ -455,7 +455,7 @@ class Events:
 
 
 def _as_holder(connection: Connection, job: Callable[[Connection], T], node: int) -> T:
-    """Run a job if a node holds the events. Raises: JobLost, and what the job raises."""
+    """Run a job if the given node holds the events. Raises: JobLost, and what the job raises."""
     nodes.require_job(connection, EVENTS, node)
     return job(connection)
 

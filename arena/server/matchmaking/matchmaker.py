@@ -108,7 +108,7 @@ class Matchmaker:
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """By ladder, the number of bots that wait for a seat."""
+        """By ladder, the number of bots that are waiting for a seat."""
         return {game: queue.waiting for game, queue in self._queues.items()}
 
     def match_ended(
@@ -186,7 +186,7 @@ class Matchmaker:
             self._challenges.refuse("the server is stopping", trio.current_time())
 
     def gives_casual(self, ladders: Iterable[str]) -> bool:
-        """True if this server offers casual matches on one of these ladders."""
+        """Return whether this server offers casual matches on one of these ladders."""
         return self._casual.given and any(self._fillers.get(ladder) for ladder in ladders)
 
     async def challenge(self, challenger: str, opponents: Sequence[str], game: str, ladder: str = "") -> int:
@@ -241,7 +241,7 @@ class Matchmaker:
     def _form(self, now: float, seat: Announce) -> float:
         """Form all possible tables; return the time of the next attempt.
 
-        The game of the next table is drawn at random. So no game uses all the capacity of bots that play several games.
+        The next table's ladder is drawn at random, so no ladder uses all the capacity of bots that play on several.
         """
         next_turn = min([queue.next_turn(now) for queue in self._queues.values()], default=math.inf)
         for challenge in self._challenges.seatable():
@@ -296,7 +296,7 @@ class Matchmaker:
         return not bot_player.casual or self._casual.take(bot_player, now)
 
     def _next(self, queue: Queue, now: float) -> Table[Player] | None:
-        """Return the next table of a game.
+        """Return the next table of a ladder.
 
         The table's size is random. Once a bot's patience has run out, any possible size will do.
         """

@@ -29,7 +29,7 @@ from arena.server.sessions.players import Players
 DECISIONS_WEIGHT: Final = 0.1
 """Weight of one match in the moving mean of the number of decisions."""
 INSTANT: Final = 1e-6
-"""Maximum difference in seconds between times that count as equal, since a timer may fire a rounding error early."""
+"""Maximum difference in seconds between times that count as equal, because rounding may let a timer fire early."""
 
 
 class SpentPairs:
@@ -67,7 +67,7 @@ class Queue:
         bounded = quota_in_force(config).bounds
         self.ladder = ladder
         self.match_values: MatchValues[int] = MatchValues()
-        """By bot, how much information the ladder gains from the next match. All versions of a bot count as one."""
+        """By bot, the information that the ladder gains from one more match. All versions of a bot count as one."""
         self.pool: Pool[Player] = Pool(house, chance, ladder.patience, bounded)
         self.spent = SpentPairs()
         """Pairs of bots that have used up their quota. Such bots meet only if no other bot waits."""
@@ -99,7 +99,7 @@ class Queue:
 
     @property
     def waiting(self) -> int:
-        """Number of bots that wait for a seat, including bots on trial."""
+        """Number of bots that are waiting for a seat, including bots on trial."""
         return len(self._waiting) + len(self._on_trial)
 
     def update(self, bot_player: BotPlayer) -> None:
@@ -163,7 +163,7 @@ class Queue:
     def next_turn(self, now: float) -> float:
         """Return the time of the next turn, and start a turn that is due. Without a limit the time is infinite.
 
-        A bot that used its last turn starts to wait now. An unused turn is lost, and the bot's waiting time continues.
+        A bot that used the turn just ended starts to wait now. An unused turn is lost, and the waiting time continues.
         Otherwise patience could never run out if it is longer than a turn.
         """
         if now > self._next_turn - INSTANT:
@@ -195,7 +195,7 @@ class Queue:
         self.rated(MatchValues())
 
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
-        """Return how long a bot is expected to wait for others in a match at this table, and the expected end."""
+        """Return how long a bot is expected to wait for slower bots in a match at this table, and the expected end."""
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
         paces = {each: each.offers.pace_now(self._further_name) or 0.0 for each in table if isinstance(each, BotPlayer)}
         own = paces.get(bot_player, 0.0)
@@ -221,7 +221,7 @@ class Queue:
         return bot_player.offers.pace_on(self._further_name).balance
 
     def on_trial(self) -> Sequence[BotPlayer]:
-        """The bots whose next match is with house bots only."""
+        """Return the bots whose next match is with house bots only."""
         return list(self._on_trial)
 
     def has_on_trial(self, bot_player: BotPlayer) -> bool:
@@ -240,8 +240,8 @@ class Queue:
     def longest_waiting(self, table: Sequence[Player]) -> BotPlayer | None:
         """Return the bot that has waited longest and whose owner is not at the table, or None.
 
-        Bots that have used up a quota with a player at the table come last. The bot must not be much slower than these
-        players. At a table with a slow player, its balance must cover the wait for that player.
+        Bots that have used up a quota with a player at the table come last. The bot must be in the pace class of the
+        quickest player. If another player is in a slower class, the bot needs a positive balance to wait for it.
         """
         there = [player for player in table if isinstance(player, BotPlayer)]
         owners = {each.owner for each in there}

@@ -1,8 +1,8 @@
-"""This server as a node: its lease, the jobs that it does for all nodes, and changes made by other nodes.
+"""This server as a node: its lease, the jobs that it does for all nodes, and the changes of other nodes.
 
 A lease is the right to play for a limited time. A node that cannot renew its lease sends nothing, because other nodes
 may then interrupt its matches. The node measures the lease from before its request, by a clock that also runs while the
-machine is suspended. So it never believes in a lease for longer than the database does.
+machine is suspended. So the node never counts its lease as valid for longer than the database does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LOOK: Final = 1.0
 RETRY: Final = 1.0
 """Seconds between two attempts to renew the lease."""
 EVENT_SOON: Final = 60_000_000
-"""Microseconds before an event from which its entrants keep capacity at the node that runs it."""
+"""Microseconds before an event's start at which its entrants learn which node runs it."""
 BLOCK: Final = 64
 """Number of match numbers that a node reserves at once."""
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -52,14 +52,14 @@ log = structlog.get_logger(__name__)
 
 
 class LeaseOverError(NodeError):
-    """The lease of this node has expired and is not renewed yet."""
+    """The lease of this node has expired and has not been renewed."""
 
     def __init__(self, number: int, seconds: float) -> None:
         super().__init__(f"the lease of node {number} has been over for {seconds:.1f} s; it sends nothing without one")
 
 
 class NodeReading(NamedTuple):
-    """The result of one of a node's reads, once a second."""
+    """The result of one of the reads that a node performs once a second."""
 
     mark: int
     changes: Sequence[Change]
@@ -70,7 +70,7 @@ class NodeReading(NamedTuple):
     meetings: Sequence[Meeting] = ()
     """Rated matches of other nodes, including ones that were read before."""
     entrants: frozenset[int] = frozenset()
-    """The numbers of the bots that have entered an event which is played now or starts soon."""
+    """The numbers of the bots that have entered an event that is being played or starts soon."""
     ahead: int = 0
     """The time by which the database's clock is ahead of this machine's, in microseconds."""
 
@@ -96,7 +96,7 @@ class ThisNode:
         self.living: Mapping[int, ListedNode] = {}
         """The nodes with a valid lease, by number."""
         self._entrants: frozenset[int] = frozenset()
-        """The numbers of the bots that have entered an event which is played now or starts soon."""
+        """The numbers of the bots that have entered an event that is being played or starts soon."""
         self._store: Final = store
         self._lease = lease
         self._clock: Final = clock
@@ -127,11 +127,11 @@ class ThisNode:
         return self._jobs[job] and self.holds
 
     async def acquired(self, job: str) -> None:
-        """Wait until this node gets a job for the first time. A node that loses the events is started again."""
+        """Wait until this node gets a job for the first time. A node that loses the job `EVENTS` is restarted."""
         await self._acquired[job].wait()
 
     async def next_number(self) -> int:
-        """Return the number of this node's next match, higher than all before. Raises: StoreError."""
+        """Return the number of this node's next match, higher than all its earlier ones. Raises: StoreError."""
         self.require()
         while not self._numbers:
             async with self._reserving:
@@ -165,7 +165,7 @@ class ThisNode:
 
         `learn`: by kind of change, a function that is called with the changed subject. The node also reads its own
         changes, so these functions must be idempotent. `announce` is called when the list of nodes changes for any bot.
-        `meet` is called once for each rated match that is read of another node, with the ladder's id and the bots.
+        `meet` is called once for each rated match of another node, with the ladder's id and the bots.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._renew)

@@ -34,7 +34,7 @@ LEAST_LIMIT: Final = 15.0
 machine.
 """
 FIRST_LIMIT: Final = 60.0
-"""Number of seconds without an answer before a process is killed that has never answered."""
+"""Number of seconds without an answer before a process that has never answered is killed."""
 LONGEST_LIMIT: Final = 3600.0
 USUAL_TIMES: Final = 10.0
 """The time limit for an answer is this multiple of the longest duration among the last answers."""
@@ -131,7 +131,7 @@ class FitClient:
         raise NotFitted(f"the process that fits ladders has other work ({busy}); ask again later")
 
     async def match_values(self, ladder_id: str) -> MatchValues[int]:
-        """Return the value of a match for a published ladder, by bot number. Raises: NotFitted."""
+        """Return the match values of a published ladder, by bot number. Raises: NotFitted."""
         await self._started.wait()
         async with self._turn:
             values: MatchValues[int] = await self._answer(f"weighs matches of {ladder_id}", ladder_id)

@@ -109,7 +109,7 @@ class LadderPublisher:
         self._replays[ladder_id] += 1
 
     async def run(self) -> None:
-        """Fit ladders with new results until cancelled, at first those with results from an earlier server."""
+        """Fit ladders with new results until cancelled, starting with those that an earlier server left behind."""
         if self._fit_client is None:
             return
         try:
@@ -148,7 +148,7 @@ class LadderPublisher:
             except StoreError as error:
                 log.error("new results cannot be read", error=str(error))
                 continue
-            if not self._turn.locked():  # A fit counts what it has published itself.
+            if not self._turn.locked():  # A running fit updates both counts itself.
                 self._news, self._replays = news, replays
                 self._request_fit(any(new >= self._young(each) for each, new in news.items()))
 
@@ -232,11 +232,11 @@ class LadderPublisher:
         return True
 
     def _young(self, ladder_id: str) -> int:
-        """Return the number of new results with which a ladder needs a fit even if it is the only one with any."""
+        """Return the number of new results at which a ladder needs a fit, regardless of other ladders."""
         return max(FIRST_FIT, self._through.get(ladder_id, 0))
 
     def _request_fit(self, young: bool) -> None:
-        """Request a fit if a young ladder needs one, or if there are enough new results, unless fits must rest."""
+        """Request a fit if a young ladder needs one or there are enough new results, but not in a pause after a fit."""
         if (young or self._news.total() >= self._config.fit_matches) and trio.current_time() >= self._rested_at:
             self._due.set()
 

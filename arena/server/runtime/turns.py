@@ -9,7 +9,7 @@ journal and registers senders with `due`, but nothing leaves. At its end there i
 sender. So all of a bot's questions are in one message.
 
 The transport and the workers wrap each delivery in a turn (`with turns: …`). Anything else that gives a sender
-something to send is followed by its own turn. Code in a turn must not wait: turns do not nest or overlap because
+something to send is followed by a turn of its own. Code in a turn must not wait: turns do not nest or overlap because
 nothing inside yields to the event loop.
 
 Sending may cause new events; the matchmaker, a sender itself, announces matches. So the end of a turn repeats until
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 
 class Sender(Protocol):
-    """An object with messages to send at the end of a turn. It is a session, the matchmaker, or the pool of house
+    """An object with messages to send at the end of a turn, such as a session, the matchmaker or the pool of house
     workers.
     """
 
@@ -75,7 +75,7 @@ class Turns:
         return not self._failing
 
     def due(self, sender: Sender) -> None:
-        """Let a sender send at the end of the current turn. If no turn runs, start one for it."""
+        """Let a sender send at the end of the current turn. If no turn is running, start one for it."""
         self._due[sender] = None
         if not self._in_turn:
             self._wake.set()
@@ -93,7 +93,7 @@ class Turns:
         self.lengths.add(perf_counter() - self._began)
 
     async def run(self) -> None:
-        """Run a turn whenever a sender is due while no turn runs, until cancelled."""
+        """Run a turn whenever a sender is due while no turn is running, until cancelled."""
         while True:
             await self._wake.wait()
             self._wake = trio.Event()

@@ -10,7 +10,7 @@ import time
 from typing import Final
 
 TOLERANCE: Final = 1_000_000
-"""The difference between the clocks up to which a node does not correct its own, in microseconds."""
+"""Difference between the clocks, in microseconds, below which a node does not correct its own clock."""
 
 
 class _Correction:

@@ -1,4 +1,4 @@
-"""Accounts of registered bots: names, tokens, parking, bans. Changes take effect at once, also for open sessions."""
+"""Accounts of registered bots: names, tokens, parking, bans. Changes take effect at once, even for open sessions."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Accounts:
                 found = await self._store.read(partial(bots.authenticate, token=token))
             except UnknownToken:
                 return None
-            if changes == self._changes:  # If accounts changed meanwhile, the token may be revoked by now.
+            if changes == self._changes:  # If accounts have changed meanwhile, the token may have been revoked.
                 if len(self._authenticated) >= REMEMBERED:
                     self._authenticated.clear()
                 self._authenticated[key] = found

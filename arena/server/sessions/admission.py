@@ -103,7 +103,7 @@ class NotPermitted(Exception):  # noqa: N818 - a decision, not an error
 
 
 class Authorization:
-    """A checker of the permissions of tokens.
+    """Checker of what a token permits.
 
     Its methods raise StoreError if a bot's token cannot be looked up, and OwnerBanned if the bot's owner is banned.
     """

@@ -33,7 +33,7 @@ class Availability:
         self.reserved = 0
         """Number of places reserved for matches of events."""
         self.paused = False
-        """True if the bot pauses after a failed invitation."""
+        """True while the bot is pausing after a failed invitation."""
         self._changed = changed
         self._watch = watch
         self._failures = 0
@@ -83,7 +83,7 @@ class Availability:
         return True
 
     def forgo(self, now: float, charged: bool) -> None:
-        """Stop waiting for answers of a bot that left. `charged`: whether a missing answer counts as failed."""
+        """Stop waiting for answers of a bot that left. `charged`: true if these count as failures."""
         if self._unanswered:
             self._unanswered.clear()
             if charged:

@@ -1,4 +1,4 @@
-"""Hourly allowances by key, for example the number of registrations by address."""
+"""Hourly allowances by key, for example the number of registrations per address."""
 
 from __future__ import annotations
 

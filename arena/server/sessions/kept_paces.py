@@ -20,7 +20,7 @@ from arena.store.store import Store
 EVERY: Final = 10.0
 """Number of seconds between saves. A killed server loses the changes since its last save."""
 SAME: Final = 0.01
-"""Maximum difference in seconds between two readings of the time of the same measurement."""
+"""Measurements whose times differ by at most this number of seconds count as the same measurement."""
 LAST_SAVE: Final = 1.0
 """Maximum number of seconds for the last save when the server stops."""
 
@@ -30,14 +30,14 @@ log = structlog.get_logger(__name__)
 
 
 class KeptPaces:
-    """The paces of one server's bots."""
+    """Storage of the paces of one server's bots."""
 
     def __init__(self, store: Store, players: Players) -> None:
         self._store = store
         self._players = players
         self._saved: dict[tuple[str, int], tuple[float, float, float]] = {}
-        """The stored pace, the time of its measurement on the server's clock, and the balance. The key is ladder name
-        (empty: the default ladders) and bot.
+        """The stored pace, the time of its measurement on the server's clock, and the balance. The keys are ladder
+        names (empty: the default ladders) and bot numbers.
         """
 
     async def load(self) -> None:

@@ -285,7 +285,7 @@ class MatchOver:
     places: tuple[int, ...]
     rating: RatingMove | None
     counts: tuple[bool, ...]
-    """By seat, whether the result counts for the bot."""
+    """By seat, true if the result counts for the bot."""
     interrupted: str
     kind: MatchKind
     spoilt: tuple[bool, ...] = ()
@@ -409,9 +409,9 @@ class Reason(Enum):
     TAKEN_OVER = auto()
     """A newer connection of the same bot replaces this one."""
     STOPPING = auto()
-    """The server stops."""
+    """The server is stopping."""
     NOT_READING = auto()
-    """The bot did not read for too long."""
+    """The bot has not read its stream for too long."""
     BAD_MESSAGE = auto()
     """The bot sent a message that the protocol does not allow."""
     NO_SUCH_GAME = auto()

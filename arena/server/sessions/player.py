@@ -27,7 +27,7 @@ from engine.deal import NONCE_BYTES
 
 CROSSING: Final = 256
 """Number of withdrawn invitations and finished matches that are remembered, because a bot's answer may still be on its
-way. A bot cannot play more matches at once.
+way. No bot plays more matches than this at once.
 """
 
 
@@ -75,8 +75,8 @@ class BotOffers:
         self.waiting_since: dict[str, float] = {}
         """By ladder, the time since which the bot has waited for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
-        """By ladder, the number of the bot's seats whose results the ladder does not contain yet, according to the
-        scheduler.
+        """By ladder, the number of the bot's seats whose results are not in the ladder yet, as far as the scheduler
+        knows.
         """
         self.last_length: dict[str, float] = {}
         """Length of the bot's latest match in seconds, by ladder (empty: on the default ladders)."""
@@ -168,7 +168,7 @@ class BotOffers:
                 self._unknown(bot_player, ready.invitation_id)
 
     def begun(self, invitation_id: int) -> None:
-        """Record that an invitation's match has started. Another Ready for it is then no mistake."""
+        """Record that an invitation's match has started. From then on, a repeated Ready for it is not a mistake."""
         self._begun.append(invitation_id)
 
     def withdrawn(self, bot_player: BotPlayer, invitation_id: int, text: str) -> None:
@@ -217,7 +217,7 @@ class BotMatches:
 
     def __init__(self) -> None:
         self.running: dict[int, RunningMatch] = {}
-        """The matches that the bot plays, by number."""
+        """The matches that the bot is playing, by number."""
         self.ended = 0
         """Number of the bot's finished matches."""
         self.absence = 0
@@ -229,7 +229,7 @@ class BotMatches:
         self._ended: deque[int] = deque(maxlen=CROSSING)
 
     def hear(self, bot_player: BotPlayer, message: BotMessage) -> None:
-        """Handle the parts of a message about matches."""
+        """Handle the parts of a message that concern matches."""
         for match_id in message.resumed:
             if (resumed := self.running.get(match_id)) is not None:
                 resumed.ready(message.at, bot_player)
@@ -393,7 +393,7 @@ class BotPlayer:
             self.session.leave()
 
     def _hand_over(self, now: float) -> None:
-        """Refuse further seats, and give the bot's present seats to house bots."""
+        """Refuse further seats, and give the bot's current seats to house bots."""
         if self.session is not None:
             self.session.capacity = 0
         self.offers.forgo(self, now, charged=False)

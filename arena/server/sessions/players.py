@@ -54,11 +54,11 @@ class Players:
                 player.session.list_nodes(list_for(bot_id))
 
     def get(self, bot_id: int) -> BotPlayer | None:
-        """Return the bot with a number, or None if it is not in the registry."""
+        """Return the bot with this number, or None if it is not in the registry."""
         return self._players.get(bot_id)
 
     def enter(self, bot_id: int, name: str, owner: str) -> BotPlayer:
-        """Return the bot with a number. Create it if it is unknown."""
+        """Return the bot with this number. Add it if it is not in the registry."""
         if (player := self._players.get(bot_id)) is None:
             player = self._players[bot_id] = BotPlayer(
                 bot_id, name, owner, self.changed, self.availability(bot_id), partial(self.pace, bot_id)
@@ -74,7 +74,7 @@ class Players:
         return known
 
     def paces(self) -> Iterable[tuple[tuple[str, int], Pace]]:
-        """All paces and balances, by ladder name (empty: the default ladders) and bot number."""
+        """Return all paces and balances, by ladder name (empty: the default ladders) and bot number."""
         return self._paces.items()
 
     def availability(self, bot_id: int) -> Availability:
@@ -98,8 +98,8 @@ class Players:
         self._on_change(player)
 
     def release(self, player: BotPlayer) -> None:
-        """Forget a bot that has left and plays no matches. If it cannot be forgotten, report that its free capacity may
-        have changed.
+        """Forget a bot that has left and has no matches. In any case, notify the matchmaker, because the bot's free
+        capacity may have changed.
         """
         if player.session is None and not player.busy:
             self._players.pop(player.bot_id, None)

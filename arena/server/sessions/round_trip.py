@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""The round-trip time to a bot: the shortest time of its recent answers.
+"""The round-trip time to a bot, estimated as the shortest time of its recent answers.
 
 A bot can answer late but never early, so the shortest measured time is the most accurate. A bot gains nothing from
 delaying its answers to heartbeats, because answers to decisions limit the round trip as well. So do the operating

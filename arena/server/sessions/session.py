@@ -4,8 +4,8 @@
 Messages from the bot are handled on arrival. Messages to the bot are sent at the end of a turn (see `runtime.turns`).
 
 New questions wait while the bot owes answers. They are sent together when it owes no answer, or when their number
-reaches half of its capacity. So a bot with many matches thinks about one half while the server plays the other, and
-batches need no timer. All other messages are sent at the end of the turn.
+reaches half of its capacity. So a bot with many matches thinks about half of them while the server advances the
+others, and batches need no timer. All other messages are sent at the end of the turn.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ class Session:
             self._send()
         except trio.BrokenResourceError:
             return  # `run` notices this, too.
-        except Exception as fault:  # noqa: BLE001 - raised by `run`: it ends this line and no other
+        except Exception as fault:  # noqa: BLE001 - raised by `run`: it ends only this stream
             self._end = fault
         if self._rest:
             self._turns.due(self)
@@ -266,7 +266,7 @@ class Session:
             self._turns.due(self)
 
     def _letter(self) -> Outgoing:
-        """Return the next message, to which the caller adds. It is sent at the end of the turn."""
+        """Return the next message, so that the caller can add to it. It is sent at the end of the turn."""
         if self._waiting is None:
             self._waiting = Outgoing()
         self._turns.due(self)

@@ -31,7 +31,7 @@ from engine.deal import match_key
 from engine.game import Game, Option
 
 LOOK: Final = 5.0
-"""Seconds between two searches, over all nodes, for matches whose deals are to be replayed."""
+"""Seconds between two searches for matches, of any node, whose deals are to be replayed."""
 MOST_WAITING: Final = 256
 """Maximum number of matches in the queue. A starting server looks for at most that number."""
 RETRY: Final = 2.0
@@ -80,7 +80,7 @@ class Baselines:
         """Set when no match of an event is being replayed."""
 
     def house(self, game: str) -> str:
-        """Return the names of the bots that replay the deals of a game, as text; empty if the deals are not
+        """Return the names of the bots that replay the deals of a game, in one string; empty if the deals are not
         replayed.
         """
         return titles(self._house.get(game, ()))
@@ -128,13 +128,13 @@ class Baselines:
                 log.warning("the workers are busy: a match gets no luck baseline", match_id=header.match_id)
 
     async def run(self) -> None:
-        """Replay deals until cancelled, at first those of an earlier server's matches."""
+        """Replay deals until cancelled, starting with those of an earlier server's matches."""
         left = [number for ladder in self._ladders for number in await self._left(ladder)]
         for number in left:
             if (deals := await self._stored(number)) is not None:
                 await self._replay(deals)
         async for deals in self._waiting:
-            if deals.match_id not in left:  # The search in the store found this match, too.
+            if deals.match_id not in left:  # The first loop has replayed the matches in `left`.
                 await self._replay(deals)
 
     async def _left(self, ladder: str) -> tuple[int, ...]:

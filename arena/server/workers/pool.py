@@ -2,7 +2,7 @@
 """Worker processes that choose actions for house bots and replay deals, to relieve the server's own thread.
 
 The server's thread answers a question itself if that is cheaper than handing it over, or if no worker is available. The
-questions of a turn leave at the turn's end, and a worker's answers are handled in one turn. If two workers died over a
+questions of a turn leave at the turn's end, and a worker's answers are handled in one turn. If two workers die during a
 question, the answer is the first legal action. So no failure of a worker delays a match by more than `worker.LIMIT`.
 """
 
@@ -38,7 +38,7 @@ a choice over costs the thread some 30 µs. The late answer also needs an extra 
 WEIGHT: Final = 1 / 64
 """Weight of the latest choice made in this thread in the moving mean of a bot's times."""
 FADING: Final = 1 / 4096
-"""Factor by which this mean decays with each choice made by a worker. The effect of one slow choice thus fades."""
+"""Fraction by which this mean shrinks with each choice of a worker, so that the effect of one slow choice fades."""
 
 log = structlog.get_logger(__name__)
 
@@ -130,7 +130,7 @@ class WorkerPool:
         while thoughts and self._idle:
             batch = [thoughts.popleft()]
             while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
-                batch.append(thoughts.popleft())  # A question at which a worker died is sent alone.
+                batch.append(thoughts.popleft())  # A question during which a worker died is sent alone.
             self._idle.pop().think(batch)
 
     async def baseline(
@@ -235,7 +235,7 @@ class WorkerPool:
         """Repeat or answer the questions that a dead worker owed."""
         waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
         self._thoughts.clear()
-        # Otherwise a question at which a worker died could be repeated only to hide that a bot has no choice.
+        # Otherwise a question during which a worker died could be repeated just to hide that a bot has no choice.
         self._latest.clear()
         for thought in waiting:
             if thought.failures >= FAILURES:

@@ -1,7 +1,7 @@
 """The process in which house bots search, with one choice at a time and a low priority.
 
 It starts when a bot that searches may get a seat. No other house bot waits for it. If it dies or hangs, the next
-process makes the choice. If two processes died over a choice, or none starts, the choice is the first legal action.
+process makes the choice. If two processes die during a choice, or none starts, the choice is the first legal action.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SearchWorker:
         return int(self._worker is not None)
 
     def ready(self) -> bool:
-        """Return whether the process would start a new choice soon. Start the process if it does not run."""
+        """Return whether the process would start a new choice soon. Start the process if it is not running."""
         self._wanted.set()
         return self._worker is not None and len(self._thoughts) <= FEW
 

@@ -33,7 +33,7 @@ from arena.version import __version__
 
 FILE: Final = "webhook.jsonl"
 NODE_FILE: Final = "webhook-{}.jsonl"
-"""Name of the file of a node that is not the first one."""
+"""Name of the file of every node except the first."""
 VERSION: Final = 1
 """Version of the message format."""
 MOST: Final = 1000
@@ -41,14 +41,14 @@ MOST: Final = 1000
 OLDEST: Final = 24 * 3600 * 1_000_000
 """Maximum age of an undelivered message, in microseconds."""
 APPENDED: Final = 2 * MOST
-"""Number of appended lines after which the file is written anew."""
+"""Number of appended lines after which the file is rewritten."""
 TIMEOUT: Final = 10.0
 """Time limit for a delivery, in seconds."""
 FIRST_WAIT: Final = 1.0
 """Seconds between the first failure of a delivery and the next attempt. The pause doubles with each further failure."""
 LONGEST_WAIT: Final = 300.0
 LAST: Final = 1.0
-"""Seconds that a stopping server waits for a delivery that is under way."""
+"""Maximum number of seconds that a stopping server waits for a delivery in progress."""
 _HERE: Final = "localhost"
 
 log = structlog.get_logger(__name__)
@@ -73,7 +73,7 @@ class Address(NamedTuple):
 
 
 def file_of(node: int | None) -> str:
-    """Return the name of the file of a server, which may be one of several nodes.
+    """Return the name of the file for a server's messages. `node`: its number, if it is one of several nodes.
 
     Each node numbers its messages in a series of its own.
     """
@@ -152,7 +152,7 @@ class WaitingMessages:
         self.drop(at)
 
     def delivered(self, number: int) -> None:
-        """Remove the first message, unless it was dropped meanwhile."""
+        """Remove a delivered message, which is the first one, unless it was dropped meanwhile."""
         if self.messages and self.messages[0]["number"] == number:
             self.messages.popleft()
             self._append({"gone": number})
@@ -183,7 +183,7 @@ class WaitingMessages:
             raise StoreUnusable(self._path, reason) from None
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        """Append a line. If that fails, write the file anew at the next change."""
+        """Append a line. If that fails, rewrite the file at the next change."""
         try:
             if self._file is None or self._appended >= APPENDED:
                 self._rewrite()
@@ -218,7 +218,7 @@ class Webhook:
     """The webhook of a server."""
 
     def __init__(self, webhook: str, path: Path, signer: HeadSigner, first_wait: float = FIRST_WAIT) -> None:
-        """Deliver to the address `webhook`. Undelivered messages are in the file `path`.
+        """Deliver to the address `webhook`. Undelivered messages are stored in the file `path`.
 
         Raises: WebhookError, StoreUnusable, DiskFull.
         """

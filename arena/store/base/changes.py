@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
 
 def note(connection: Connection, kind: str, subject: str | int) -> None:
-    """Store that a subject changed. Other nodes see this after the transaction. The caller must hold the write lock."""
+    """Record that a subject changed. Other nodes see it after the transaction. The caller must hold the write lock."""
     if not _AGAIN.run(connection, {"of_kind": kind, "of_subject": str(subject)}).rowcount:
         (newest,) = NEWEST_CHANGE.run(connection, {}).fetchone() or (0,)
         _FIRST.run(connection, {"kind": kind, "subject": str(subject), "number": int(newest) + 1})

@@ -58,7 +58,8 @@ class Database(Protocol):
     def writing(self, beside: bool = True) -> Engine:
         """Return an engine that creates the database. Its transactions acquire the write lock when they begin.
 
-        `beside`: servers may wait for the lock, so that a database server ends a transaction that pauses for seconds.
+        `beside`: true if servers may be waiting for the lock. A database server then ends a transaction that pauses for
+        seconds.
         """
 
     def reading(self) -> Engine:
@@ -68,7 +69,7 @@ class Database(Protocol):
         """
 
     def copy(self, connection: Connection, to: Database, progress: Callable[[int, int], None]) -> None:
-        """Copy the database, as a transaction of `reading` sees it, to a missing database in a directory's own file.
+        """Copy the database, as a transaction of `reading` sees it, to `to`, a database file that does not exist yet.
 
         `progress` is called now and then with the number of copied parts and the total number. Raises: DiskFull,
         StoreError.

@@ -29,7 +29,7 @@ def _unpickled(kind: type[_PicklableError], args: tuple[Any, ...], values: dict[
 
 
 class StoreError(_PicklableError):
-    """The store has failed. Nothing of the request was stored."""
+    """The store has failed. No part of the request was stored."""
 
 
 class StoreLocked(StoreError):
@@ -176,7 +176,7 @@ class NodeError(StoreError):
 
 
 class LeaseLost(NodeError):
-    """Another node has interrupted this node's matches, or a newer start of this node has replaced it."""
+    """Another node has interrupted this node's matches, or a newer process of this node has replaced this one."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
@@ -186,7 +186,7 @@ class LeaseLost(NodeError):
 
 
 class JobLost(NodeError):
-    """Another node does a job for all that this node did."""
+    """Another node now does a job for all nodes that this node did before."""
 
     def __init__(self, number: int, job: str) -> None:
         super().__init__(
@@ -276,7 +276,7 @@ class InvitationRefused(Refused):
 
 
 class InvitationNotAllowed(Refused):
-    """Such invitations cannot be created."""
+    """The requested invitations cannot be created."""
 
 
 class NoSuchInvitation(Refused):
@@ -330,7 +330,7 @@ class EventNameTaken(Refused):
 
 
 class BadEvent(Refused):
-    """The server cannot run such an event. The message gives the value and the remedy."""
+    """The server cannot run the requested event. The message gives the value and the remedy."""
 
 
 class EventRefused(Refused):

@@ -3,8 +3,8 @@
 A leaf is an entry of the log. The leaves form a Merkle tree, and a head is the tree's signed root. A leaf is added in
 the transaction of the event that it records. A head is signed at the end of that transaction.
 
-A row contains a leaf and the hashes of the subtrees that this leaf completes. All other nodes of the tree follow from
-these hashes. So adding a leaf, computing a root and creating a proof each read some twenty rows, regardless of the
+A row contains a leaf and the hashes of the subtrees that this leaf completes. All other tree nodes can be computed
+from these hashes. So adding a leaf, computing a root and creating a proof each read some twenty rows, regardless of the
 log's length. Signing is not part of this module.
 
 Signing and proofs read the newest rows again and again. So a connection caches the hashes of the rows that it used
@@ -104,7 +104,7 @@ def append_result(
 
 
 def ladder_fields(game: str, ladder_id: str) -> dict[str, str]:
-    """Return the fields of a leaf that name a match's game and, unless it is the game's default one, its ladder."""
+    """Return the leaf fields that name a match's game and ladder. A ladder id equal to the game's name is omitted."""
     return {"game": game} if ladder_id == game else {"game": game, "ladder": ladder_id}
 
 
@@ -167,7 +167,7 @@ def root_of(connection: Connection, leaves: int) -> bytes:
 def seal_added(connection: Connection, sign: Sign) -> None:
     """Sign and store the head of the log if this transaction has added leaves.
 
-    On such a connection, each transaction that adds leaves must end with this call.
+    On a connection that uses this function, each transaction that adds leaves must end with it.
     """
     transaction, leaves = cache(connection).get(_SIZE, (None, 0))
     if transaction is None or transaction is not _transaction(connection):

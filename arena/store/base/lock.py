@@ -3,8 +3,8 @@
 With several nodes, the parent process holds this lock for all of them. Each node holds another lock for its own number.
 
 A lock is an flock on a file. The kernel releases it when both the server and the writer process that shares it have
-ended, for any reason. The file contains the server's process id and a newline. Once the server listens, the path of its
-Unix socket and a zero byte follow.
+ended, for any reason. The file contains the server's process id and a newline. Once the server is listening, the path
+of its Unix socket and a zero byte follow.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LockHolder(NamedTuple):
     pid: int | None
     """Process id; None while the process is about to write it."""
     socket: Path | None
-    """The Unix socket of the process, if it is a server that already listens."""
+    """The Unix socket of the process, if it is a server that is already listening."""
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def holder(directory: Path) -> LockHolder | None:
     except OSError as error:
         raise file_error(path, error) from error
     try:
-        # The lock is held only for a moment. A starting server tries again.
+        # This test holds the lock only for a moment. A server that is starting retries.
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _holder(lock, directory)

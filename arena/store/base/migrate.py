@@ -17,7 +17,7 @@ from arena.store.base.errors import NodeError, StoreCorrupt, StoreNewer, StoreOl
 from arena.store.schema import FIRST, OLDEST, REVISION, metadata
 
 REVISIONS: Final = re.compile(r"[0-9]{4}")
-"""The table names of the arena's migrations."""
+"""Pattern of the revisions of the arena's migrations."""
 _VERSION: Final = Table(
     "alembic_version",
     MetaData(),
@@ -33,7 +33,7 @@ _AT_ONCE: Final = 1000
 def migrate(connection: Connection, database: Database) -> None:
     """Create or migrate the tables, in the transaction of the connection.
 
-    Raises: StoreNewer, StoreTooOld, StoreCorrupt, NodeError: Other servers use it.
+    Raises: StoreNewer, StoreTooOld, StoreCorrupt, NodeError: Other servers are using it.
     """
     revision = revision_of(connection, database)
     if revision == REVISION:

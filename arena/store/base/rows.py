@@ -1,4 +1,4 @@
-"""The rows that queries of an arena return, as plain values without protobuf, database or terminal types.
+"""The rows that an arena's queries return, as plain values without protobuf, database or terminal types.
 
 The store creates the rows, and `api` packs them into protobuf messages with the same field names. `queries` unpacks
 them, `cli` draws them, and `--json` prints them field by field. A new column needs a value in the store, a field here,
@@ -32,7 +32,7 @@ class MatchState(Enum):
 
 
 class Interruption(Enum):
-    """The cause of an interruption. The value is part of the stored reason, also in old data."""
+    """The cause of an interruption. The value is part of the stored reason, even in old data."""
 
     JOURNAL_LOST = "died and left no journal of the match"
     JOURNAL_DAMAGED = "died and the journal of the match is damaged"

@@ -1,4 +1,4 @@
-"""Precompiled statements for operations of every match. SQLAlchemy's own execution takes ten times as long.
+"""Precompiled statements for the operations that every match needs. SQLAlchemy's own execution takes ten times as long.
 
 They run on the driver's cursor, in the transaction of the SQLAlchemy connection, and raise SQLAlchemy's errors. They
 use only features that Python's database API (PEP 249) requires of every driver.
@@ -85,7 +85,7 @@ def cache(connection: Connection) -> dict[Any, Any]:
 
 def forget(connection: Connection) -> None:
     """Clear a connection's cache, because a rollback may have undone rows in it."""
-    if not connection.invalidated:  # Its next driver's connection has no cache, and `info` would open one now.
+    if not connection.invalidated:  # The next driver connection has no cache, and reading `info` would open one now.
         connection.info.pop(_CACHE, None)
 
 

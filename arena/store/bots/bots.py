@@ -135,7 +135,7 @@ def invite_each(
     """Create an invitation for one bot of each owner. Return the owners with their codes; only hashes of codes are
     stored.
 
-    With `ladder`, a name, the bot may also enter that ladder. The codes are refused from the time `expires` on.
+    `ladder`: the name of a ladder that the bot may then also enter. The codes are refused from the time `expires` on.
 
     Raises: NameNotAllowed, OwnerBanned.
     """
@@ -172,7 +172,7 @@ def invited(connection: Connection, code: str, at: int) -> Row[Any]:
 
 
 def use(connection: Connection, code: str, bot_id: BotId, at: int) -> None:
-    """Store that a bot has used an invitation, and enter it on the invitation's ladder. Raises: InvitationRefused."""
+    """Record that a bot used an invitation, and enter the bot on the invitation's ladder. Raises: InvitationRefused."""
     ladder = invited(connection, code, at).ladder
     own = schema.invitations.c.code_hash == secret_hash(code)
     connection.execute(update(schema.invitations).where(own).values(used_by=bot_id))
@@ -231,7 +231,7 @@ def find(connection: Connection, name: str) -> Bot:
 
 
 def by_id(connection: Connection, bot_id: int) -> Bot:
-    """Return the bot with a number."""
+    """Return the bot with this number."""
     return bot_of(connection.execute(select(schema.bots).where(schema.bots.c.id == bot_id)).one())
 
 

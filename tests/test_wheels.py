@@ -29,7 +29,7 @@ pytestmark = pytest.mark.process
 
 ROOT: Final = Path(__file__).parents[1]
 PIP: Final = (sys.executable, "-m", "pip", "--quiet", "--python")
-"""The command prefix that runs an environment's Python, and the arguments that its pip needs."""
+"""Start of a pip command that works on another environment, whose Python follows."""
 GAME_OF_EACH: Final = """
 import sys
 before = {*sys.modules}

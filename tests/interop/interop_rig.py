@@ -71,10 +71,10 @@ def offered(folder: Path, tls: bool) -> Iterator[tuple[Server, tuple[str, ...]]]
 
 
 def checked(tmp_path: Path, command: Sequence[str | Path], *, tls: bool, peculiar: Sequence[str] = ()) -> None:
-    """Run a client with the server's address, a name, the protocol's files and the certificate to trust. Fail on any
-    difference.
+    """Run a client with the server's address, a name, the protocol's files and the certificate to trust. Fail
+    if it observes anything unexpected.
 
-    `peculiar` are known differences of this client's library.
+    `peculiar` lists known differences of this client's library.
     """
     with offered(tmp_path, tls) as (running, roots):
         arguments = [*map(str, command), running.address, "stranger", str(PROTOS), *roots]

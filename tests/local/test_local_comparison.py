@@ -67,8 +67,8 @@ def test_a_set_at_one_table_is_the_mean_difference_of_both_games() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("design", Design)
 def test_the_intervals_hold(design: Design) -> None:
-    """About 95 of 100 intervals contain the true difference, in points and in Elo. Very many pairs lead to the true
-    Elo.
+    """About 95 of 100 intervals contain the true difference, in points and in Elo. With very many pairs, the
+    result is the true Elo.
     """
     truth = compare(design, a_world(design, 40, 0.5, 6000, 9)).elo
     assert truth is not None

@@ -1,4 +1,4 @@
-"""Recorded matches of 6th Sense or any other game. Seeded bots make mistakes, are late or leave at times."""
+"""Recorded matches of 6th Sense or any other game. Seeded bots sometimes make mistakes, are late or leave."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class MemoryStore:
         engine = in_memory(schema.metadata)
         self._connection = engine.connect()
         weakref.finalize(self, engine.dispose)
-        weakref.finalize(self, self._connection.close)  # the job that came last leaves first
+        weakref.finalize(self, self._connection.close)  # runs before `dispose`, because the newest finalizer runs first
         self._directory = Path(tempfile.mkdtemp())
         key_file(self._directory).write_bytes(Signer(bytes(32)).pem())  # every world has the same welcome
         with self._connection.begin():

@@ -61,7 +61,7 @@ async def test_a_match_is_played_recorded_rated_and_reported(
 
 
 async def test_a_result_comes_with_the_next_invitation(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
-    """Sending a message costs much more than its contents, so answers are batched."""
+    """A message costs far more than its contents, so the server combines a result with the next invitation."""
     messages: list[Outgoing] = []
 
     class Attentive(Bot):

@@ -1,5 +1,5 @@
-"""House bots make the same choices in worker processes as anywhere, whatever happens to the processes. Real processes,
-real time.
+"""House bots make the same choices in worker processes as elsewhere, whatever happens to the processes. Real
+processes, real time.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def turn(client: Client, *asked: Case) -> Mapping[int, int]:
 
 
 def again(case: Case, *decisions: int) -> list[Case]:
-    """Return the same question with other numbers."""
+    """Return the same question under other decision numbers."""
     return [case._replace(ask=replace(case.ask, decision=decision)) for decision in decisions]
 
 

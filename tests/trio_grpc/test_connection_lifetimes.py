@@ -1,7 +1,7 @@
 """Connections that are reset at any moment, over real sockets: between two steps of a turn, a flush or a check.
 
-Only the system calls of the server's end of a connection reveal a reset, so that end counts them. The peers reset their
-connections before a chosen call. Time is virtual, so that all timeouts pass.
+The server notices a reset only in a system call on its end of the connection, so that end counts its system calls. The
+peers reset their connections before a chosen call. Time is virtual, so that all timeouts pass.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ async def play(stream: EchoStream) -> None:
 
 
 class Handlers:
-    """Number of handlers that run now."""
+    """Number of handlers that are running."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -205,8 +205,8 @@ class Handlers:
 
 @asynccontextmanager
 async def listening(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
-    """Run a server during the `with` block. At its end no connection may have failed, no handler may still run, and new
-    calls must succeed.
+    """Run a server during the `with` block. At its end no connection may have failed, no handler may be running, and
+    new calls must succeed.
     """
     made: list[Listener] = []
 

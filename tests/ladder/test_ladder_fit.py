@@ -39,7 +39,7 @@ def of(won: Ints, played: Ints, won_alone: Ints, played_alone: Ints) -> Pairs:
 
 
 def score(result: MatchResult, node: int, strengths: Floats) -> float:
-    """Return a node's score minus its expected score, summed over its pairs in one match, in units of the fit."""
+    """Return a node's score minus its expected score in one match, summed over its pairs and weighted by table size."""
     seats = range(len(result.nodes))
     if not any(result.counts[seat] and result.nodes[seat] == node for seat in seats):
         return 0.0

@@ -84,7 +84,7 @@ def test_luck_that_explains_nothing_costs_next_to_nothing() -> None:
 
 
 def by_hand(past: Sequence[Match], scores: Sequence[float], cards: Sequence[float]) -> list[float]:
-    """Compute the formula of the docstring in floating point from the list of all earlier matches."""
+    """Compute the documented formula in floating point from the list of all earlier matches."""
     fitted = 2 ** (len(past).bit_length() - 2) if len(past) > 1 else 0
     seats = range(len(scores))
     old, young = past[:fitted], past[fitted:]

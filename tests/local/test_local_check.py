@@ -139,7 +139,7 @@ def test_a_bot_that_is_given_its_token_is_not_asked_to_register() -> None:
 @needs_boxes
 @pytest.mark.process
 def test_a_bot_in_a_box_passes_and_gets_at_nothing_outside(tmp_path: Path) -> None:
-    """The check runs in a folder that others may read, unlike pytest's, because for root a sandboxed bot runs as
+    """The check runs in a folder that others may read, unlike pytest's, because a bot that root sandboxes runs as
     another user.
     """
     folder, outside = tmp_path / "project", tmp_path / "secret"

@@ -21,7 +21,7 @@ class Plain(Protocol):
 
 def all_lines(game: Plain, depth: int | None) -> tuple[Counter[int], Counter[tuple[tuple[int, ...], bool]]]:
     """Follow all lines to the end of the round or to a depth. Return the number of lines with 1, 2 … choices, and how
-    often each final position occurs.
+    often each outcome occurs.
     """
     lengths: Counter[int] = Counter()
     ends: Counter[tuple[tuple[int, ...], bool]] = Counter()

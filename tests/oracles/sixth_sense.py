@@ -1,4 +1,4 @@
-"""A slow and plain second implementation of 6th Sense, from the rulings, with which the fast engine is compared.
+"""A slow, simple reference implementation of 6th Sense, written from the rulings, for comparison with the fast engine.
 
 It shares no code with the engine. A card is a pair such as ("red", 7), and a 6/9 is ("red", 69). Actions are strings.
 """

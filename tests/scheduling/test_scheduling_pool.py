@@ -72,7 +72,7 @@ def often(*guests: Waiting[str], seats: int, tables: int = COVERAGE, now: float 
 
 
 def emptied(pool: Pool[str], seats: int, now: float) -> Iterator[Table[str]]:
-    """Form all tables that are possible at present."""
+    """Form all tables that are possible now."""
     while (table := pool.table(seats, now)) is not None:
         yield table
 

@@ -30,7 +30,7 @@ NO_RULES = PaceRules(quick=1e9)
 CELLS = [
     (honest, capacity, seats, seed % 5)
     for seed, (honest, seats, capacity) in enumerate(product((2, 3, 4, 6, 20), (2, 4), (1, 8)))
-    if (honest, capacity) != (20, 8)  # minutes for each evening
+    if (honest, capacity) != (20, 8)  # each of these evenings takes minutes
 ]
 """Honest bots: their number, capacity, seats and seed."""
 CAPACITIES = [8, 256]

@@ -258,7 +258,7 @@ async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkey
 
 
 async def test_a_fault_of_a_bot_in_a_worker_is_told_and_made_good() -> None:
-    wrong = HARD._replace(ask=replace(HARD.ask, view=EVERY[0].ask.view))  # of another game
+    wrong = HARD._replace(ask=replace(HARD.ask, view=EVERY[0].ask.view))  # a view of another game
     with capture_logs() as logs:
         async with working(1) as client:
             await client.up()

@@ -48,7 +48,7 @@ _prefix: Final = Struct(">BI")
 
 
 class ServerUnreachableError(CallRefused):
-    """The server does not answer a new connection. It has received no part of the call."""
+    """The server does not answer a new connection, so it has received no part of the call."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(grpc.StatusCode.UNAVAILABLE, f"the server does not answer: {reason}")
@@ -125,7 +125,7 @@ class OutgoingCall:
         return message
 
     async def _hear(self) -> bytes:
-        """Return the next bytes from the server, or an empty string if the connection is lost."""
+        """Return the next bytes from the server, or no bytes if the connection is lost."""
         for _ in range(PINGS):
             with trio.move_on_after(PING_AFTER):
                 some = await self._socket.receive_some(RECEIVE_SIZE)

@@ -314,7 +314,7 @@ class Http2Connection:
             self._resets = max(0, self._resets - 1)
         with suppress(NoSuchStreamError):
             self._h2.reset_stream(stream.stream_id, code)
-            # h2 has not seen the DATA frame that ended the request. So h2 resets the stream; drop its RST_STREAM.
+            # h2 has not seen the DATA frame that ended the request, so it wants to send RST_STREAM. Drop that frame.
             if stream.ended and code is ErrorCodes.NO_ERROR:
                 self._h2.data_to_send()
         self._collect_output()

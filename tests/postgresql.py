@@ -24,7 +24,7 @@ from arena.store.base.directory import use_server
 from tests.waiting import until
 
 _USERS: Final = ("postgres", "nobody")
-"""Users as which the server runs where the tests run as root, whom it refuses."""
+"""Users to choose from if the tests run as root, because PostgreSQL refuses to run as root."""
 _QUICK: Final = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=60", "jit=off")
 LOOPBACK: Final = "127.0.0.1"
 _numbers: Final = itertools.count(1)
@@ -93,7 +93,7 @@ class Server:
             return cursor.fetchall() if cursor.description else []
 
     def new_database(self, template: str = "template0") -> str:
-        """Create a database and return its name. Its own order of texts is not by bytes."""
+        """Create a database and return its name."""
         name = f"arena_{next(_numbers)}"
         self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
@@ -114,7 +114,7 @@ def free_port() -> int:
 def server(*settings: str, host: str = LOOPBACK, within: Sequence[str] = ()) -> Iterator[Server]:
     """Run a server in a temporary folder. Skips the test if PostgreSQL is missing, but never in CI.
 
-    `within`: the start of a command that runs where the server has the address `host`.
+    `within`: words before each command, so that it runs where the server has the address `host`.
     """
     with _new_server(host, within) as made:
         (made.folder / "password").write_text("swordfish\n")
@@ -131,7 +131,7 @@ def server(*settings: str, host: str = LOOPBACK, within: Sequence[str] = ()) -> 
 
 @contextmanager
 def _new_server(host: str, within: Sequence[str]) -> Iterator[Server]:
-    """Yield a server without data, which does not run yet. Stop it at the end."""
+    """Yield a server that has no data and is not running yet. Stop it at the end."""
     bin_folder = programs()
     if bin_folder is None:
         reason = "PostgreSQL IS MISSING: tools/debian-packages.sh installs it"
@@ -166,7 +166,7 @@ class Pair:
         return f"postgresql://arena:swordfish@{hosts}/{database}?target_session_attrs=read-write"
 
     def follow(self) -> None:
-        """Make the standby anew from the primary. Wait until it has everything."""
+        """Create the standby again from the primary. Wait until it has all data."""
         shutil.rmtree(self.standby.folder / "data", ignore_errors=True)
         place = f"host={self.primary.host} port={self.primary.port}"
         of = f"{place} user=arena password=swordfish application_name=standby"
@@ -201,7 +201,7 @@ def pair(
 ) -> Iterator[Pair]:
     """Run a primary with a standby. Without `synchronous`, commits wait for neither disk nor standby.
 
-    `primary_at`, `standby_at`: address of each, and the start of a command that runs there.
+    `primary_at`, `standby_at`: address of each, and the words before each command that is to run there.
     """
     commit = "on" if synchronous else "off"
     host, within = primary_at
@@ -213,13 +213,13 @@ def pair(
 
 
 def named_in(directory: Path, server: Server, template: str = "template0") -> Path:
-    """Let a data directory use a new database of a server."""
+    """Make a data directory use a new database on a server."""
     use_server(directory, server.address(server.new_database(template)))
     return directory
 
 
 def defer_foreign_key(connection: Connection, table: str) -> None:
-    """Let only the commit check the foreign key of a table, until the end of the transaction."""
+    """Defer the check of a table's foreign key to the commit of this transaction."""
     statement = "PRAGMA defer_foreign_keys = ON"
     if connection.dialect.name == "postgresql":
         (key,) = (each["name"] for each in inspect(connection).get_foreign_keys(table))
@@ -228,7 +228,7 @@ def defer_foreign_key(connection: Connection, table: str) -> None:
 
 
 def in_words_of(connection: Connection, statement: str) -> TextClause:
-    """Translate a statement of SQLite to the dialect of a connection."""
+    """Translate an SQLite statement into the dialect of a connection."""
     if connection.dialect.name == "postgresql":
         statement = re.sub(r"DROP TRIGGER (\w+)_(stay|remain)$", r"DROP TRIGGER \1_\2 ON \1", statement)
         statement = re.sub(r"zeroblob\((\d+)\)", r"decode(repeat('00', \1), 'hex')", statement)

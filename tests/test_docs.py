@@ -45,7 +45,7 @@ OLD_NAMES: Final = (
     "truth layer",
     "arena/wire",
 )
-"""Old words for things that have other names now."""
+"""Old names of things that were renamed."""
 
 NOT_FOR_SOMEBODY: Final = {
     "README.md",

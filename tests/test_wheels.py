@@ -29,7 +29,7 @@ pytestmark = pytest.mark.process
 
 ROOT: Final = Path(__file__).parents[1]
 PIP: Final = (sys.executable, "-m", "pip", "--quiet", "--python")
-"""The command prefix that runs an environment's Python, and the arguments that its pip needs."""
+"""Start of a pip command that works on another environment, whose Python follows."""
 GAME_OF_EACH: Final = """
 import sys
 before = {*sys.modules}
@@ -140,7 +140,7 @@ def test_all_distributions_have_one_version_and_name_each_other_by_one_that_no_r
 @pytest.mark.long
 @pytest.mark.parametrize("build", ["sources", "compiled"])
 def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, build: str) -> None:
-    """Install the libraries that the wheels need from a registry."""
+    """Install from a registry the libraries that the wheels need."""
     settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {"CI": "true"}
     wheels = built(tmp_path, (".", "engine", "clients/python", "trio_grpc"), settings)
     starters = {path.name for path in (ROOT / "clients" / "starters").iterdir()}

@@ -9,7 +9,7 @@ PATIENCE = 120.0
 
 
 def until(done: Callable[[], object], what: str, patience: float = PATIENCE, pause: float = 0.01) -> None:
-    """Wait until a condition holds. Fail after `patience` seconds. `pause`: seconds between two looks."""
+    """Wait until a condition holds. Fail after `patience` seconds. `pause`: seconds between two checks."""
     end = time.monotonic() + patience
     while not done():
         assert time.monotonic() < end, f"waited in vain for: {what}"

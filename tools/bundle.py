@@ -42,13 +42,13 @@ def sha256(path: Path) -> str:
 
 
 def export(index: str, *words: str) -> str:
-    """Return the lock without development tools, in one of uv's formats."""
+    """Return the locked requirements, without development tools, in one of uv's formats."""
     uv = Path(sys.executable).with_name("uv")
     return run(uv, "export", "--quiet", "--locked", "--no-dev", "--default-index", index, *words)
 
 
 def collect_wheels(folder: Path, index: str, further: Sequence[Path]) -> str:
-    """Put the wheels of the lock and of this repository into a folder, and return them as requirements with hashes."""
+    """Collect this repository's wheels and those in the lock file in a folder; return requirements with hashes."""
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
     run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, *OURS, CI="true", UV_PYTHON="")
     for wheel in further:
@@ -73,7 +73,7 @@ def write_sums(folder: Path) -> Path:
 def build(key: Path | None, index: str, further: Sequence[Path]) -> Path:
     """Build the archive below dist/ and return its path.
 
-    `key`: a secret key of minisign that signs the checksums; `further`: the project's wheels that are built elsewhere.
+    `key`: a minisign secret key with which to sign the checksums; `further`: wheels of the project built elsewhere.
     """
     folder = ROOT / "build" / "bundle" / NAME
     shutil.rmtree(folder, ignore_errors=True)
@@ -83,7 +83,7 @@ def build(key: Path | None, index: str, further: Sequence[Path]) -> Path:
     (folder / "requirements.txt").write_text(requirements)
     shutil.copytree(ROOT / "contrib" / "bundle", folder, dirs_exist_ok=True)
     for name in ("systemd", "container", "prometheus", "grafana"):
-        private = shutil.ignore_patterns("tls")  # files that an operator who tried compose.yaml here put beside it
+        private = shutil.ignore_patterns("tls")  # put beside compose.yaml by an operator who tried it here
         shutil.copytree(ROOT / "contrib" / name, folder / name, ignore=private)
     shutil.copy(ROOT / "LICENSE", folder)
     (folder / "sbom.json").write_text(export(index, "--format", "cyclonedx1.5"))

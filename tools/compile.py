@@ -1,4 +1,4 @@
-"""Compile the modules that every decision passes through with mypyc, into a folder that goes first on the path.
+"""Compile with mypyc the modules that every decision passes through, into a folder that goes first on the path.
 
     python tools/compile.py FOLDER [PACKAGE…]
 
@@ -26,7 +26,7 @@ ROOMS = ("engine", "arena/match", "arena/house")
 MARK = "# Compiled: "
 """Comment that marks any other module to compile, followed by the reason."""
 PROGRAM = 'if __name__ == "__main__":'
-"""Line in modules that Python runs by name. Compiled modules cannot be run so."""
+"""Line in modules that Python runs by name. Compiled modules cannot be run this way."""
 PACKAGES = ("engine", "trio_grpc", "arena")
 """Packages, each a distribution; later ones import earlier ones."""
 SETTINGS = f"""
@@ -104,8 +104,8 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
         modules = []
         for package in chosen:
             files = [str(path) for path in compiled(Path()) if path.parts[0] == package]
-            # House bots read their sources by `__file__`, which follows the shared module's place. So the shared module
-            # lies beside the package. Only in a wheel whose project folder is the package it cannot lie there.
+            # House bots read their sources by `__file__`, which depends on where the shared module lies. So it lies
+            # beside the package, except in wheels whose project folder is itself the package.
             shared = f"{package}_compiled" if package == "arena" else f"{package}.compiled"
             work_in = f"build/{package}"
             modules += mypycify(

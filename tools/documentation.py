@@ -1,7 +1,7 @@
 """Builds the documentation site and its wheel: `make docs`.
 
-The pages are those that docs/index.md links to, in its four groups. Sphinx sees a copy of each, in which links to other
-files lead to a page with the file's text.
+The pages are those that docs/index.md links to, in its four groups. Sphinx reads a copy of each page, in which a link
+to another file leads to a page with the file's text.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Site:
         return os.path.relpath(f"{self.place(path)}.md", here)
 
     def file(self, path: str) -> str:
-        """Return the page that shows a file, or the names of a folder."""
+        """Return the page that shows a file's text, or the names in a folder."""
         there = ROOT / path
         head = f"---\nnosearch: true\norphan: true\n---\n\n# `{path}`\n\n"
         if there.is_dir():
@@ -270,7 +270,7 @@ def packed_site(files: dict[str, bytes]) -> tuple[str, bytes]:
 
 
 def build() -> None:
-    """Build the site below build/docs, and its wheel below dist. Raises: SystemExit: Sphinx warns."""
+    """Build the site below build/docs, and its wheel below dist. Raises: SystemExit: Sphinx gave a warning."""
     from sphinx.cmd.build import build_main  # imported here because tests use the module without Sphinx
 
     shutil.rmtree(BUILD, ignore_errors=True)

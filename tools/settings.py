@@ -152,7 +152,7 @@ def _setting(node: ast.AST | None, settings: Settings) -> str | None:
 
 
 def _parameters(trees: Iterable[ast.Module]) -> dict[str, list[str]]:
-    """Return the positional parameters of functions and of classes' constructors, by names that are unique."""
+    """Return the positional parameters of functions and constructors by name, without names that occur twice."""
     found: dict[str, list[str]] = {}
     count: Counter[str] = Counter()
     for node in (node for tree in trees for node in ast.walk(tree)):

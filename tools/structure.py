@@ -44,7 +44,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def repeated_classes(trees: Mapping[str, ast.Module]) -> Iterator[str]:
-    """Find public classes that share a name; only parallel parts of two games may."""
+    """Find public classes that share a name; only classes in corresponding modules of two games may."""
     places = defaultdict(list)
     for module, tree in trees.items():
         piece = ".".join("<game>" if part in GAMES else part for part in module.split("."))

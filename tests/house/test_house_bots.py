@@ -49,8 +49,8 @@ def test_the_random_bot_may_choose_anything(game: str) -> None:
 )
 @pytest.mark.thorough
 def test_house_bots_are_as_strong_as_their_order_says(game: str, matches: int, margins: tuple[int, ...]) -> None:
-    """The bots random, careful, counting and planning: each beats the previous one by at least these points per
-    four-seat match.
+    """The bots random, careful, counting and planning: each beats the previous one by at least this many points
+    per four-seat match.
     """
     bots = HOUSE_BOTS[game]
     points: list[list[int]] = [[] for _ in bots]

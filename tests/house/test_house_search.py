@@ -35,7 +35,7 @@ TABLES: list[tuple[str, int, dict[str, Option]]] = [
 
 
 def decisions(game: str, seats: int, seed: int, **options: Option) -> Iterator[tuple[Any, Sequence[int]]]:
-    """Yield view and legal actions for each choice of a match between bots that do not search."""
+    """Yield the view and the legal actions for each choice of a match between bots that do not search."""
     bot, state = HOUSE_BOTS[game][-1], GAMES[game].new(seats, SeededDecks(sha256(bytes([seed])).digest()), **options)
     while (seat := state.player) != OVER:
         view, legal = state.view(seat), state.legal(seat)
@@ -82,7 +82,7 @@ def trumps_of_seat_1(world: Any) -> int:
 
 
 def test_imagined_hands_of_nullern_go_with_the_bids() -> None:
-    """A player who bid three of three has higher cards than the mean of all its possible hands."""
+    """In the sampled worlds, a player who bid three of three has better cards than in an average possible hand."""
     table = Table("red 2, yellow 3, green 4", "red 20, blue 18, blue 19").bid(3)
     state = table.state
     assert state.player == 0
@@ -100,7 +100,7 @@ def test_predictions_of_6th_sense_are_those_of_the_planning_bot() -> None:
 
 @pytest.mark.parametrize("game", SEARCHED)
 def test_a_choice_costs_as_much_work_as_it_is_given(game: str) -> None:
-    """The search stops after the game that it is trying, so the excess is at most one game."""
+    """The search stops after the game that it is simulating, so it exceeds its limit by at most one game."""
     for view, legal in islice(decisions(game, 4, 4), 0, 90, 30):
         imagined, most = playouts(view), 300
         bot = HOUSE_BOTS[game][-1]

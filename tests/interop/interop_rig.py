@@ -27,7 +27,7 @@ SEATS: Final = ("--house", "--patience", "0.1", "--luck", "off", "--house-worker
 
 
 def tool(name: str) -> pytest.MarkDecorator:
-    """Skip the test if a tool chain is missing. A machine that declares itself as CI must have all of them."""
+    """Skip the test if a tool chain is missing, except in CI, where none may be missing."""
     missing = shutil.which(name) is None and os.environ.get("CI") != "true"
     return pytest.mark.skipif(missing, reason=f"there is no {name} here")
 
@@ -71,10 +71,10 @@ def offered(folder: Path, tls: bool) -> Iterator[tuple[Server, tuple[str, ...]]]
 
 
 def checked(tmp_path: Path, command: Sequence[str | Path], *, tls: bool, peculiar: Sequence[str] = ()) -> None:
-    """Run a client with the server's address, a name, the protocol's files and the certificate to trust. Fail on any
-    difference.
+    """Run a client with the server's address, a name, the protocol's files and the certificate to trust. Fail
+    if it observes anything unexpected.
 
-    `peculiar` are known differences of this client's library.
+    `peculiar` lists known differences of this client's library.
     """
     with offered(tmp_path, tls) as (running, roots):
         arguments = [*map(str, command), running.address, "stranger", str(PROTOS), *roots]

@@ -15,7 +15,7 @@ from tests.interop.interop_rig import BUILD, HERE, PATIENCE, built, offered, too
 
 H2SPEC: Final = "github.com/summerwind/h2spec/cmd/h2spec"
 GROUPS: Final = ("generic", "http2", "hpack")
-"""The groups of h2spec's cases, in its order."""
+"""Groups of h2spec's cases, in h2spec's order."""
 NO_CONTENT: Final = "h2spec asks with GET and waits for a page; who asks gRPC so has 405 with no content"
 OVER: Final = "the 405 has ended the call before the offence comes"
 AT_ONCE: Final = "calls that are answered at once with 405 are never open at the same time"

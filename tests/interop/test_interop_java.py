@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.long, tool("java"), tool("mvn")]
 
 @pytest.fixture(scope="module")
 def classes() -> str:
-    """Return the folder of the compiled client and the libraries that the project file names."""
+    """Return the class path: the folder of the compiled client, and the libraries that the project file names."""
     folder = BUILD / "java"
     shutil.copytree(HERE / "java", folder, dirs_exist_ok=True)
     goals = ("compile", "dependency:copy-dependencies", "-DoutputDirectory=jars")

@@ -23,7 +23,8 @@ def _season(
 ) -> list[MatchResult]:
     """Simulate a season in which node k has the strength k/20. A coarse `grid` leads to ties.
 
-    A share `spoilt` of the seats is spoilt. The same share has results that do not count, as under the older rule.
+    A share `spoilt` of the seats, drawn at random, is spoilt. As under the older rule, the results of another random
+    share of the same size do not count.
     """
     chance = Random(seed)
     results = []

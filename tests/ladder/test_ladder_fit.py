@@ -39,7 +39,7 @@ def of(won: Ints, played: Ints, won_alone: Ints, played_alone: Ints) -> Pairs:
 
 
 def score(result: MatchResult, node: int, strengths: Floats) -> float:
-    """Return the score of a node in one match, from the ratings alone."""
+    """Return a node's score minus its expected score in one match, summed over its pairs and weighted by table size."""
     seats = range(len(result.nodes))
     if not any(result.counts[seat] and result.nodes[seat] == node for seat in seats):
         return 0.0
@@ -103,7 +103,7 @@ def test_every_node_s_scores_balance_its_prior(season: Callable[..., list[MatchR
 
 
 def vanished(matches: int, node: int = 0) -> list[MatchResult]:
-    """Return pairs that vanished bots lost, as under the older rule, in matches without any other counted result."""
+    """Return matches in which a bot vanished and, as under the older rule, only its own result counts."""
     return [
         MatchResult(n, n, (Node(node), Node(1), Node(2)), (3, 1, 2), (True, False, False))
         for n in range(900, 900 + matches)

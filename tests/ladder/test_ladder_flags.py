@@ -141,7 +141,7 @@ def test_many_opponents_are_eight_at_least_and_more_than_half_lose(losers: int, 
 
 
 def test_versions_of_a_bot_are_one_in_its_pairs(sybils: Night) -> None:
-    """The ring's head changes its version during the night. Its gain is flagged nevertheless."""
+    """The ring's head changes its version during the night. Its gain is still flagged."""
     child, head = Node(len(sybils.entrants)), Node(sybils.head)
     nodes = sybils.columns.nodes.copy()
     nodes[-150:][nodes[-150:] == head] = child

@@ -140,7 +140,7 @@ def test_expectations_of_two_bots_add_up_to_one(rating: float, opponent: float) 
 
 
 def test_a_bot_in_two_seats_is_one_node_by_hand() -> None:
-    # Ada 1st, house 2nd and 3rd: w_3 = 3/4. Ada has two pairs, house has two (one a seat), the pair of its own two
+    # Ada 1st, house 2nd and 3rd: w_3 = 3/4. Ada has two pairs, house has two (one per seat), the pair of its own two
     # seats does not count: both have information 0.75·2·0.25/c² and a surplus of ±1.
     ada, second, third = update([NEW] * 3, [1, 2, 3], ["ada", "house", "house"])
     variance = 1 / (150**-2 + 0.375 / SCALE**2)

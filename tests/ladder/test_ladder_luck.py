@@ -38,7 +38,7 @@ LENGTH = 9
 
 
 def test_no_score_changes_on_average_whoever_is_sent_to_play() -> None:
-    """All courses of nine matches, weighted with their probability. The players of each match depend on all earlier
+    """All courses of nine matches, weighted by their probabilities. The players of each match depend on all earlier
     results.
     """
     shifts = [[0.0, 0.0] for _ in range(LENGTH)]
@@ -65,7 +65,7 @@ def test_the_variance_falls_by_what_the_cards_explain(seats: int) -> None:
         plain.append(scores[0])
         adjusted.append(luck.take(scores, cards)[0])
     left = variance(adjusted[100:]) / variance(plain[100:])
-    noise = (21**2 - 1) / 12 + 15**2 / 4  # the probability of a score given the cards
+    noise = (21**2 - 1) / 12 + 15**2 / 4  # the variance of a score given the cards
     cards_worth = (13**2 - 1) / 12 + (21**2 - 1) / 12
     assert left == pytest.approx(noise / (noise + cards_worth), rel=0.2)
     assert fmean(adjusted) == pytest.approx(fmean(plain), abs=1.5)
@@ -84,7 +84,7 @@ def test_luck_that_explains_nothing_costs_next_to_nothing() -> None:
 
 
 def by_hand(past: Sequence[Match], scores: Sequence[float], cards: Sequence[float]) -> list[float]:
-    """Compute the formula of the docstring in floating point from the list of all earlier matches."""
+    """Compute the documented formula in floating point from the list of all earlier matches."""
     fitted = 2 ** (len(past).bit_length() - 2) if len(past) > 1 else 0
     seats = range(len(scores))
     old, young = past[:fitted], past[fitted:]

@@ -1,4 +1,4 @@
-"""Figures of the luck columns: plain arithmetic over the matches with known luck, in their order."""
+"""Figures of the luck columns: plain arithmetic over the matches with known luck, in the order played."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def numbered(*parts: list[MatchResult]) -> list[MatchResult]:
 
 
 def aged(*bots: int, day: int = MONDAY - 14) -> list[MatchResult]:
-    """Return one result of each given bot against the house. The bot's age counts from it."""
+    """Return one result of each given bot against the house. A bot's age counts from its result."""
     return [each for bot in bots for each in duels(1, day, nodes=(0, bot))]
 
 

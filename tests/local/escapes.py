@@ -1,4 +1,4 @@
-"""A bot that tries to leave its sandbox before it plays, and prints for each way whether it is closed.
+"""A bot that tries to leave its sandbox before it plays, and prints for each way out whether it is closed.
 
 python escapes.py PLACES
 

@@ -1,5 +1,5 @@
-"""A bot that answers past decisions again. It gets that seat's messages, and its answers are compared with the old
-ones.
+"""Past decisions, answered again by a bot. The bot gets the messages of the seat that decided, and its answers are
+compared with the old ones.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def test_a_fault_is_found_by_its_check_and_by_no_other(fault: str) -> None:
 async def test_a_bot_that_waits_for_a_silent_server_is_found_when_its_time_is_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test allows one second. The long tests allow the full time."""
+    """The test allows one second for reconnecting; the long tests allow the full time."""
     monkeypatch.setattr(connections, "NOTICED", 0.0)
     monkeypatch.setattr(connections, "GRACE", 1.0)
     command = [sys.executable, "-m", "tests.bots.nonconforming", "WaitsForTheSilent"]
@@ -139,7 +139,7 @@ def test_a_bot_that_is_given_its_token_is_not_asked_to_register() -> None:
 @needs_boxes
 @pytest.mark.process
 def test_a_bot_in_a_box_passes_and_gets_at_nothing_outside(tmp_path: Path) -> None:
-    """The check runs in a folder that others may read, unlike pytest's, because under root a sandboxed bot runs as
+    """The check runs in a folder that others may read, unlike pytest's, because a bot that root sandboxes runs as
     another user.
     """
     folder, outside = tmp_path / "project", tmp_path / "secret"

@@ -26,7 +26,7 @@ def python(text: str, folder: Path, **variables: str) -> RunningCommand:
 
 
 def until_printed(log: Path, lines: int = 1) -> list[str]:
-    """Return the lines of a log as soon as there are enough. An incomplete line does not count."""
+    """Return the lines of a log as soon as it has enough complete lines."""
     until = time.monotonic() + PATIENCE
     while (found := log.read_text()).count("\n") < lines:
         assert time.monotonic() < until, found

@@ -36,8 +36,8 @@ def played_game(bots: tuple[int, ...], scores: tuple[int, ...]) -> SeatedGame:
 
 
 def a_world(design: Design, better: float, shared: float, sets: int, seed: int) -> list[PlayedSet]:
-    """Simulated deal pairs. Points are skill, luck of the cards and luck of the play. The luck of the cards belongs to
-    the deal.
+    """Simulated deal pairs. Points are the sum of skill, luck of the cards and luck of the play. The luck of
+    the cards belongs to the deal.
     """
     chance, found = np.random.default_rng(seed), []
     for number in range(sets):
@@ -67,8 +67,8 @@ def test_a_set_at_one_table_is_the_mean_difference_of_both_games() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("design", Design)
 def test_the_intervals_hold(design: Design) -> None:
-    """About 95 of 100 intervals contain the true difference, in points and in Elo. Very many pairs lead to the true
-    Elo.
+    """About 95 of 100 intervals contain the true difference, in points and in Elo. With very many pairs, the
+    estimate is the true Elo.
     """
     truth = compare(design, a_world(design, 40, 0.5, 6000, 9)).elo
     assert truth is not None

@@ -60,7 +60,7 @@ def until(done: Callable[[], object], what: str) -> None:
 
 @pytest.fixture
 def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scheduler]:
-    """A scheduler that gives up a task after two workers died on it."""
+    """A scheduler that gives up a task after two workers have died while running it."""
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
     file = tmp_path / "scheduler.json"
     words = ("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard")
@@ -144,7 +144,7 @@ def test_a_scheduler_that_is_gone_is_said_and_the_match_goes_on_later(
 def test_a_bot_that_fails_is_named_and_one_that_crashes_its_workers_too(
     scheduler: Scheduler, workers: list[subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
-    """Play a changed file in its present state, also on workers that have played the old version."""
+    """Play the new version of a changed file, even on workers that have played the old version."""
     spec = written(tmp_path, FIRST)
     words = ("match", spec, "house:random", *MATCH[3:], "--sets", 30, "--dask", scheduler.address)
     for text, expected in (

@@ -49,7 +49,7 @@ def test_a_set_follows_from_its_number_and_the_seed() -> None:
 
 
 def test_the_default_is_what_needs_the_fewest_games() -> None:
-    """The default seating agrees with the table of docs/workbench.md."""
+    """The default seating agrees with the table in docs/workbench.md."""
     text = (Path(__file__).parents[2] / "docs" / "workbench.md").read_text()
     rows = re.findall(r"^\| (\w+) \| (\d) \| ([\d.]+) ± .*? \| .*? \| ([\d.]+) ± ", text, re.MULTILINE)
     assert [(game, int(seats)) for game, seats, _, _ in rows] == [
@@ -66,7 +66,7 @@ def test_the_default_is_what_needs_the_fewest_games() -> None:
 def test_each_pair_of_many_has_the_games_that_two_alone_would_have(
     design: Design, pairing: Pairing, compared: int
 ) -> None:
-    """Independent games differ only in their deals, because their numbers continue."""
+    """Independent games of further pairs differ only in their deals: the game numbers run on from pair to pair."""
     both = pairs(compared, pairing)
     each = {(one, other) for one in range(compared) for other in range(one + 1, compared)}
     assert {*both} == (each if pairing is Pairing.ROUND_ROBIN else {(0, other) for other in range(1, compared)})

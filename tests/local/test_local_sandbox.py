@@ -49,7 +49,7 @@ IN_PLAIN = {
     "unbound_memory",
     "outlive_others",
 }
-"""Ways that any program outside a sandbox has."""
+"""Ways that are open to any program outside a sandbox."""
 
 
 @pytest.fixture
@@ -298,7 +298,7 @@ def test_files_that_a_box_has_deleted_count_no_more(folder: Path) -> None:
 
 
 def test_what_a_boxs_processes_share_counts_once(folder: Path) -> None:
-    """If it counted per process, a bot that forks after loading its data would be killed in spite of enough memory."""
+    """If it counted per process, a bot that forks after loading its data would be killed although it fits."""
     text = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -320,7 +320,7 @@ os.killpg(0, 9)
 
 
 def test_processes_that_come_and_go_during_a_look_are_no_fault() -> None:
-    """If the supervisor failed on them, it would kill a command with short-lived processes without a reason."""
+    """If the supervisor failed on them, it would kill a command only because its processes are short-lived."""
     text = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})

@@ -138,7 +138,7 @@ def test_ties_in_points_decide_nothing() -> None:
 
 
 def test_many_tests_err_together_as_seldom_as_one() -> None:
-    """Among ten equal bots some pair is called better in 5 % of matches. With separate tests it would be 35 %."""
+    """In 5 % of matches of ten equal bots, some bot is called better than another; with separate tests, in 35 %."""
     test, chance, worlds, count = SequentialTest(0, 0.5), np.random.default_rng(3), 200, 10
     together = apart = 0
     for _ in range(worlds):

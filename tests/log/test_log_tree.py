@@ -94,7 +94,7 @@ def nodes_of(leaves: Sequence[bytes]) -> Nodes:
 
 
 def plain_root(leaves: Sequence[bytes]) -> bytes:
-    """Compute the root literally by the definition of RFC 6962, section 2.1."""
+    """Compute the root directly from the definition in RFC 6962, section 2.1."""
     if not leaves:
         return hashlib.sha256().digest()
     if len(leaves) == 1:

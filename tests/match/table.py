@@ -71,5 +71,5 @@ class Table:
 
 
 def asks(effects: list[Effect]) -> list[tuple[int, int]]:
-    """Return seat and decision of every question."""
+    """Return the seat and the decision number of every question."""
     return [(effect.seat, effect.decision) for effect in effects if isinstance(effect, Ask)]

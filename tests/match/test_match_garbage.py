@@ -62,14 +62,14 @@ policies = st.builds(
 
 
 class Answers(NamedTuple):
-    """Answer correctly a number of open decisions, or all if there are fewer. The tape selects them."""
+    """Correct answers to a number of open decisions, or to all if there are fewer. The tape selects them."""
 
     number: int
     tape: bytes
 
 
 class Nearly(NamedTuple):
-    """Answer an open decision with at most one fault. Without open decisions, answer an unknown one."""
+    """An answer with at most one fault to an open decision, or to an unknown decision if none is open."""
 
     which: int
     seats_off: int
@@ -88,7 +88,7 @@ class Present:
         self.gone: set[int] = set()
         self.substituted: set[int] = set()
         self.in_order: set[int] = set()
-        """The seats that have announced at some time that they leave."""
+        """The seats that have ever announced that they are leaving."""
         self.held = False
 
     def see(self, effect: Effect) -> None:

@@ -10,7 +10,7 @@ from arena.match.seat import Seat
 
 ROUNDS = 8
 HERE, HELD, BACK, GONE = range(4)
-"""Four seats: never absent; absent for a short time at the end; returned after a long absence; absent for long."""
+"""Four seats: never absent; briefly absent at the end; back after a long absence; gone for a long time at the end."""
 
 
 def seat(course: int) -> Seat:

@@ -20,8 +20,8 @@ class Plain(Protocol):
 
 
 def all_lines(game: Plain, depth: int | None) -> tuple[Counter[int], Counter[tuple[tuple[int, ...], bool]]]:
-    """Return the number of lines with 1, 2 … choices, up to the end of the round or a depth, and the number of each
-    end.
+    """Follow all lines to the end of the round or to a depth. Return the number of lines with 1, 2 … choices, and how
+    often each outcome occurs.
     """
     lengths: Counter[int] = Counter()
     ends: Counter[tuple[tuple[int, ...], bool]] = Counter()

@@ -1,4 +1,4 @@
-"""A slow and plain second implementation of Nullern, written from the rulings, with which the fast engine is compared.
+"""A slow, simple reference implementation of Nullern, written from the rulings, for comparison with the fast engine.
 
 It shares no code with the engine. A card is a pair such as ("red", 7). Actions are strings.
 """
@@ -101,8 +101,8 @@ class PlainGame:
         return {name_of(card) for card in playable}
 
     def dull(self, seat: int) -> set[str]:
-        """Return the default choices for a silent seat. The list contains all plays, because their order is the
-        engine's.
+        """Return the possible default choices for a silent seat. These include all legal plays, because only the engine
+        orders plays.
         """
         if not self.bidding():
             return self.legal(seat)

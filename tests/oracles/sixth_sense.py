@@ -1,4 +1,4 @@
-"""A slow and plain second implementation of 6th Sense, from the rulings, with which the fast engine is compared.
+"""A slow, simple reference implementation of 6th Sense, written from the rulings, for comparison with the fast engine.
 
 It shares no code with the engine. A card is a pair such as ("red", 7), and a 6/9 is ("red", 69). Actions are strings.
 """
@@ -34,7 +34,7 @@ class Play:
     """The place in the trick that this card blocks, from 0."""
 
     def name(self, seen_by: int | None) -> str:
-        """Return the name of its action as a seat sees it. For None, return it with all cards shown."""
+        """Return the action's name as the seat `seen_by` sees it; None sees all cards."""
         if self.blocks is not None:
             colour = self.card[0] if seen_by in (None, self.seat) else "a"
             return f"{colour} 0 blocks place {self.blocks + 1}"
@@ -172,8 +172,8 @@ class PlainGame:
         return legal
 
     def dull(self, seat: int) -> set[str]:
-        """Return the default choices for a silent seat. The list contains all plays, because their order is the
-        engine's.
+        """Return the possible default choices for a silent seat. These include all legal plays, because only the engine
+        orders plays.
         """
         if None in self.predictions:
             best: PlainCard | None = None

@@ -16,7 +16,7 @@ def drawn(what: RenderableType, *, colour: bool = False, width: int = 80) -> str
 
 
 def lines(text: str) -> str:
-    """Return the lines of a picture in a test, without first newline and indentation."""
+    """Return the lines of a picture in a test, without the first newline and the indentation."""
     return "\n".join(line[4:] for line in text.strip("\n").splitlines()).rstrip()
 
 

@@ -36,7 +36,7 @@ def reports(played: Course) -> Iterator[NullernRound]:
 
 
 def tricks(played: Course) -> Iterator[tuple[NullernRound, int, bytes]]:
-    """Yield the rounds with the number of each trick, from 0, and the trick's cards."""
+    """Yield for each trick its round, its number from 0, and its cards."""
     seats = len(played.replay.header.bots)
     for report in reports(played):
         for number in range(len(report.takers)):

@@ -1,4 +1,4 @@
-"""Recorded matches of 6th Sense or any other game. Seeded bots make mistakes, are late or leave at times."""
+"""Recorded matches of 6th Sense or any other game. Seeded bots sometimes make mistakes, are late or leave."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def play(
     rng, queue, now = Random(chance), deque[Ask](), 0
     # names are drawn instead of numbers, so another numbering of the actions leads to the same match
     by_name = sorted(range(len(game.actions)), key=lambda action: game.actions[action].name)
-    any_answer = (*by_name, *range(len(by_name), 300), -1)  # including numbers of no action
+    any_answer = (*by_name, *range(len(by_name), 300), -1)  # including numbers that denote no action
 
     def put(event: Input) -> None:
         effects = match.receive(event)

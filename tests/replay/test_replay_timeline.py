@@ -126,7 +126,7 @@ def test_timeline_round_trip_is_taken_off_up_to_the_allowance_only() -> None:
 
 
 def late(at: Callable[[int], int | None], lag: int = 0) -> SeatTimeline:
-    """Seat 1's first decision times out. Its answer comes at the time that `at` computes from that instant."""
+    """Seat 1's first decision times out. Its answer comes at the time that `at` computes from the timeout."""
     rig = Rig()
     rig.send(0, 1, lag)
     fell = 1200 * MS + min(lag, ALLOWANCE)

@@ -140,7 +140,7 @@ def test_replay_records_what_comes_after_the_end() -> None:
 
 
 def leaves(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every place in a line that has a single value, as its container and key."""
+    """Yield the container and the key of every single value in a line."""
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(each, dict | list):
             yield from leaves(each)
@@ -161,7 +161,7 @@ def altered(value: Any) -> Any:
 
 @pytest.mark.thorough
 def test_replay_with_any_single_value_changed_is_refused_at_that_line() -> None:
-    """The chain reveals the change. A text replaces a text, so that each line remains JSON."""
+    """The chain reveals the change. Strings are replaced with strings, so that each line remains JSON."""
     count = 0
     kinds = {str(line.get("in") or line.get("out") or next(iter(line))): number for number, line in enumerate(OBJECTS)}
     for number in (*range(4), *kinds.values()):

@@ -136,7 +136,7 @@ def test_shown_question_that_is_put_again_as_it_was_counts_once() -> None:
 
 
 def shown_otherwise(ask: Ask, what: str) -> Ask:
-    """Yield the question with one changed value."""
+    """Return the question with one changed value."""
     match what:
         case "decision":
             return replace(ask, decision=ask.decision + 1)
@@ -151,7 +151,7 @@ def shown_otherwise(ask: Ask, what: str) -> Ask:
 
 @pytest.mark.parametrize("what", ["decision", "legal", "hand", "scores", "dealer", "known_predictions", "seat"])
 def test_shown_view_that_differs_is_found_and_named(what: str) -> None:
-    """A server once showed one seat a different view, and recorded it truthfully."""
+    """The server shows one seat a different view once, and records it truthfully."""
     header, entries = play(4, chance=5)
     number, [ask] = [
         (number, asks)

@@ -42,14 +42,14 @@ class Trick(NamedTuple):
 
     @property
     def blocker(self) -> Made | None:
-        """The choice that removed a card from the trick."""
+        """The choice that removed a card from the trick, if any."""
         return next(
             (made for made, action in zip(self.plays, self.actions, strict=True) if action.kind == "block"), None
         )
 
     @property
     def blocked(self) -> Action | None:
-        """The cards that were removed from the trick."""
+        """The card that was removed from the trick, if any."""
         return next((self.actions[action.place] for action in self.actions if action.place is not None), None)
 
     @property

@@ -1,4 +1,4 @@
-"""Events: lots, scores, strengths, looks and the decision of a race, bit for bit the same on every machine."""
+"""Events: random draws, scores, strengths, looks and the decision of a race, bit for bit the same on every machine."""
 
 from __future__ import annotations
 

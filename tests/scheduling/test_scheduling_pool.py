@@ -1,4 +1,4 @@
-"""The choice of opponents: the rules in examples, and promises for any waiting bots."""
+"""The choice of opponents: examples of the rules, and promises that hold whichever bots are waiting."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from arena.scheduling.pool import FREE_TABLES, LEAST_OWNERS, PATIENCE, Pool, Tab
 HOUSE = ["house-1", "house-2", "house-3"]
 KNOWN = MatchValue((20 / SCALE) ** 2, 1.0)
 COVERAGE, CONTENTION = 0, 1
-"""Number of tables formed before a table for coverage or contention."""
+"""Values of `Pool.tables` with which the next table is formed for coverage, or for contention."""
 
 
 def waiting(
@@ -42,7 +42,7 @@ def filled(
     patience: float = PATIENCE,
     tables: int = COVERAGE,
 ) -> Pool[str]:
-    """Return a pool with these bots, and busy bots of other owners up to a number of owners."""
+    """Return a pool with these bots, and with busy bots of other owners to make up the number of owners."""
     pool = Pool(house, chance or Random(1), patience)
     pool.tables = tables
     for guest in guests:
@@ -72,7 +72,7 @@ def often(*guests: Waiting[str], seats: int, tables: int = COVERAGE, now: float 
 
 
 def emptied(pool: Pool[str], seats: int, now: float) -> Iterator[Table[str]]:
-    """Form all tables that are possible at present."""
+    """Form all tables that are possible now."""
     while (table := pool.table(seats, now)) is not None:
         yield table
 
@@ -123,8 +123,8 @@ def test_without_house_bots_a_table_waits_for_bots() -> None:
 
 
 def too_often(owners: int, times: int, strangers: int = 0) -> float:
-    """Return the share of `MIXING_SHARE` for which bots of a table wait: three or four of four bots that have met each
-    other a number of times, and at most one stranger.
+    """Return the share of `MIXING_SHARE` for which four bots wait before they play together. At most one of them is a
+    stranger, and the others have met each other a number of times.
     """
     met, mean = 4 - strangers, 3 * times / (owners - 1 + strangers)
     return min(1.0, met * ((met - 1) * times - 3 * MET_OFTEN * mean) / (4 * 3))
@@ -482,7 +482,7 @@ def test_eight_bots_that_play_one_match_at_a_time_all_meet() -> None:
 
 
 def spread(hall: Hall, bots: Sequence[str]) -> float:
-    """Return the variance of the pairs' numbers of tables divided by their mean; 1 if pairs are drawn at random."""
+    """Return the variance of the number of tables per pair, divided by its mean; 1 if pairs are drawn at random."""
     counts = Counter(pair for table in hall.tables for pair in meetings([table]))
     numbers = [counts[frozenset(pair)] for pair in combinations(bots, 2)]
     return variance(numbers) / mean(numbers)
@@ -505,7 +505,7 @@ def test_pairs_meet_evenly_though_all_matches_last_nearly_as_long(
 
 
 def repeats(tables: Iterable[Table[str]]) -> int:
-    """Return the number of meetings between two bots beyond the first, without house bots."""
+    """Count the meetings of each pair beyond its first, without house bots."""
     times = Counter(pair for table in tables for pair in meetings([table]) if not pair & set(HOUSE))
     return times.total() - len(times)
 
@@ -534,7 +534,7 @@ def test_meetings_at_other_nodes_count() -> None:
 
 
 def test_a_meeting_is_forgotten_after_so_many_others() -> None:
-    """The house bot with more other meetings since then is met first, if both were met once."""
+    """If both house bots were met once, the one that has had more other meetings since then is met first."""
     house = [f"house-{number}" for number in range(REMEMBERED + 1)]
     pool = filled([waiting("a", room=len(house) + 40)], owners=1, house=house)
     order = [next(bot for bot in table.bots if bot != "a") for table in islice(emptied(pool, 2, 0), len(house) + 20)]
@@ -716,8 +716,8 @@ def test_a_bot_changes_its_class_while_it_waits_or_plays() -> None:
 
 
 def spent(*pairs: str, since: str = "") -> list[Waiting[str]]:
-    """Return waiting bots, some of which have used up their quota with each other. The bots of `since` have waited
-    longest.
+    """Return waiting bots, some of which have used up their quota with each other. The bots named in `since` have
+    waited longest.
     """
     names = dict.fromkeys("".join(pairs))
     others = {bot: frozenset({*"".join(pair for pair in pairs if bot in pair)} - {bot}) for bot in names}

@@ -40,7 +40,7 @@ class Evening:
         self.results: list[MatchResult] = []
         self.pending: Counter[str] = Counter()
         self.seats: dict[str, Counter[str]] = {bot: Counter() for bot in (*HONEST, EGOIST)}
-        """By bot, the number of its tables with each other bot."""
+        """For each bot, the number of its tables with each of the other bots."""
 
     def node(self, bot: str) -> Node:
         if bot not in self.newest or bot == EGOIST:

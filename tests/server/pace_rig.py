@@ -96,8 +96,8 @@ class SimulatedBot:
         """Times at which its matches ended."""
         self.table_time = 0.0
         self.waited = 0.0
-        """Two sums over the matches that ended in the window: time in which only much slower bots owed an answer, and
-        all time.
+        """Two sums over the matches that ended in the window: the time in which only much slower bots owed an answer,
+        and the total time.
         """
         self.troubles = 0
 

@@ -23,7 +23,7 @@ PATIENCE = 300
 """Seconds after which a test fails. A match of two searching bots can take a minute on a busy machine."""
 WORKER = "arena.house.worker"
 FREE: Final = -1.0
-"""A cost of a question, in seconds, at which this process itself makes no choice."""
+"""A value of `away` in seconds that the cost of every question exceeds, so that workers make all choices."""
 
 
 class Case(NamedTuple):
@@ -61,7 +61,7 @@ class Client:
         self.turns = turns
         self.actions: dict[int, int] = {}
         self.later = 0
-        """Answers that did not come at once."""
+        """Number of answers that did not come at once."""
         self._told = trio.lowlevel.ParkingLot()
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class Client:
 
 @asynccontextmanager
 async def working(size: int, away: float = FREE) -> AsyncIterator[Client]:
-    """Run a pool. When its workers are ready, they get all questions, because a question seems to cost nothing."""
+    """Run a pool. By default its workers get all questions once they are ready, because every cost exceeds `FREE`."""
     turns = Turns(lambda: None, 0.0)
     pool = WorkerPool(size, turns, away)
     async with trio.open_nursery() as nursery:

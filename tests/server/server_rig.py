@@ -189,9 +189,9 @@ class MemoryStore:
         engine = in_memory(schema.metadata)
         self._connection = engine.connect()
         weakref.finalize(self, engine.dispose)
-        weakref.finalize(self, self._connection.close)  # the job that came last leaves first
+        weakref.finalize(self, self._connection.close)  # runs before `dispose`, because the newest finalizer runs first
         self._directory = Path(tempfile.mkdtemp())
-        key_file(self._directory).write_bytes(Signer(bytes(32)).pem())  # every world has the same welcome
+        key_file(self._directory).write_bytes(Signer(bytes(32)).pem())  # with this key every welcome is the same
         with self._connection.begin():
             self.signer = open_log(self._connection, self._directory, 0)
         weakref.finalize(self, shutil.rmtree, self._directory)
@@ -215,7 +215,7 @@ class MemoryStore:
         await self.gate.wait()
         self.writing -= 1
         if self.troubles and (trouble := self.troubles.pop(0)) is not None:
-            if isinstance(trouble, ServerUnusable):  # It is stored, but the database server ended before it answered.
+            if isinstance(trouble, ServerUnusable):  # The write succeeded, but the database ended before it answered.
                 self.now(job)
             raise trouble
         return self.now(job)

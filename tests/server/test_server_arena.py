@@ -61,7 +61,7 @@ async def test_a_match_is_played_recorded_rated_and_reported(
 
 
 async def test_a_result_comes_with_the_next_invitation(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
-    """Sending a message costs much more than its contents, so answers are batched."""
+    """A message costs far more than its contents, so the server combines a result with the next invitation."""
     messages: list[Outgoing] = []
 
     class Attentive(Bot):
@@ -545,7 +545,7 @@ async def test_a_match_that_gathers_is_called_off_when_the_server_stops(hall: Ha
         assert trio.current_time() == began
         await ann.until(lambda: NoticeKind.WITHDRAWN in ann.kinds())
         of_ann, of_bob = (bot.invitations[0].invitation_id for bot in (ann, bob))
-        ann.line.say([Ready(of_ann, NONCE)])  # this Ready crosses the withdrawal, so it is no mistake of the bot
+        ann.line.say([Ready(of_ann, NONCE)])  # this Ready crosses the withdrawal, so it is not the bot's mistake
         bob.line.say([Ready(of_bob, NONCE), Ready(of_ann, NONCE)])  # the second Ready is a mistake
         await bob.until(lambda: NoticeKind.UNKNOWN in bob.kinds())
         assert [each.invitation_id for each in bob.notices if each.kind is NoticeKind.UNKNOWN] == [of_ann]

@@ -55,7 +55,7 @@ NULLERN = "nullern"
 
 @asynccontextmanager
 async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]:
-    """A server of Nullern with a database, a worker and a fit process."""
+    """A Nullern server with a database, a worker and a fit process."""
     settings = {"games": (GAMES[NULLERN],), "seats": (3,), "house_workers": 1, "fit_seconds": 0.2} | changes
     async with (
         open_store(path, 1) as store,

@@ -1,4 +1,4 @@
-"""Events in a running server: seated by lot, continued after a restart, never rated, and ended by the pure rules."""
+"""Events on a running server: seated at random, continued after a restart, never rated, decided by the pure rules."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def over(store: MemoryStore, name: str = "friday") -> StoredEvent:
 
 
 def in_order(store: MemoryStore, event: StoredEvent) -> dict[str, Any]:
-    """Return the result, after checking that anybody computes the same, and that each table was played once."""
+    """Return the result, after checking that it follows from the stored data, and that each table was played once."""
     result: dict[str, Any] = json.loads(event.result)
     course = store.now(partial(contests.course, event=event))
     assert race_document(course.race) == result

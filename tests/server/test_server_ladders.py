@@ -81,7 +81,7 @@ SLOW = LadderTable(GAME, (2,), name="slow")
 async def test_a_bot_is_invited_on_the_ladders_that_it_named_and_to_no_other(nursery: trio.Nursery) -> None:
     store = MemoryStore()
     here = {name: Bot(store.register(name)) for name in ("ann", "bob", "cleo", "dan", "eve")}
-    for name in ("ann", "bob"):  # The others name no ladders, as clients of an older version do.
+    for name in ("ann", "bob"):  # The others name no ladders, like clients of an older version.
         here[name].hello = here[name].hello._replace(ladders=("slow",))
     here["eve"].hello = here["eve"].hello._replace(ladders=("slow", GAME.name))
     async with running(store, ladders=(SLOW,)) as arena:

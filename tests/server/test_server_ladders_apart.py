@@ -1,4 +1,4 @@
-"""Three ladders of one game on a server with its database and processes: play on one ladder changes nothing of another.
+"""Three ladders of one game on a server with its database and processes: play on one ladder changes nothing on another.
 
 The test compares every row and every value in memory that has a ladder as its key, before and after bots play.
 """
@@ -79,7 +79,7 @@ async def served(path: Path) -> AsyncIterator[tuple[Store, Arena]]:
 
 
 def rows(connection: Connection, ladder: str) -> dict[str, Any]:
-    """The rows of a ladder in every table that has ladders, and the parking on the default ladder."""
+    """The rows of a ladder in every table with a ladder column, and the parking on the default ladder."""
     keys = (ladder, "") if ladder == GAME.name else (ladder,)
     found: dict[str, Any] = {}
     for table in schema.metadata.tables.values():

@@ -401,7 +401,7 @@ TODAY = 20_000
 
 
 class Quotas(Rig):
-    """A matchmaker of a server with pair quotas, on a day that the test sets."""
+    """A matchmaker on a server with pair quotas, on a day that the test sets."""
 
     def __init__(self, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
         self.day = TODAY

@@ -1,4 +1,4 @@
-"""Notices of a match: each of their fields has one meaning for all kinds."""
+"""Notices of a match: each field has the same meaning in all kinds of notices."""
 
 from __future__ import annotations
 

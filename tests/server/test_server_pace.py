@@ -1,6 +1,7 @@
 """Matches of honest bots beside a bot that is slow, declines, is silent or leaves: evenings on a virtual clock.
 
-The bars are promises: numbers of matches and meetings of honest bots with the other bot, divided by those without it.
+The bars are promises about the honest bots' numbers of matches and meetings beside the other bot, divided by their
+numbers without it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ NO_RULES = PaceRules(quick=1e9)
 CELLS = [
     (honest, capacity, seats, seed % 5)
     for seed, (honest, seats, capacity) in enumerate(product((2, 3, 4, 6, 20), (2, 4), (1, 8)))
-    if (honest, capacity) != (20, 8)  # minutes for each evening
+    if (honest, capacity) != (20, 8)  # each of these evenings takes minutes
 ]
 """Honest bots: their number, capacity, seats and seed."""
 CAPACITIES = [8, 256]
@@ -80,7 +81,7 @@ def check_slow(found: Compared, honest: int, seats: int, most_waited: float = 0.
 def share_kept(
     honest: int, capacity: int, seats: int, others: Sequence[Kind], span: Span = WHOLE, seed: int = 1
 ) -> float:
-    """Return the number of matches that the others finish, divided by their number if no bot counted as slow."""
+    """Return how many matches the others finish, divided by how many they would finish if no bot counted as slow."""
     ruled, free = (
         evening(honest, capacity, seats, others, seed=seed, lead=span.lead, seconds=span.seconds, rules=rules)
         for rules in (PaceRules(), NO_RULES)

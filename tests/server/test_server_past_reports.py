@@ -1,4 +1,4 @@
-"""Reports that a bot missed. It names the leaf of its last report and gets every later one once, in order."""
+"""Reports that a bot missed. It names the leaf of its last report and gets every later report once, in order."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class SlowStore(MemoryStore):
         self.ends: list[trio.Event] = []
         """The gates of the next ends of matches."""
         self.stored = 0
-        """The stored ends of matches."""
+        """Number of stored ends of matches."""
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         value = await super().read(job)

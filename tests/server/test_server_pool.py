@@ -1,5 +1,5 @@
-"""House bots make the same choices in worker processes as anywhere, whatever happens to the processes. Real processes,
-real time.
+"""House bots make the same choices in worker processes as elsewhere, whatever happens to the processes. Real
+processes, real time.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def turn(client: Client, *asked: Case) -> Mapping[int, int]:
 
 
 def again(case: Case, *decisions: int) -> list[Case]:
-    """Return the same question with other numbers."""
+    """Return the same question under other decision numbers."""
     return [case._replace(ask=replace(case.ask, decision=decision)) for decision in decisions]
 
 
@@ -258,7 +258,7 @@ async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkey
 
 
 async def test_a_fault_of_a_bot_in_a_worker_is_told_and_made_good() -> None:
-    wrong = HARD._replace(ask=replace(HARD.ask, view=EVERY[0].ask.view))  # of another game
+    wrong = HARD._replace(ask=replace(HARD.ask, view=EVERY[0].ask.view))  # a view of another game
     with capture_logs() as logs:
         async with working(1) as client:
             await client.up()

@@ -1,4 +1,4 @@
-"""The ladder publisher: its fits and its published ladders. No failure of it stops a match."""
+"""The ladder publisher: its fits and its published ladders. Its failures never stop a match."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ async def test_a_process_loads_numpy_with_the_first_results(tmp_path: Path) -> N
 
 @pytest.mark.process
 async def test_a_process_that_cannot_read_is_warm_all_the_same(tmp_path: Path) -> None:
-    """A failure is reported with the first request, and only if it still exists at that time."""
+    """A failure is reported with the first request, and only if the cause still exists then."""
     async with open_fit_client(tmp_path) as fit_client:
         await warm(fit_client)
         with pytest.raises(NotFitted, match=r"it has no arena\.db; a server started on it makes one"):
@@ -249,7 +249,7 @@ async def test_a_killed_process_is_started_anew(tmp_path: Path) -> None:
             async def logged() -> bool:
                 return bool(logs[-1]["event"] == "ladder fitted")
 
-            await until(logged)  # it is stored before that
+            await until(logged)  # it is stored before it is logged
         events = [line["event"] for line in logs]  # the first fit may be logged only now, after it was stored
         end = events.index("the process that fits ladders ended")
         assert events[end:] == ["the process that fits ladders ended", "ladder fitted"]

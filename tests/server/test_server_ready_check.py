@@ -151,7 +151,7 @@ async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_t
 
 
 async def test_a_bot_that_leaves_before_it_answers_a_withdrawn_invitation_is_soon_invited_again() -> None:
-    """The server waited 30 s for an answer that no later session of the bot could give."""
+    """Otherwise the server would wait 30 s for an answer that no later session of the bot could give."""
     ann, bob = guest(1, "ann"), guest(2, "bob")
     table = ready_check(ann, bob)
     table.invite_all()

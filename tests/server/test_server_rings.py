@@ -68,7 +68,7 @@ class Shares(NamedTuple):
     own: float
     """The share of ring members among the opponents of the ring's head in its rated matches."""
     rate: float
-    """Number of honest bots' seats played per second."""
+    """Number of seats that honest bots play per second."""
 
 
 def evening(honest: int, ring: int, seats: int, choosy: bool, seconds: float = 300.0) -> Shares:

@@ -33,7 +33,7 @@ SHORT = {"target": 5}
 
 
 def sits(replay: Replay) -> int:
-    """Return the seats of the searching bot at a table."""
+    """Return the number of the searching bot's seats at a table."""
     return [bot.name for bot in replay.header.bots].count(NAME)
 
 
@@ -51,7 +51,7 @@ def running(arena: Arena) -> bool:
 
 
 def with_it(bot: Bot) -> int:
-    """Return a bot's finished matches with a searching bot."""
+    """Return the number of a bot's finished matches with a searching bot."""
     ended = {report.match_id for report in bot.reports}
     return sum(start.match_id in ended and NAME in start.bots for start in bot.starts)
 

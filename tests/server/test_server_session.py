@@ -342,7 +342,7 @@ async def test_the_last_word_ends_the_line_in_good_order(rig: Rig) -> None:
 
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_bot_that_vanishes_is_one_event_whatever_was_going_on(nursery: trio.Nursery, reads: bool) -> None:
-    """A bot that does not read either ends reader and writer at the same time."""
+    """If the bot was not reading, reader and writer end at the same time."""
     rig = Rig(nursery, Line(reads=reads))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
     await wait_all_tasks_blocked()

@@ -43,7 +43,7 @@ async def owes(pool: WorkerPool, bot: Bot) -> bool:
 
 
 async def stopped_thinking(pool: WorkerPool, bot: Bot) -> int:
-    """Run until the worker owes a choice. Stop its process and return it."""
+    """Run until the worker owes a choice. Stop its process, and return the process id."""
     while True:
         process = pool._workers[0].pid
         os.kill(process, signal.SIGSTOP)

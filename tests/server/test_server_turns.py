@@ -1,4 +1,4 @@
-"""Messages at the end of a turn, and their order with the journal."""
+"""Messages at the end of a turn, and their order relative to the journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RETRY = 2.0
 
 
 class Sender:
-    """A session that records when it sends. Some have another message at once."""
+    """A session that records when it sends. Some sessions have another message at once."""
 
     def __init__(self, name: str, done: list[str], then: Sender | None = None) -> None:
         self._name = name

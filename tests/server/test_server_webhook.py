@@ -37,7 +37,7 @@ SOON = 0.02
 
 
 def byte_by_byte(handler: BaseHTTPRequestHandler) -> None:
-    """Send a response one byte at a time without end."""
+    """Send a response one byte at a time, forever."""
     try:
         while True:
             handler.wfile.write(b"x")
@@ -63,7 +63,7 @@ def post(made: Webhook, count: int) -> None:
 
 
 def distinct(receiver: Receiver) -> list[tuple[str, int]]:
-    """Return series and number of each accepted message, without those that came again after a stop."""
+    """Return the series and number of each accepted message, without messages that were repeated after a stop."""
     return [*dict.fromkeys((message["series"], message["number"]) for message in [*receiver.accepted])]
 
 

@@ -1,4 +1,4 @@
-"""Short forms of a server's jobs for the store, and conditions that always hold in the store."""
+"""Short forms of a server's jobs for the store, and checks of conditions that always hold in the store."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 RECORDED: Final = Path(__file__).with_name("directory_0017.tar.xz")
 FORMER: Final = {"rated_results": "events"}
-"""Names in the recorded schema of tables that have other names now."""
+"""Names of tables in the recorded schema, by their present names, if the two differ."""
 
 
 def recorded_directory(directory: Path) -> None:

@@ -45,7 +45,7 @@ def replay(connection: Connection, chance: Random, played: list[int]) -> None:
 
 @pytest.fixture
 def played(data: Path) -> Path:
-    """Forty matches. The first thirty were replayed in another order."""
+    """Forty matches. The first thirty were replayed in a different order."""
     with open_to_amend(data) as connection:
         chance = Random(1)
         numbers = play(connection, chance, add_bots(connection, "ann", "bob", "cleo", "dan"), 40)

@@ -1,4 +1,4 @@
-"""Old ladders: which are stored and for how long. They equal the published ones."""
+"""Old ladders: which ones are stored, and for how long. They equal the published ladders."""
 
 from __future__ import annotations
 

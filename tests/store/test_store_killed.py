@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process
 
 KILLS = 24
 LONG = (1, 2, 3)
-"""Matches that run all the time."""
+"""Matches that run throughout."""
 
 # Forks a writer for each line it reads, after the imports, so that a round takes milliseconds.
 SCRIPT = """
@@ -97,7 +97,7 @@ for line in sys.stdin:
 
 
 def launched(script: str) -> subprocess.Popen[str]:
-    """Start a process that starts one child after the other by a script."""
+    """Start a script that forks one child after another."""
     command = [sys.executable, "-W", "error", "-c", script]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[2])

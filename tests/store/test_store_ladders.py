@@ -67,7 +67,7 @@ def stored(connection: Connection, ladder_id: str) -> dict[str, Sequence[Any]]:
     found["live"] = standings(connection, ladder_id)
     found["voided"] = sorted(events.voided(connection, ladder_id, 0, 100))
     found["missing"] = baselines.missing(connection, ladder_id, 9)
-    for seats in (0, 2):  # without a further condition, and with one
+    for seats in (0, 2):  # by ladder alone, and by ladder and table size
         wanted = MatchFilter(ladder_id=ladder_id, seats=seats)
         found[f"search {seats}"] = search(connection, wanted).matches
         assert len(found[f"search {seats}"]) == len(found["matches"])

@@ -44,7 +44,7 @@ from tests.store.test_store_pages import steps
 
 
 def leaves(connection: Connection) -> list[dict[str, Any]]:
-    """Return all leaves, after checking the tree by RFC 6962 and the head's signature."""
+    """Return all leaves, after checking the tree according to RFC 6962 and the head's signature."""
     found = [log.leaf(connection, number) for number in range(1, log.size(connection) + 1)]
     head = log.head(connection)
     if head is not None:

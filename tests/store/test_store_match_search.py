@@ -57,7 +57,7 @@ def fill(connection: Connection, count: int) -> list[MatchRow]:
 
 
 def fits(row: MatchRow, wanted: MatchFilter) -> bool:
-    """Return True if a match fits a filter, by the simplest possible code."""
+    """Return True if a match fits a filter, computed as simply as possible."""
     own = [seat for seat in row.seats if seat.bot == wanted.bot]
     last = max((seat.place or 0 for seat in row.seats), default=0)
     others = [seat.bot for seat in row.seats]
@@ -168,7 +168,7 @@ def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
 
 
 def _lengthen(connection: Connection, size: int) -> None:
-    """Add finished matches of two bots up to a number. No bot loses, and no decision is forced."""
+    """Add finished matches of two bots, up to match number `size`. No bot loses, and no decision is forced."""
     first = matches.newest(connection) + 1
     rows = [
         {

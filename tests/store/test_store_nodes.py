@@ -107,7 +107,7 @@ class NodeProcess:
         assert json.loads(self._answers.read()) == {"ended": True}
 
     def close(self) -> None:
-        """End the node in any way."""
+        """Kill the node if it is still running, and close its pipes."""
         with suppress(ProcessLookupError):
             self.signal_all(signal.SIGKILL)
         with suppress(BrokenPipeError):

@@ -1,4 +1,4 @@
-"""Open files that are deleted or replaced. This is detected at a commit, and within a second without one."""
+"""Open files that are deleted or replaced. This is detected at the next commit, or else within a second."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from trio_grpc.limits.work_budget import metered
 
 OTHER: Final = "bridge"
 STEPS: Final = 10
-"""Number of instructions of SQLite's virtual machine that are counted at once."""
+"""Number of instructions of SQLite's virtual machine between two counts."""
 
 
 def steps(connection: Connection, job: Callable[[Connection], object]) -> int:

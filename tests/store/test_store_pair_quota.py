@@ -25,7 +25,7 @@ from tests.store.jobs import GAME, NOW, add_bots, begin, replay
 from tests.store.recorded import fill, oldest_database
 
 TABLES = ("bots", "names", "versions", "matches", "match_seats", "ratings", "rated_results", "ladders", "standings")
-"""Tables to which columns were added later, and the number of columns."""
+"""Tables to which columns were added later, and the number of their columns."""
 
 
 def play(

@@ -96,7 +96,7 @@ def results(connection: Connection, count: int) -> None:
 
 
 def listings(connection: Connection) -> list[object]:
-    """Return rows of every table in the order of each of its columns, and the lists that people see."""
+    """Return rows of some tables, sorted by each column in both directions, and the list of bots."""
     found: list[object] = []
     for table in (schema.bots, schema.names, schema.matches, schema.match_seats, schema.ratings, schema.rated_results):
         secret = {"token_hash"}
@@ -126,7 +126,7 @@ async def test_the_ladder_of_the_same_results_is_the_same_bit_for_bit(there: Pat
 
 
 def test_both_engines_have_the_same_tables(there: Path, data: Path) -> None:
-    """Every table, column, nullability, key, index, check and trigger is on both."""
+    """Every table, column, nullability, key, index, check and trigger exists in both."""
     found = []
     for directory in (there, data):
         with open_readonly(directory) as connection:
@@ -180,7 +180,7 @@ def test_an_error_that_is_logged_does_not_give_away_the_violated_key(there: Path
         add_bot(connection, way, 1)
         with pytest.raises(IntegrityError, match="uq_bots_token_hash") as caught:  # noqa: PT012
             add_bot(connection, way, 2)
-            database_now(connection)  # Takes along what waits.
+            database_now(connection)  # This also sends the waiting statement.
         logged = "".join(format_exception(caught.value))
         assert "violates unique constraint" in logged
         assert b"a digest".hex() not in logged
@@ -367,7 +367,7 @@ def test_a_writer_that_pauses_for_too_long_loses_its_transaction(
         stopped.begin()
         if way == "many":
             change = text("UPDATE bots SET parked = NULL WHERE id = :bot")
-            stopped.execute(change, [{"bot": 1}, {"bot": 2}])  # A pipeline of the driver would switch the limit off.
+            stopped.execute(change, [{"bot": 1}, {"bot": 2}])  # The driver's pipeline mode would disable the limit.
         else:
             add_bot(stopped, way, 1000)
             database_now(stopped)

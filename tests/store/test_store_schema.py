@@ -34,7 +34,7 @@ async def make(directory: Path) -> None:
 
 
 async def refused(directory: Path) -> StoreError:
-    """Return the error that a server and a reader get."""
+    """Return the error that both a server and a reader get."""
     with pytest.raises(StoreError) as for_server:
         await make(directory)
     with pytest.raises(type(for_server.value)), open_readonly(directory):

@@ -46,7 +46,7 @@ async def make(directory: Path) -> None:
 
 
 def put_replays_in_rows(directory: Path) -> None:
-    """Put the replays into the database, where an older server left them when the disk had no space to move them."""
+    """Put the replays back into the database. An older server left them there if the disk was too full to move them."""
     content = (directory / "replays" / "00000001.gz").read_bytes()
     with closing(sqlite3.connect(directory / "arena.db")) as database, database:
         for number, start, length in database.execute("SELECT match_id, start, length FROM replays").fetchall():

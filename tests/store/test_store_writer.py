@@ -224,7 +224,7 @@ async def test_closing_is_not_cut_short_by_cancellation(directory: Path) -> None
 
 
 def test_a_job_outlives_the_run_that_asked_for_it(tmp_path: Path) -> None:
-    """The writer's trio run is over. The job is stored nevertheless, and no result is reported."""
+    """The writer's trio run is over. The job is still stored, but no result is reported."""
     from arena.store.base.directory import database_of
     from arena.store.base.migrate import migrate
     from arena.store.writer.group_commit import Committer

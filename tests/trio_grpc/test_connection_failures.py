@@ -138,7 +138,7 @@ async def test_a_fault_in_a_step_of_one_stream_ends_its_connection_and_no_other(
 
 
 async def is_served(listener: Listener, address: str) -> None:
-    """Fail unless the server still serves a new connection and has no other."""
+    """Fail unless the server still serves a new connection and has no other connection."""
 
     def client() -> bool:
         with RawConnection(address) as other:

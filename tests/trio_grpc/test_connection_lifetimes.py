@@ -1,7 +1,7 @@
 """Connections that are reset at any moment, over real sockets: between two steps of a turn, a flush or a check.
 
-Only the system calls of the server's end of a connection reveal a reset, so that end counts them. The peers reset their
-connections before a chosen call. Time is virtual, so that all timeouts pass.
+The server notices a reset only in a system call on its end of the connection, so that end counts its system calls. The
+peers reset their connections before a chosen call. Time is virtual, so that all timeouts pass.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ LARGE: Final = Item(text="s" * 30_000)
 RESET_AT_ONCE: Final = struct.pack("ii", 1, 0)
 """The option SO_LINGER with which a socket is reset when it is closed."""
 NARROW: Final = TransportSettings(work_untrusted=10_000, max_memory_untrusted=100_000)
-"""Limits with which only the tests exhaust a budget. Unauthenticated peers have memory for a few messages."""
+"""Limits that tests exhaust only on purpose. Unauthenticated peers have memory for a few messages."""
 TO_THE_END: Final = (0.5, 31.0, 31.0, 61.0, 31.0)
-"""Steps of time after which nothing of a connection may be left, whatever its peer does."""
+"""Steps of virtual time after which no trace of a connection may remain, whatever its peer does."""
 
 Action = Callable[["Lifetime", "Stranger"], None]
 
@@ -78,7 +78,7 @@ class Stranger(RawConnection):
     def __init__(self, sock: socket.socket, *, lively: bool) -> None:
         super().__init__("", sock=sock, auto_reply=False)
         self.lively = lively
-        """True if the peer sends messages all the time, so that the server does not consider it lost."""
+        """True if the peer keeps sending messages, so that the server does not consider it lost."""
         self.streams: list[int] = []
 
     def send(self, *pieces: bytes) -> None:
@@ -131,7 +131,7 @@ class Lifetime:
         return self.strangers[-1]
 
     async def settle(self) -> None:
-        """Let the server finish the work that it has now."""
+        """Let the server finish its pending work."""
         self.step()
         await trio.testing.wait_all_tasks_blocked()
 
@@ -188,7 +188,7 @@ async def play(stream: EchoStream) -> None:
 
 
 class Handlers:
-    """Number of handlers that run now."""
+    """Number of handlers that are running."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -205,8 +205,8 @@ class Handlers:
 
 @asynccontextmanager
 async def listening(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
-    """Run a server during the `with` block. At its end no connection may have failed, no handler may still run, and new
-    calls must succeed.
+    """Run a server during the `with` block. At its end no connection may have failed, no handler may be running, and
+    new calls must succeed.
     """
     made: list[Listener] = []
 

@@ -197,8 +197,7 @@ async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_i
             with trio.fail_after(PATIENCE):
                 await stalled.wait()
             await in_thread(others, address)
-            # the server has sent as much as the sockets' buffers and the client's window hold; nothing accumulates in
-            # it
+            # the sockets' buffers and the client's window are full, and the server itself accumulates nothing
             assert sent < 200
             assert resident_bytes() - before < 16 << 20
 

@@ -171,8 +171,8 @@ def test_before_a_token_a_message_has_16_KiB_and_after_it_a_MiB() -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_large_message_waits_within_its_window_until_the_token_is_checked(trusted: bool) -> None:
-    """The bot may send before the server has checked its token. Until then the server refuses an unauthenticated peer's
-    message.
+    """The bot may send before the server has checked its token. Only after the check does the
+    server refuse a message that is too large for an unauthenticated peer.
     """
     checked = trio.Event()
 
@@ -377,7 +377,7 @@ def connections(connection: RawConnection) -> None:
 
 @contextmanager
 def garbage() -> Iterator[list[object]]:
-    """Return the objects that the `with` block leaves in reference cycles, which only the garbage collector would
+    """Yield the objects that the `with` block leaves in reference cycles, which only the garbage collector would
     free.
     """
     gc.collect()

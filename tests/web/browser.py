@@ -47,7 +47,7 @@ class Look(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the part of a picture's file name that identifies it."""
+        """Return the part of a picture's file name that identifies these settings."""
         return f"{self.colours}-{self.width}{'-forced' if self.forced_colours else ''}"
 
 

@@ -16,7 +16,7 @@ pytestmark = needs_browser
 
 LAPTOP: Final = Look(1280, 800)
 BOARD: Final = 0.6
-"""Minimum part of the window's width for the board."""
+"""Minimum share of the window's width that the board takes up."""
 OWN_CARD: Final = 40.0
 LEGIBLE: Final = 11.0
 """Minimum size in pixels of a card in the bottom hand, and of the letters on all other cards."""

@@ -59,7 +59,7 @@ def test_what_replays_say_comes_while_the_focus_stays(browser: Browser, fresh_si
 
 
 def test_the_focus_stays_in_a_part_that_changes_and_its_place_is_kept(browser: Browser, site: str) -> None:
-    """Pages of a real server that report the first three times that replays are still being read."""
+    """The first three responses of a real server are changed to say that replays are still being read."""
     looks = count(1)
 
     def waiting(route: Route) -> None:

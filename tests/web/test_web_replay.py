@@ -83,7 +83,7 @@ def spent(measuring: CDPSession) -> float:
 
 
 def test_a_key_that_is_held_goes_to_the_end_and_the_address_follows(browser: Browser, site: str) -> None:
-    """More steps than the number of address changes that browsers allow a page in this time."""
+    """The test makes more steps than the address changes that browsers allow a page in this time."""
     with looking(browser, site) as seen:
         page = seen.go("/matches/1/steps/1")
         last = int(page.locator("#steps").get_attribute("data-last") or 0)

@@ -62,7 +62,7 @@ def test_the_slider_goes_where_it_is_put_with_mouse_and_keyboard(browser: Browse
 
 
 def swipe(page: Page, across: int, along: int = 0, fingers: int = 1) -> None:
-    """Move two touch points over the middle of the table."""
+    """Swipe over the middle of the table with a number of fingers."""
     box = page.locator("figure.seats").bounding_box()
     assert box
     touching = page.context.new_cdp_session(page)

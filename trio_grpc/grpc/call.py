@@ -18,7 +18,7 @@ SentT = TypeVar("SentT")
 
 
 class CallRefused(Exception):  # noqa: N818 - a status for the peer, not an error of the program
-    """Error with which a handler ends its call with a status other than OK. The peer receives the text."""
+    """Error that a handler raises to end its call with a status other than OK. The peer receives the text."""
 
     def __init__(self, code: grpc.StatusCode, text: str, details: bytes = b"") -> None:
         """`details` is a serialized `google.rpc.Status` for programs."""
@@ -54,7 +54,7 @@ class Call(Protocol):
 
 
 def bearer(call: Call) -> str:
-    """Return the token of a call with the header "authorization: Bearer TOKEN", or an empty text without such a header.
+    """Return the token from the header "authorization: Bearer TOKEN", or an empty string if there is no such header.
 
     The scheme is case-insensitive and may be followed by several spaces (RFC 9110, 11.1 and 11.4).
     """
@@ -73,7 +73,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
         """Time (`trio.current_time`) at which the message last returned by `receive` reached this process."""
 
     async def receive(self) -> Received_co | None:
-        """Return the peer's next message; None once the peer has half-closed the stream and every message is received.
+        """Return the peer's next message; None once the peer has half-closed and all messages have been returned.
 
         Cancelling loses no message. Raises PeerVanished when the peer is gone, after all earlier messages have been
         returned. Raises CallRefused for a message that cannot be parsed; if the handler does not catch it, the call
@@ -97,7 +97,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
         """Queue a message without waiting. Must not be called while the stream is busy."""
 
     def shortest_round_trip(self) -> float | None:
-        """Return the shortest time, in seconds, in which the peer's system has acknowledged bytes in recent minutes.
+        """Return the shortest time, in seconds, that the peer's system needed in recent minutes to acknowledge bytes.
 
         Behind a proxy the value belongs to the proxy. Return None if our system does not report it.
         """
@@ -105,13 +105,13 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
     async def deliver(self, on_message: Callable[[Received_co], None], on_sent: Callable[[], None]) -> None:
         """Call `on_message` with each message until the peer half-closes, and `on_sent` when a message has been sent.
 
-        `on_message` is called in the task that reads the bytes, for one message of the stream per turn of the listener.
+        `on_message` is called in the task that reads the bytes, at most once in each turn of the listener.
         Raises the errors of `receive`, and any exception of `on_message`.
         """
 
 
 SEND_LIMIT: Final = 30.0
-"""Maximum time in seconds for which a peer may leave a message unread. Then its call ends."""
+"""Maximum time in seconds that a peer may leave a message unread before its call ends."""
 
 
 async def send_within(stream: Stream[Any, SentT], message: SentT) -> None:

@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""A gRPC call over one HTTP/2 stream. It implements `call.Stream` by the protocol "gRPC over HTTP2".
+"""A gRPC call over one HTTP/2 stream. It implements `call.Stream` with the protocol "gRPC over HTTP2".
 
 Five bytes precede each message: a flag for compression and the length. Messages that arrive before the handler asks for
 them wait in a queue with their arrival times. Flow control limits the queue to one window.
@@ -102,8 +102,8 @@ class GrpcStream(Http2Stream):
         """Processor time in seconds that the call used before `trust`."""
         self._reserved = 0.0
         self._waiting = self._in_hand = 0
-        """Number of bytes that the handler has not received, plus the unpacked bytes of its last message. Counted until
-        `trust`.
+        """Number of bytes that the handler has not received, and the unpacked size of the last message it received.
+        Both are counted until `trust`.
         """
         self._largest = listener.settings.max_request_untrusted
         """Maximum size in bytes of an accepted message."""
@@ -232,10 +232,7 @@ class GrpcStream(Http2Stream):
             self._update_window()
 
     def charge(self, seconds: float) -> None:
-        """Charge processor time to the origin of a call that is not trusted.
-
-        Use up the call's reservation first.
-        """
+        """Charge an untrusted call's processor time to its origin, after using up the call's reservation."""
         if self.trusted:
             return
         covered = min(seconds, self._reserved)
@@ -339,9 +336,9 @@ class GrpcStream(Http2Stream):
         self._receivers.unpark_all()
 
     def _refuse_oversized(self) -> None:
-        """Fail if the handler waits for an unfinished message that is too large for an untrusted peer.
+        """Fail if the handler is waiting for an unfinished message that is too large for an untrusted peer.
 
-        Until the handler waits, the message stays within one window: the handler may be looking up the token.
+        Before that, the message stays within one window, because the handler may still be looking up the token.
         """
         length = self._partial_needed - PREFIX_SIZE
         if length > self._largest and not (self._received or self._ignoring):
@@ -376,7 +373,7 @@ class GrpcStream(Http2Stream):
             self._listener.run_next_turn(self._deliver_next)
 
     def _deliver_next(self) -> None:
-        """Call `on_message` of `deliver` with the next message, and again in the next turn while there are more."""
+        """Call `on_message` of `deliver` with the next message, and again in the next turn if more are queued."""
         if self._on_message is None or not self._received:
             return
         self._delivery_turn = self._listener.turn_number

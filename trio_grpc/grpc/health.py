@@ -24,7 +24,7 @@ class Health:
 
         `stopping` is set when the server begins to stop.
         """
-        self._services = ("", *services)  # The empty name is the whole server.
+        self._services = ("", *services)  # The empty name stands for the whole server.
         self._stopping = stopping
 
     async def Check(self, request: health_pb2.HealthCheckRequest, _: Call) -> health_pb2.HealthCheckResponse:

@@ -36,11 +36,11 @@ from trio_grpc.http2.proxy_protocol import header_for
 RECEIVE_SIZE: Final = 1 << 16
 """Maximum number of bytes read from the socket at once."""
 ANSWER_LIMIT: Final = 5.0
-"""Maximum number of seconds until a server answers a new connection. A stopped process accepts it without an answer."""
+"""Maximum number of seconds until a server answers a new connection. A stopped process accepts it but never answers."""
 PING_AFTER: Final = 5.0
 """Seconds of silence after which the server is pinged."""
 PINGS: Final = 3
-"""Number of pings without an answer after which the connection is lost."""
+"""Number of unanswered pings after which the connection counts as lost."""
 STATUSES: Final = {code.value[0]: code for code in grpc.StatusCode}
 """Statuses by their numbers."""
 
@@ -48,7 +48,7 @@ _prefix: Final = Struct(">BI")
 
 
 class ServerUnreachableError(CallRefused):
-    """Error of a server that does not answer a new connection. It has received no part of the call."""
+    """The server does not answer a new connection, so it has received no part of the call."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(grpc.StatusCode.UNAVAILABLE, f"the server does not answer: {reason}")
@@ -61,7 +61,7 @@ class OutgoingCall:
         self.unix_socket: Final = unix_socket
         """The path of the server's socket."""
         self.heard = trio.current_time()
-        """When the server last sent anything."""
+        """Time at which the server last sent anything."""
         self._socket = socket
         self._header = header_for(host, 0)
         self._writing = trio.Lock()
@@ -125,7 +125,7 @@ class OutgoingCall:
         return message
 
     async def _hear(self) -> bytes:
-        """Return the next bytes from the server, or none if the connection is lost."""
+        """Return the next bytes from the server, or no bytes if the connection is lost."""
         for _ in range(PINGS):
             with trio.move_on_after(PING_AFTER):
                 some = await self._socket.receive_some(RECEIVE_SIZE)
@@ -189,7 +189,7 @@ class OutgoingCall:
         self._acknowledge()
 
     def _acknowledge(self) -> None:
-        """Enlarge the server's window, unless a message waits for its receiver."""
+        """Enlarge the server's window, unless a message is still waiting for `receive`."""
         if self._owed and not self._received and self._end is None:
             self._h2.acknowledge_received_data(self._owed, self._stream)
             self._owed = 0
@@ -223,7 +223,7 @@ async def calling(unix_socket: str, path: str, host: str, token: str = "") -> As
         try:
             await call.begin(path, token)
             yield call
-        except Exception as error:  # noqa: BLE001 - raised below, as it is and not in a group of the nursery's
+        except Exception as error:  # noqa: BLE001 - raised below, outside the nursery's exception group
             failure = error
         nursery.cancel_scope.cancel()
     if failure is not None:

@@ -1,4 +1,4 @@
-"""The standard reflection service, with which tools such as `grpcurl` list services and messages, in both versions.
+"""Both versions of the standard reflection service, with which tools such as `grpcurl` list services and messages.
 
 The library `grpc_reflection` answers requests, and this module only connects it to a `Stream`. The library implements
 only v1alpha. v1 differs only in the package name; messages and bytes are the same.
@@ -45,7 +45,7 @@ class Reflection:
 
 
 def register(servicer: Reflection, server: Any) -> None:
-    """Register the service with a server in both versions, as generated code does in one."""
+    """Register both versions of the service with a server. Generated code would register only one."""
     add: Callable[[Reflection, Any], None] = reflection_pb2_grpc.add_ServerReflectionServicer_to_server
     add(servicer, server)
     parse: Callable[[bytes], Any] = reflection_pb2.ServerReflectionRequest.FromString
@@ -55,7 +55,7 @@ def register(servicer: Reflection, server: Any) -> None:
 
 
 def _describe_first_version() -> None:
-    """Add v1 to the known descriptors, as a renamed copy of v1alpha, because clients ask for it, too."""
+    """Add v1 to the known descriptors, as a renamed copy of v1alpha, because some clients ask for v1."""
     file = FileDescriptorProto()
     reflection_pb2.DESCRIPTOR.CopyToProto(file)
     file.name, file.package = "grpc/reflection/v1/reflection.proto", FIRST

@@ -39,7 +39,7 @@ TIMEOUT: Final = re.compile(r"(\d{1,8})([HMSmun])")
 UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 """The units of the header "grpc-timeout", in seconds."""
 EXPECTED_WORK: Final = 0.001
-"""Expected processor time in seconds of a method's call until the first call has ended."""
+"""Expected processor time in seconds of a call to a method until a first call to it has ended."""
 MEMORY_OF_WORK: Final = 8
 """Approximate number of recent calls in the moving mean that predicts the cost of a method's next call."""
 CREDIT_FOR_TOKEN: Final = 10.0
@@ -65,7 +65,8 @@ class Service(NamedTuple):
     peer vanishes, its `receive` and `send` raise PeerVanished.
 
     A handler that returns ends its call with OK. CallRefused ends it with the given status, any other exception with
-    INTERNAL and a line in the log. Messages sent before arrive first. Responses are messages or serialized messages.
+    INTERNAL and a line in the log. Messages sent earlier arrive before the status. Responses are messages or
+    serialized messages.
     """
 
     register: Callable[[Any, Any], None]
@@ -86,7 +87,7 @@ async def serve(
     error_domain: str = "",
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled; the started value is the number of the bound port.
+    """Serve until cancelled; `nursery.start` returns the number of the bound port.
 
     `address` is "host:port" (port 0 for any free port) or "unix:PATH". `turn` is entered around the handling of each
     turn's input. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE; connections
@@ -170,7 +171,7 @@ class _Calls:
         )
         self._open: set[GrpcStream] = set()
         self._expected_work: dict[str, float] = {}
-        """Processor time in seconds of calls without a valid token, by path of the method."""
+        """Expected processor time in seconds of a call without a valid token, by path of the method."""
         self._closed = False
 
     def close(self) -> None:
@@ -187,7 +188,7 @@ class _Calls:
         method = self._methods.get(fields.get(":path", ""))
         metadata = {name: value for name, value in fields.items() if not name.startswith(":") and name[-4:] != "-bin"}
         origin = self._listener.work.origin_of(metadata, connection.origin)
-        # The size of a header list is defined with 32 bytes for each header (RFC 9113, 6.5.2).
+        # The size of a header list includes 32 additional bytes for each header (RFC 9113, 6.5.2).
         size = sum(32 + len(name) + len(value) for name, value in headers)
         stream = GrpcStream(
             self._listener,
@@ -314,7 +315,7 @@ def _seconds(timeout: str) -> float | None:
 
 
 def _refusal_for(path: str, error: Exception) -> CallRefused:
-    """Return the status for an exception of a handler. Log it, except CallRefused and PeerVanished."""
+    """Return the status for a handler's exception. Log the exception unless it is CallRefused or PeerVanished."""
     leaves = [error]
     for leaf in leaves:
         if isinstance(leaf, ExceptionGroup):

@@ -39,18 +39,18 @@ RECEIVE_SIZE: Final = 1 << 16
 """Maximum number of bytes read from a socket in one turn."""
 RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
 """Maximum number of bytes read in one turn until a call on the connection is authenticated. Headers of this size take
-one or two milliseconds.
+one or two milliseconds to handle.
 """
 LINGER: Final = 30.0
-"""Maximum time in seconds for leaving a call's last data unread, or for an open connection after GOAWAY."""
+"""Maximum time in seconds that a peer may leave a call's last data unread, or keep a connection open after GOAWAY."""
 TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
 """The socket option with information about TCP; 0 if there is none."""
 MIN_RTT: Final = Struct("=148xI")
 """Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
-"""Value of a round trip that has not been measured yet."""
+"""The kernel's value for a round trip that has not been measured yet."""
 UNREAD_PER_BYTE: Final = 8
-"""Factor by which a peer without a token may have more memory for unread answers than for requests."""
+"""Ratio between the memory that a peer without a token may use for unread answers and for requests."""
 REFUND_PER_CHECK: Final = 50
 """Number of useless frames that each check refunds."""
 
@@ -83,10 +83,10 @@ class Connection:
         self._tls = None if credentials is None else Tls(credentials)
         self._unsent = memoryview(b"")
         self._idle_since = self._received_at = listener.now
-        """The time since which the connection has had no call, and the time of the last received bytes."""
+        """Start of the current period without calls, and the time at which bytes last arrived."""
         self._newest_stream_id = 0
         self._consumed, self._progress_at = 0, listener.now
-        """Number of bytes received in complete frames, and the time of the last check that found no
+        """Value of `http2.consumed` at the last check, and the time of the last check that found progress or no
         incomplete frame.
         """
         self.held = 0
@@ -139,7 +139,7 @@ class Connection:
         http2 = self.http2
         if http2.trusted:
             self._receive(RECEIVE_SIZE)
-            if http2.h2_work:  # The opening of calls. Other work is charged to each call.
+            if http2.h2_work:  # This is the work of opening calls. Other work is charged to each call.
                 self._listener.work.charge(self.origin, http2.h2_work, self._listener.now)
                 http2.h2_work = 0.0
         elif self._listener.work.wait(self.origin, self._listener.now) > 0:
@@ -183,12 +183,12 @@ class Connection:
             return
         self._count_memory()
         if self.http2.ping_answers and not self.http2.trusted:
-            self.http2.take_ping_answers()  # An unauthenticated connection may send nothing but pings.
+            self.http2.take_ping_answers()  # An unauthenticated peer may send nothing but pings.
         if self.http2.outgoing or self._tls is not None:
             self._listener.schedule_flush(self)
 
     def flush(self) -> None:
-        """Send all pending bytes: at once as many as the socket accepts, and the rest when it is writable."""
+        """Send as many pending bytes as the socket accepts now, and the rest when it is writable."""
         if self.socket.fileno() < 0:
             return
         try:
@@ -203,7 +203,7 @@ class Connection:
             self.fail()
 
     def _count_memory(self) -> None:
-        """Count the connection's memory for an untrusted peer, unless it is closed."""
+        """Count the memory that an open connection uses for an untrusted peer."""
         http2 = self.http2
         if (self.held or not http2.trusted) and self.socket.fileno() >= 0:
             unread = len(self._unsent) + http2.stalled_size
@@ -242,7 +242,7 @@ class Connection:
                 self.socket.shutdown(socket.SHUT_WR)
 
     def _send(self, data: bytes) -> int:
-        """Return the number of bytes that the socket accepted, or all of them if the connection was broken."""
+        """Return the number of bytes that the socket accepted. If the connection is broken, all count as accepted."""
         try:
             return self.socket.send(data)
         except (BlockingIOError, InterruptedError):
@@ -252,7 +252,7 @@ class Connection:
             return len(data)
 
     def check(self, now: float) -> None:
-        """Apply the timeouts of `TransportSettings`, given the current instant, and answer pings.
+        """Apply the timeouts of `TransportSettings` at the time `now`, and answer pings.
 
         Close the connection if its handshake or a frame stays incomplete, or a ping unanswered. Ping a peer that is
         silent during a call. Send GOAWAY after a long time without calls, and close the connection `LINGER` later.
@@ -332,7 +332,7 @@ class Connection:
         self.close()
 
     def _fail_soon(self) -> None:
-        """Log the exception that is being handled, and close the connection in the next turn: it may receive now."""
+        """Log the exception being handled. Close the connection in the next turn, because it may be receiving now."""
         self._log_failure()
         self._listener.run_next_turn(self.close)
 

@@ -47,7 +47,7 @@ MAX_WINDOW: Final = (1 << 31) - 1
 HEADER_TABLE_SIZE: Final = 4096
 """Size of the dynamic table of header compression on either side, in bytes: the default (section 6.5.2)."""
 MAX_RESETS: Final = 100
-"""Excess of calls that a peer reset over calls that it let end. Beyond this number the peer is disconnected."""
+"""Maximum number of calls that a peer resets, minus calls that end otherwise. Beyond it the peer is disconnected."""
 USELESS_FRAME_BUDGET: Final = 10_000
 """Maximum number of useless frames minus refunds. Beyond it a peer is disconnected."""
 H2_FRAME_COST: Final = 10
@@ -91,8 +91,8 @@ def _refuse(_: Http2Connection, __: int, ___: Headers) -> None:
 
 
 class Http2Error(Exception):
-    """The peer has violated or abused the protocol. It is disconnected after `outgoing`, which contains the reason, is
-    sent.
+    """The peer has violated or abused the protocol. Once `outgoing`, which contains the reason, has been sent, the
+    peer is disconnected.
     """
 
 
@@ -112,8 +112,8 @@ class Http2Connection:
 
         A peer that sends four times as many bytes of headers is disconnected; `accept_request` may refuse smaller
         excesses. `accept_request` creates the stream of a request from its identifier and headers, or returns None to
-        reset it. `request_flush` is called when `outgoing` has grown outside `receive`. `on_failure` is called while an
-        exception is handled that must not leave the connection.
+        reset it. `request_flush` is called when `outgoing` has grown outside `receive`. `on_failure` is called while
+        handling an exception that must not leave the connection.
         """
         self.outgoing: list[bytes | memoryview] = []
         """Bytes to send, in order. After you have sent them, empty the list and call `outgoing_sent`."""
@@ -249,7 +249,7 @@ class Http2Connection:
     def connection_lost(self) -> None:
         """Drop unsent data and call `on_lost` of every open stream, because the connection is closed.
 
-        Breaks all cycles, so that the memory of the connection is free before a garbage collection.
+        Break all reference cycles, so that the connection's memory is freed without a garbage collection.
         """
         self.outgoing.clear()
         self.ping_answers.clear()
@@ -288,7 +288,7 @@ class Http2Connection:
         self.outgoing.append(GoAwayFrame(0, last_stream_id=MAX_WINDOW).serialize())
 
     def disconnect(self, code: ErrorCodes, text: str) -> None:
-        """Send GOAWAY with this code and text. Close the connection after it."""
+        """Queue GOAWAY with this code and text. The caller then closes the connection."""
         self._h2.close_connection(code, text.encode())
         self._collect_output()
 
@@ -314,7 +314,7 @@ class Http2Connection:
             self._resets = max(0, self._resets - 1)
         with suppress(NoSuchStreamError):
             self._h2.reset_stream(stream.stream_id, code)
-            # A request ends with a DATA frame, which h2 does not see. Report it to h2, and drop h2's RST_STREAM.
+            # h2 has not seen the DATA frame that ended the request, so it wants to send RST_STREAM. Drop that frame.
             if stream.ended and code is ErrorCodes.NO_ERROR:
                 self._h2.data_to_send()
         self._collect_output()

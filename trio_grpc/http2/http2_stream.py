@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 
 MAX_FRAME_SIZE: Final = 1 << 14
-"""Payload bytes of the largest frame sent or accepted, which every peer must accept (RFC 9113, 4.2)."""
+"""Maximum payload in bytes of a frame sent or accepted. Every peer must accept this size (RFC 9113, 4.2)."""
 WINDOW: Final = (1 << 16) - 1
 """Initial flow-control window of streams and connections, in bytes: the default (RFC 9113, 6.9.2)."""
 WINDOW_UPDATE_THRESHOLD: Final = 1 << 14
@@ -52,8 +52,8 @@ class Http2Stream:
         self.connection = connection
         self.stream_id = stream_id
         self.window = connection.initial_window
-        """Number of bytes that the peer accepts on this stream. It is negative after the peer has lowered its initial
-        window.
+        """Number of bytes that the peer accepts on this stream. It can be negative after the peer has lowered its
+        initial window.
         """
         self.receive_window = WINDOW
         """Number of bytes that the peer may still send on this stream."""

@@ -77,7 +77,7 @@ class Listener:
         self.work = WorkBudget(settings.work_untrusted)
         """The budget for the processor time of calls that are not authenticated."""
         self._paused_connections: dict[Connection, None] = {}
-        """Connections paused because their origin has used up its budget, in the order of pausing."""
+        """Connections paused because their origin has used up its budget, oldest first."""
         self._resumer = trio.lowlevel.ParkingLot()
         self.drained = trio.Event()
         """Event that is set when the listener and its last connection are closed."""
@@ -116,7 +116,7 @@ class Listener:
         return 0 if first is None or first.family == socket.AF_UNIX else int(first.getsockname()[1])
 
     async def run(self, accept_request: AcceptRequest) -> None:
-        """Accept connections and handle their input until cancelled. `accept_request` creates streams of requests.
+        """Accept connections and handle their input until cancelled. `accept_request` creates their streams.
 
         Connections are still open afterwards, and `finish` closes them.
         """
@@ -136,7 +136,7 @@ class Listener:
             self.drained.set()  # No task serves the connections any more.
 
     def finish(self) -> None:
-        """Close every connection. Call this when `run` has ended and no handler of a call runs.
+        """Close every connection. Call this when `run` has ended and no call's handler is running.
 
         A running handler would otherwise see its peer vanish.
         """
@@ -207,7 +207,7 @@ class Listener:
             self.drained.set()
 
     def _run_turns(self) -> bool:
-        """Run turns until no input is left or the time slice is over. Return True if it is over."""
+        """Run turns until no input is left or the time slice is over. Return True if the time slice is over."""
         if self._finished:
             return False
         self.now = trio.current_time()
@@ -317,7 +317,7 @@ class Listener:
         connection.charge(thread_time() - start)
 
     async def _check_at_intervals(self) -> None:
-        """Check everything at intervals. Each check is one turn, so the output is sent after all checks."""
+        """Call `_check` at intervals. Each call is one turn, so the output is sent after all checks."""
         while True:
             await trio.sleep(CHECK_INTERVAL)
             self.run_next_turn(self._check)

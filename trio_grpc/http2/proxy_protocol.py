@@ -44,7 +44,7 @@ class ProxiedConnection:
         self._received = b""
 
     def read(self) -> ProxyHeader | None:
-        """Read the header as far as it has arrived; None if it is incomplete.
+        """Read the header as far as it has arrived. Return None if it is incomplete.
 
         From a Unix socket a header arrives in one piece or not at all; without one, nothing is read. Raises: OSError,
         ValueError.
@@ -71,7 +71,7 @@ class ProxiedConnection:
 
 
 def header_for(host: str, port: int) -> bytes:
-    """Return a header (version 1) for a connection of a client at a numeric address. Raises: ValueError."""
+    """Return a header (version 1) for the connection of a client with a numeric address. Raises: ValueError."""
     address = ip_address(host.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     return b"PROXY TCP%d %s %s %d 0\r\n" % (address.version, str(address).encode(), str(address).encode(), port)
@@ -97,7 +97,7 @@ def networks(proxies: str) -> Networks:
 
 
 def among(host: str, known: Networks) -> bool:
-    """Return True if a numeric address, possibly IPv4 within IPv6, is in one of the networks."""
+    """Return True if a numeric address, possibly an IPv4-mapped IPv6 address, is in one of the networks."""
     address = ip_address(host.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     return any(address in network for network in known)

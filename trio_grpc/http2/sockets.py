@@ -17,7 +17,7 @@ from trio_grpc.http2.proxy_protocol import PeerAddress
 BACKLOG: Final = 1024
 """Maximum number of connections that wait to be accepted; see listen(2)."""
 UNIX_SCHEME: Final = "unix:"
-"""The prefix in gRPC's name of a Unix socket, before its path."""
+"""Prefix of the path in gRPC's name for a Unix socket."""
 LONGEST_UNIX_PATH: Final = 107 if sys.platform == "linux" else 103
 """Maximum length of a Unix socket's path in bytes, see unix(7)."""
 
@@ -67,8 +67,8 @@ def bound(sockets: Sequence[socket.socket]) -> str:
 
 
 def bind_unix(unix_socket: Path) -> socket.socket:
-    """Return a socket that listens at a path and is accessible only to this user. It replaces a socket file without a
-    listener.
+    """Return a socket that listens at a path and is accessible only to this user. An existing socket file
+    is replaced if no process listens on it.
 
     Raises:
         RuntimeError: the path cannot be bound.
@@ -95,10 +95,10 @@ def _answers(unix_socket: Path) -> bool:
     """Return True if a process listens at a socket's path.
 
     Raises:
-        OSError: this is unknown.
+        OSError: It cannot be determined.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
-        other.setblocking(False)  # A process listens there, but its backlog is full.
+        other.setblocking(False)  # If the listener's backlog is full, `connect` must not wait.
         try:
             other.connect(str(unix_socket))
         except ConnectionRefusedError:

@@ -1,4 +1,4 @@
-"""TLS between byte strings: it decrypts received data and encrypts outgoing data. It owns no socket."""
+"""TLS without a socket: it decrypts received bytes and encrypts outgoing data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HTTP2 = "h2"
 """Protocol on which client and server must agree (ALPN, RFC 9113 section 3.2)."""
 
 LOOKS_EVERY: Final = 60.0
-"""Number of seconds between two checks of a certificate's files."""
+"""Number of seconds between two checks of the PEM files."""
 
 
 class TlsError(Exception):
@@ -23,11 +23,11 @@ class TlsError(Exception):
 def load_credentials(certificate: Path, key: Path) -> ssl.SSLContext:
     """Load a server's credentials from PEM files.
 
-    Raises ssl.SSLError if they are invalid or do not belong together, OSError if one cannot be read.
+    Raises ssl.SSLError if they are invalid or do not match, OSError if one cannot be read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # Without this argument the terminal would ask for a key's password.
+    # Without this argument, OpenSSL would ask for the key's password on the terminal.
     context.load_cert_chain(certificate, key, password="")
     context.set_alpn_protocols([HTTP2])
     return context
@@ -36,10 +36,10 @@ def load_credentials(certificate: Path, key: Path) -> ssl.SSLContext:
 async def renew(
     credentials: ssl.SSLContext, certificate: Path, key: Path, done: Callable[[ssl.SSLError | OSError | None], None]
 ) -> None:
-    """Check the PEM files of loaded credentials once a minute without end, and reload them after a change.
+    """Check the PEM files of loaded credentials once a minute, forever, and reload them after a change.
 
-    New connections get the new certificate. If the files do not belong together, the old certificate remains until the
-    files change again. `done` is called after each change, with an error if the reload failed.
+    New connections get the new certificate. If certificate and key do not match, the old certificate stays in use until
+    the files change again. `done` is called after each change, with an error if the reload failed.
     """
 
     def state() -> tuple[tuple[int, int, int], ...]:
@@ -53,7 +53,7 @@ async def renew(
             if (now := state()) == seen:
                 continue
             seen = now
-            # Load them into a separate context first, because a failure would leave half of the change.
+            # Load them into a separate context first, because a failure would leave the change half done.
             load_credentials(certificate, key)
             credentials.load_cert_chain(certificate, key, password="")
         except (ssl.SSLError, OSError) as error:
@@ -90,7 +90,7 @@ class Tls:
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:
-            # close_notify: the socket reports the end of the stream, too.
+            # Ignore close_notify: the socket reports the end of the stream, too.
             if not isinstance(error, ssl.SSLZeroReturnError):
                 self._failed = True
                 raise TlsError(str(error)) from error

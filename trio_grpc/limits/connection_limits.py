@@ -1,7 +1,7 @@
 """Limits on the number of open connections, in total and per address.
 
-Connections beyond a limit are closed without GOAWAY. After GOAWAY, gRPC clients would reconnect at once. After a closed
-connection they wait. Loopback and Unix sockets have no limit per address, because their connections come from users of
+Connections beyond a limit are closed without GOAWAY: after GOAWAY, gRPC clients reconnect at once, but otherwise they
+wait first. Loopback and Unix sockets have no limit per address, because their connections come from users of
 this machine, or from a proxy with many clients that does not report their addresses.
 """
 
@@ -23,7 +23,7 @@ Origin = NewType("Origin", str)
 LOOPBACK: Final = Origin("loopback")
 UNIX: Final = Origin("unix socket")
 RESERVED_FILES: Final = 64
-"""Number of open files reserved for other purposes than connections: the process's own files, pipes and databases."""
+"""Number of open files reserved for purposes other than connections: the process's own files, pipes and databases."""
 IPV6_PREFIX: Final = 64
 """Number of bits of an IPv6 address that identify its network. The network's owner can choose the other bits freely."""
 LOG_INTERVAL: Final = 10.0
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
-    """Error for a limit on open connections or calls that is reached."""
+    """A limit on open connections or calls has been reached."""
 
     def __init__(self, count: int, origin: Origin | None) -> None:
         super().__init__(f"{count} are open, the most at once{'' if origin is None else f' of {origin}'}")
@@ -44,7 +44,7 @@ class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class OpenByOrigin:
-    """Counts of open connections or calls, in total and by origin. This machine as an origin has no limit."""
+    """Counts of open connections or calls, in total and by origin. Only the total limits origins on this machine."""
 
     def __init__(self, most: int, most_of_origin: int) -> None:
         self.count = 0
@@ -98,8 +98,8 @@ class ConnectionLimits:
             )
 
     def admit(self, host: str, now: float) -> Origin | None:
-        """Count a new connection from a numeric address. Return its origin, or None if a limit is reached and it must
-        be closed.
+        """Count a new connection from a numeric address. Return its origin, or None if a limit is reached and the
+        connection must be closed.
 
         Pass the origin to `release` when the connection is closed.
         """

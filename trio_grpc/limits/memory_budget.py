@@ -14,7 +14,7 @@ MAGNITUDES: Final = 64
 
 
 MUCH: Final = 1 << 20
-"""Minimum number of freed bytes for which memory is returned to the system."""
+"""Minimum peak in bytes after which freed memory is returned to the system."""
 # A function of glibc.
 _trim: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def setting(default: T, help_text: str, **more: object) -> T:
-    """Declare a setting with its default and its meaning. `more`: its unit, least and most value, or choices.
+    """Declare a setting with its default and its meaning. `more`: its unit, minimum and maximum value, or choices.
 
     Compiled modules use `dataclasses.field`, because mypyc does not know this function.
     """

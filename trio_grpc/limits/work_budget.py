@@ -1,6 +1,6 @@
 """A budget of processor time per address for calls without a valid token.
 
-Work is measured where it is done and charged afterwards. When the budget is used up, the server reads none of the
+Work is measured where it is done and charged afterwards. When the budget is used up, the server stops reading from the
 address's connections and refuses its calls until the budget has recovered. A valid token refunds the charges of its
 call and connection.
 """
@@ -21,8 +21,8 @@ T = TypeVar("T")
 SAVED: Final = 10.0
 """Number of seconds for which an unused budget accumulates."""
 MAX_DEBT: Final = 20.0
-"""Maximum number of seconds until a debt is forgiven, so that one expensive call does not shut out an address for
-long.
+"""Maximum number of seconds for which an address without budget must wait, so that one expensive call does not shut it
+out for long.
 """
 MAX_KNOWN_TOKENS: Final = 10_000
 """Maximum number of tokens remembered as valid. The oldest are removed first."""
@@ -45,7 +45,7 @@ class WorkBudget:
         self._full_at[origin] = min(full_at, now + SAVED + MAX_DEBT)
 
     def wait(self, origin: Origin, now: float) -> float:
-        """Return the number of seconds until the origin has budget again, or at most 0 if it has budget now."""
+        """Return the number of seconds until the origin has budget again; 0 or less if it has budget now."""
         return self._full_at.get(origin, now) - now - SAVED
 
     def forget_full(self, now: float) -> None:
@@ -80,7 +80,7 @@ def charge_caller(seconds: float) -> None:
 
 @types.coroutine
 def metered(handler: Coroutine[Any, Any, T], meter: Callable[[float], None]) -> Generator[Any, Any, T]:
-    """Run a handler and pass to `meter` the processor time of each step, and times from `charge_caller`."""
+    """Run a handler. Pass to `meter` the processor time of each step and the time that `charge_caller` adds."""
     _meter.set(meter)
     step: Callable[[Any], Any] = handler.send
     value: Any = None
@@ -96,7 +96,7 @@ def metered(handler: Coroutine[Any, Any, T], meter: Callable[[float], None]) -> 
         try:
             value = yield wanted
             step = handler.send
-        except BaseException as error:  # noqa: BLE001 - thrown in for the handler
+        except BaseException as error:  # noqa: BLE001 - thrown into the handler
             value, step = error, handler.throw
 
 

@@ -12,7 +12,7 @@ const require = createRequire(`${packages}/`);
 const grpc = require("@grpc/grpc-js");
 const loader = require("@grpc/proto-loader");
 
-// 64-bit numbers stay texts, because a double cannot represent them.
+// 64-bit numbers stay strings, because a double cannot represent them all.
 const how = { includeDirs: [protos], longs: String, defaults: true, oneofs: true };
 const arena = grpc.loadPackageDefinition(loader.loadSync(["bots", "play"].map((file) => `arena/v1/${file}.proto`), how)).arena.v1;
 const LONGEST_WAIT = 1000;

@@ -80,7 +80,7 @@ public class Client {
         }
     }
 
-    /** Opens a stream to play on; `heard` gets its messages, then an error or "end". */
+    /** Opens a stream for playing; `heard` gets the server's messages, then an error or "end". */
     static StreamObserver<PlayRequest> play(String token, LinkedBlockingQueue<Object> heard) {
         var metadata = new Metadata();
         if (token != null) {

@@ -44,7 +44,7 @@ HEADER_START: Final = '{"arena_replay":'
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _quoted: Final = cache(_write)  # the names of actions are few
-_policy: Final = cache(asdict)  # a server has only one policy
+_policy: Final = cache(asdict)  # a server has few policies
 
 
 def header_line(header: Header, rated: bool = False, version: int = VERSION) -> str:

@@ -70,7 +70,7 @@ class CheckServer:
         self.early = 0
         """Number of messages that the bot sent before the welcome."""
         self.script: Callable[[Stream[bytes, bytes]], Awaitable[None]] | None = None
-        """A function that handles every stream with a valid token instead of the server, or None."""
+        """A function that replaces the server on every stream with a valid token, or None."""
         self._stopping = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:

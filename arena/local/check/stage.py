@@ -42,7 +42,7 @@ TICK: Final = 0.01
 SHARED: Final = "shared"
 """Name of the folder with the server's socket, for a sandboxed bot."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
-"""Placeholders in a command, which values replace."""
+"""Placeholders in a command, to be replaced by values."""
 
 
 def _printable(line: str) -> str:
@@ -192,7 +192,7 @@ class Stage:
         self.server.forget()
 
     async def connected(self, seconds: float = START) -> Wire:
-        """Wait until the bot is connected. Start it if it does not run."""
+        """Wait until the bot is connected. Start it if it is not running."""
         if self.program is None or self.program.ended():
             await self.start_bot()
         await self.until(lambda: self.session_wire is not None, "it did not connect", seconds)
@@ -213,7 +213,7 @@ class Stage:
             await trio.sleep(TICK)
 
     async def idle(self) -> Wire:
-        """Wait until the bot is connected and plays no matches."""
+        """Wait until the bot is connected and is playing no match."""
         await self.connected()
         await self.until(lambda: not self.bot.playing.running, "its matches did not end", A_MATCH)
         return self.wire
@@ -261,7 +261,7 @@ class Stage:
         return match
 
     async def lose_connection(self) -> None:
-        """Cut the connection. Wait until the server has noticed this."""
+        """Cut the connection, and wait until the server has noticed."""
         before = self.session_wire
         self.relay.cut()
         await self.until(lambda: before is None or before.over, "the server still hears it")
@@ -285,10 +285,10 @@ class Verdict(Enum):
 
     PASS = "pass"  # noqa: S105 - no password
     WARN = "warn"
-    """The bot works, but its behaviour has a cost for it."""
+    """The bot works, but its behaviour puts it at a disadvantage."""
     FAIL = "fail"
     SKIP = "skip"
-    """The check was not made."""
+    """The check was not run."""
 
 
 class FaultError(Exception):
@@ -300,4 +300,4 @@ class DoubtError(Exception):
 
 
 class NotAskedError(Exception):
-    """Error of a check that cannot be made with this bot."""
+    """Error of a check that cannot be run with this bot."""

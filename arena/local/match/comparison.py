@@ -1,8 +1,8 @@
 """The result of a comparison, computed from its sets: which bot is better, by how much, and how certainly.
 
 A set yields one number d, the first bot's points minus the other's. Sets are independent. Normalised Elo is 347.4·t
-with t = mean(d)/sd(d). Elo has the ladder's meaning and follows from the share of opponents that a bot finishes ahead
-of. `sequential` defines the stopping rule. Sets end in any order, but count in the order of their numbers: see
+with t = mean(d)/sd(d). Elo means the same as on the ladder, and follows from the share of opponents that a bot finishes
+ahead of. `sequential` defines the stopping rule. Sets end in any order, but count in numerical order: see
 `OrderedSets`.
 """
 
@@ -57,7 +57,7 @@ class Comparison:
     sets: int
     games: int
     difference: Measure
-    """The first bot's points minus the other's in a set. Test and intervals concern its mean."""
+    """Mean of the first bot's points minus the other's in a set. The test and the intervals refer to this mean."""
     interval: tuple[float, float] | None
     """95 % confidence interval of that difference, or None after one set."""
     likely: float | None
@@ -252,7 +252,7 @@ class OrderedSets:
             self.running.update(self.test.score(self._subject.design, own))
 
     def comparison(self, found: Mapping[int, PlayedSet]) -> Comparison | None:
-        """Compare the two bots by the added sets. Return None without sets."""
+        """Compare the two bots by the added sets. Return None if there are none."""
         if not self.scores:
             return None
         sets = [self._subject.of_pair(self.pair, found[number]) for number in range(len(self.scores))]
@@ -289,7 +289,7 @@ class OrderedPairs:
         return min(left, most) if left < float("inf") else left
 
     def take(self, found: Mapping[int, PlayedSet]) -> None:
-        """Add to every pair the next sets, up to the first missing set."""
+        """Add the next sets to every pair, up to the first missing set."""
         while not self.enough and (played := found.get(self.sets)) is not None:
             for each in self.pairs:
                 each.add(played)

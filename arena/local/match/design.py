@@ -52,7 +52,7 @@ class PlannedGame(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """The match key, from which the deals follow."""
+        """The match key, from which the deals are derived."""
         return match_key(self.seed, [bytes(NONCE_BYTES)] * len(self.bots))
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Number of seconds of thinking before the first report of a bot. The second report follows after the same time. Then
+"""Number of seconds for which a bot thinks before its first report, and also the pause before the second report. Then
 the pauses double.
 """
 LONGEST_PAUSE: Final = 60.0
@@ -30,7 +30,7 @@ class ThinkingBot(NamedTuple):
     """Index of the game in its set."""
     seat: int
     since: float
-    """Start of the thinking, in seconds of `time.perf_counter`, which all processes of a machine share."""
+    """Time at which the bot began to think, in seconds of `time.perf_counter`, which is the same in all processes."""
 
 
 class SlowBot(NamedTuple):
@@ -60,7 +60,7 @@ class ThinkingRecord:
         self._memory[SET], self._memory[GAME] = float(set_number), float(game)
 
     def think(self, seat: int, now: float) -> None:
-        """Record that the bot in a seat begins to think. `now` is the time of `time.perf_counter`."""
+        """Record that the bot in a seat begins to think. `now` is the current `time.perf_counter()`."""
         self._memory[SINCE] = now
         self._memory[SEAT] = float(seat)
 

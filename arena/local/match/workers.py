@@ -96,7 +96,7 @@ class Workers:
         return self._slow_bots.due(thinking, time.perf_counter())
 
     def _hand_out(self) -> None:
-        """Send tasks to workers. A worker gets a second task in advance only if tasks are short."""
+        """Send tasks to workers. A worker gets a second task in advance only if that task has several sets."""
         while self._tasks:
             worker = min(self._started, key=lambda each: each.owed)
             if worker.owed > (len(self._tasks[0]) > 1):

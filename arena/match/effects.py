@@ -1,6 +1,7 @@
 """Effects: requests of a match to the server. The replay records all of them, questions as a digest.
 
-`Ask` is created for every decision and has its own `__init__`: when compiled, a named tuple takes eight times as long.
+`Ask` is created for every decision, so it has its own `__init__`: compiled code takes eight times as long to create a
+named tuple.
 """
 
 from __future__ import annotations
@@ -152,8 +153,8 @@ class Over(NamedTuple):
     interrupted: str
     """The reason for the interruption. Empty if the match has a result."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, True if house bots played too much of it for the result to change its opponents' ratings. Empty under
-    rating rule 1.
+    """By seat, True if house bots played it in too many rounds. It then does not change its opponents' ratings. Empty
+    under rating rule 1.
     """
 
 

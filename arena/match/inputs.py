@@ -1,7 +1,7 @@
 """Inputs of a match, each with its time. A new `Match` with the same inputs takes the same course.
 
-`Sent` and `Acted` come with every decision and have their own `__init__`: when compiled, a named tuple takes eight
-times as long.
+`Sent` and `Acted` come with every decision, so they have their own `__init__`: compiled code takes eight times as long
+to create a named tuple.
 """
 
 from __future__ import annotations

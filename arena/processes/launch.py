@@ -96,7 +96,7 @@ class ForkedHelper(NamedTuple):
 
     pid: int
     line: socket.socket
-    """The parent's socket, for a `Channel` when an event loop runs."""
+    """The parent's socket, for a `Channel` once an event loop is running."""
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """This process's memory: garbage is collected rarely, and huge pages are used if the system has them.
 
 A processor caches the addresses of a few thousand pages. With pages of 4 KiB, that is less memory than a few hundred
-matches use, so a decision in a different match than the last begins with page look-ups. Therefore, when the process has
-grown by `MUCH`, its new memory is moved to pages of 2 MiB. A region that is only partly used then takes a whole 2 MiB.
-If the system refuses, nothing changes, and that does no harm.
+matches use, so most decisions begin by looking up the pages of their match. Therefore, when the process has grown by
+`MUCH`, its new memory is moved to pages of 2 MiB. A region that is only partly used then takes a whole 2 MiB. If the
+system refuses, nothing changes, and that does no harm.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def ladder_in_words(game: str, ladder: str = "", season: int = 0, title: str = "
     """Return the name of a season of a ladder for rows and menus. For a game's default ladder this is the name of the
     game.
 
-    `title` is the game's name for people, by default its name.
+    `title` is the game's display name, by default `game`.
     """
     name = (title or game) if ladder in ("", game) else f"{ladder} ({title or game})"
     return f"{name}, season {season}" if season > 1 else name
@@ -107,8 +107,8 @@ class Leaders(NamedTuple):
         return 1 if row.bot in self.names else row.rank
 
     def chance(self, row: LadderRow | PastLadderRow) -> str:
-        """Format the P(best) to show for a bot. In the group's rows, it is the group's, and then `DITTO`. It is empty
-        for a bot that is not in the last fit.
+        """Format the P(best) to show for a bot: in the group's first row the group's, in its other rows `DITTO`, and
+        otherwise the bot's own. Empty for a bot that is not in the last fit.
         """
         if row.bot in self.names:
             first = row.bot == self.names[0]

@@ -19,7 +19,7 @@ def programme(source: DataSource, game: str = "") -> list[MatchRow]:
     """Return the matches to show: among each game's newest rated matches, those of the highest-rated bots. The games
     alternate.
 
-    Annulled, interrupted and pruned matches are not shown, nor those in which house bots played too much of a seat.
+    Annulled, interrupted and pruned matches are not shown, nor those in which a seat is spoilt by house bots.
     """
     games = [_best(source, each)[:SHOWING] for each in ([game] if game else source.games())]
     return [row for row in chain.from_iterable(zip_longest(*games)) if row is not None]

@@ -469,7 +469,7 @@ class Client(DataSource):
         except grpc.RpcError as error:
             call = cast("grpc.Call", error)  # grpc raises the call object itself.
             text = " ".join((call.details() or "no reason given").split())
-            # The text lists every address tried. The reason is in the last one.
+            # The text lists every address tried. The last entry states the reason.
             if text.startswith("failed to connect"):
                 text = text.rpartition(": ")[2].partition(" (")[0]
             match call.code():

@@ -49,7 +49,7 @@ class ChosenLadder(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The name of the ladder for people, with its season."""
+        """The ladder's display name, with its season."""
         from arena.queries.figures import ladder_in_words
 
         return ladder_in_words(self.game, self.ladder, self.season)

@@ -22,11 +22,11 @@ class Waiting(NamedTuple, Generic[BotT]):
     bot: BotT
     owner: str
     since: float
-    """Time in seconds at which its wait began: when it connected, fell below its capacity, or got its last match."""
+    """Time in seconds at which the wait began: the bot connected, fell below its capacity, or got its last match."""
     room: int = 1
     """Number of further matches that the bot can play now."""
     value: MatchValue = NEWCOMER
-    """The information that the ladder gains from a match of this bot, as of the last fit."""
+    """The information that the ladder gains from one of the bot's matches, as of the last fit."""
     pending: int = 0
     """Number of the bot's matches whose results `value` does not include, such as its running matches."""
     last_length: float = 0.0
@@ -42,7 +42,7 @@ class Waiting(NamedTuple, Generic[BotT]):
     tables: int = 0
     """Number of tables at which the bot has a seat or an offer of one."""
     spent: frozenset[BotT] = frozenset()
-    """The connected bots with which this bot has used up the quota of the pair, so that their results do not count
+    """The connected bots with which this bot has used up the pair's quota, so that results between them do not count
     today. The relation is symmetric.
     """
 
@@ -68,7 +68,7 @@ class Candidate(Generic[BotT]):
         return self._met.get(number, 0)
 
     def mean_meetings(self, opponents: int) -> float:
-        """Return the mean number of latest meetings with an opponent, given the number of possible opponents."""
+        """Return the mean number of latest meetings per opponent, given the number of possible opponents."""
         return len(self._latest) / max(1, opponents)
 
     def counts_against(self, others: list[Candidate[BotT]]) -> bool:

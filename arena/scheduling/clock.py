@@ -50,7 +50,7 @@ class LadderClock:
         )
 
     def patience(self, median_match: float = 0.0) -> float:
-        """Return the seconds for which a bot waits for others before house bots complete its table.
+        """Return the number of seconds for which a bot waits for others before house bots complete its table.
 
         `median_match` is the median length in seconds of recent matches between bots, or 0 if there was none.
         """

@@ -143,7 +143,7 @@ class Matches:
         self._numbers = count(FIRST_MATCH)
 
     def offer_ladders(self, hello: Hello) -> Hello:
-        """Create the ladders that a hello names. A name that is no game's is a further ladder of the bot's first game.
+        """Create the ladders that a hello names. Any name but a game's is a further ladder of the bot's first game.
 
         Return the hello with only the games of these ladders.
 

@@ -43,7 +43,7 @@ TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 
 
 class CheckServer:
-    """The accounts, the one connected bot, and the messages on each of its streams."""
+    """The server of a check: the accounts, the only bot, and the messages on each of the bot's streams."""
 
     def __init__(self, journal: Journal, nursery: trio.Nursery, ladders: Sequence[str] = ()) -> None:
         """`ladders` are the names of ladders that the bot may choose besides the default ladders."""

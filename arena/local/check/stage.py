@@ -111,7 +111,7 @@ class Stage:
 
     @property
     def session_wire(self) -> Wire | None:
-        """The open stream, or None if the bot has no stream with a welcome."""
+        """The bot's open stream, or None until the server has sent a welcome."""
         bot = self.server.bot
         if bot is None or bot.session is None:
             return None
@@ -174,7 +174,7 @@ class Stage:
         for holder, value in zip(HOLDERS, values, strict=True):
             words = [word.replace(holder, value) for word in words]
         told = {"ARENA_SERVER": self.relay.address, "ARENA_TOKEN_FILE": str(self.token_file)}
-        told["ARENA_LADDERS"] = ",".join(self.ladders)  # empty, so that the bot does not inherit the caller's values
+        told["ARENA_LADDERS"] = ",".join(self.ladders)  # set even if empty, so that the bot inherits no value
         told = os.environ | told if self._sandbox is None else told | {"ARENA_TOKEN": self._token}
         self._log.unlink(missing_ok=True)
         self.program = await run_sync(run_command, words, told, self._log, self._shared, self._sandbox)
@@ -292,11 +292,11 @@ class Verdict(Enum):
 
 
 class FaultError(Exception):
-    """Error of a check if the bot's behaviour makes it lose matches. The message describes the behaviour."""
+    """Error of a check: the bot's behaviour makes it lose matches. The message describes the behaviour."""
 
 
 class DoubtError(Exception):
-    """Error of a check if a server accepts the bot's behaviour, but the bot should behave differently."""
+    """Error of a check: a server accepts the bot's behaviour, but the bot should behave differently."""
 
 
 class NotAskedError(Exception):

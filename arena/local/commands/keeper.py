@@ -3,9 +3,9 @@
     python -I -S keeper.py
 
 It runs by its path and uses only the standard library, so it starts in milliseconds. The parent's orders arrive on
-standard input: first the command in JSON, then a byte. `END` ends the command within a time limit (so does closing the
-input), `TELL` only sends SIGTERM, and `KILL` kills it. On standard output the supervisor reports in JSON that the
-command is running, or why it is not, and later how it ended.
+standard input: first the command in JSON, then one byte per order. `END` ends the command within a time limit (so does
+closing the input), `TELL` only sends SIGTERM, and `KILL` kills it. On standard output the supervisor reports in JSON
+that the command is running, or why it is not, and later how it ended.
 
 The command has its own process group. Processes that leave the group, or lose their parents, become children of the
 supervisor (on Linux) and end with it.

@@ -71,7 +71,7 @@ class Comparison:
     lost: int
     """Numbers of sets by the sign of their difference."""
     gain: Measure | None
-    """Factor by which independent deals would need more games for the same certainty. None if it does not apply."""
+    """Factor by which independent deals would increase the number of games for the same certainty, or None."""
     bots: tuple[BotFigures, BotFigures]
 
 
@@ -79,8 +79,8 @@ def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | N
     """Return for each pair the two-sided p-value of the hypothesis that its bots are equal, adjusted to the number of
     pairs by Holm's method.
 
-    If all bots are equal, at most 5 % of matches have a value below 5 %, for any number of pairs. The value is None for
-    a pair with too few sets.
+    If all bots are equal, at most 5 % of matches have any value below 5 %, whatever the number of pairs. The value is
+    None for a pair with too few sets.
     """
     chances: list[float | None] = [None] * len(comparisons)
     known = {
@@ -136,7 +136,7 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
 
 
 def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
-    """Estimate the difference in Elo from the results against each other at one table, or against the field."""
+    """Estimate the difference in Elo from the bots' results against each other at one table, or against the field."""
 
     def of(game: SeatedGame, bot: int) -> float:
         others = [seat for seat, other in enumerate(game.bots) if other != bot]

@@ -26,7 +26,7 @@ MOST_SETS: Final = 500
 GAMES_WITH_COMMANDS: Final = 8
 """Default number of simultaneous games if bots are commands. It is the SDK's default capacity."""
 AHEAD: Final = 2
-"""Number of tasks for each worker, including waiting tasks."""
+"""Number of unfinished tasks per worker, including those that are waiting."""
 
 
 class TaskExecutor(Protocol):

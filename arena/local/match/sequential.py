@@ -29,7 +29,7 @@ LEAST_SETS: Final = 8
 ERRORS: Final = 0.05
 """ε: the probability of a wrong decision, in either direction."""
 UNTESTED_SHARES: Final = 0.5
-"""Value added to the sum of squared shares. A few equal sets do not prove that all sets are equal."""
+"""Value added to the sum of squared shares, because a few equal sets do not prove that all sets are equal."""
 
 
 class ScoreUnit(Enum):

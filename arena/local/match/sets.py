@@ -46,7 +46,7 @@ def above(game: SeatedGame, bot: int) -> float:
 
 
 def beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:
-    """Return the share of the seats `against` that a bot finished ahead of. A tie counts half."""
+    """Return the share of the seats in `against` that a bot finished ahead of. A tie counts half."""
     places = game.played.places
     own = places[game.bots.index(bot)]
     return fmean((own < places[seat]) + (own == places[seat]) / 2 for seat in against)

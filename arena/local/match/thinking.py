@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Number of seconds for which a bot thinks before its first report, and also the pause before the second report. Then
-the pauses double.
+"""Number of seconds of thinking after which a bot is first reported, and then the pause before the second report. Later
+pauses double.
 """
 LONGEST_PAUSE: Final = 60.0
 """Longest pause in seconds between two reports of a bot."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.local.match.worker"
 GRACE: Final = 2.0
-"""Maximum number of seconds in which a worker that is no longer needed may finish its task and end."""
+"""Maximum number of seconds for a worker that is no longer needed to finish its task and end."""
 STDERR: Final = 2
 
 

@@ -37,7 +37,7 @@ _imported: dict[str, dict[str, ModuleType]] = {}
 
 
 class LocalPlayer(Protocol):
-    """Interface of a bot that plays a seat. One object plays only one seat at a table."""
+    """Interface of a bot that plays a seat. An object may have only one seat at a table."""
 
     name: str
     """The bot's name at the table."""

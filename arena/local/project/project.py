@@ -49,11 +49,11 @@ PLACES: Final = {
 }
 """The file name in a project for each template."""
 IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
-"""Names that the templates use."""
+"""Names that the templates use, so that a bot's class cannot have them."""
 
 
 class _Listener(LocalHousePlayer):
-    """A house bot that records its questions."""
+    """A house bot that records the questions sent to it."""
 
     def __init__(self, game: Game) -> None:
         super().__init__(HOUSE_BOTS[game.name][0])

@@ -84,7 +84,7 @@ def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
 
 
 def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
-    """Return the command line that starts a bot other than a house bot. `capacity` is for Python bots."""
+    """Return the command line that starts a bot other than a house bot. `capacity` applies to Python bots only."""
     if is_command(spec):
         return words_of(spec)
     return tuple(launch.command("arena.local.server.bot_program", [spec, game, str(capacity)]))

@@ -16,7 +16,7 @@ from arena.scheduling.event.race import WHOLE, EventEntrant, EventResult, EventT
 from arena.scheduling.event.scores import HOUSE, FrozenAdjustment, no_adjustment
 
 GONE: Final = 2
-"""Number of rounds in a row without a bot after which it is out."""
+"""A bot that misses this number of rounds in a row is out."""
 MILLIONTHS: Final = 1_000_000
 
 
@@ -47,7 +47,7 @@ class EarlierMatches(NamedTuple):
 
     @classmethod
     def of(cls, document: Mapping[str, Any] | Sequence[int]) -> EarlierMatches:
-        """Read these numbers from JSON. The first events had a list: number of matches, points. Raises TypeError."""
+        """Read these numbers from JSON. The first events had a list: match count, then points. Raises TypeError."""
         if not isinstance(document, Mapping):
             matches, *points = document or (0,)
             return cls(matches, tuple(points))
@@ -79,7 +79,7 @@ class EventTerms(NamedTuple):
     """One bot of each owner."""
     seats: int
     budget: int | None
-    """Number of matches; None for a budget of time."""
+    """Maximum number of matches; None for a budget of time."""
     everyone: bool
     """True if all play the same number of matches."""
     earlier: EarlierMatches = EarlierMatches()

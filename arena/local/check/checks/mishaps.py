@@ -16,7 +16,7 @@ from arena.server.sessions.messages import Notice, NoticeKind
 NO_ACTION: Final = (1 << 32) - 1
 """An action that no game has."""
 HELD: Final = 0.5
-"""Number of seconds in which the server cannot store data."""
+"""Number of seconds for which the server claims that it cannot store data."""
 RESUME: Final = 3.0
 """Maximum number of seconds for a suspended bot to report that it is back."""
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
@@ -40,7 +40,7 @@ class _Spoiler:
 
 
 ANOTHER_MATCH: Final = 1 << 40
-"""Number of the first match of a run, which no longer exists when an answer names it."""
+"""Number of the first match of a run, which is long over when an answer names it."""
 
 
 @check(

@@ -28,7 +28,7 @@ function remember(name, on) {
   try {
     if (on) localStorage.setItem(name, "1");
     else localStorage.removeItem(name);
-  } catch { /* the setting is lost with this page */ }
+  } catch { /* the setting lasts for this page only */ }
 }
 
 export class Player {

@@ -29,7 +29,7 @@ def languages_of(game: Game) -> tuple[str, ...]:
 
 
 def language_for(game: Game, tag: str) -> str | None:
-    """Return the language of a game's rules for a tag of BCP 47, such as "nl" for "nl-BE"; None if there are none.
+    """Return the language of a game's rules for a BCP 47 tag, such as "nl" for "nl-BE"; None if there are none.
 
     The empty tag selects the first language.
     """

@@ -10,7 +10,7 @@ class LocalMatchError(Exception):
     """Error of a match that cannot be played as requested. The message states the reason and a remedy."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Have another process create the error without `__init__`, whose parameters are not `args`."""
+        """Support unpickling, which must not call `__init__`, because its parameters are not `args`."""
         return type(self).__new__, (type(self), *self.args), self.__dict__
 
 

@@ -1,4 +1,4 @@
-"""Signed heads, the state of a log at one moment. Entries, which prove that a leaf is in the log."""
+"""Signed heads, each the state of a log at one moment, and entries, which prove that a leaf is in the log."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LogState(NamedTuple):
     """The state of a log at one moment."""
 
     keys: tuple[bytes, ...]
-    """The leaves under the head that name the log's keys, in order."""
+    """The leaves that name the log's keys, in order. The head includes all of them."""
     head: LogHead
     restores: tuple[LogEntry, ...] = ()
     """The leaves that record restorations from backups."""

@@ -85,7 +85,7 @@ class Signer:
 
 
 def signed(key: bytes, signature: bytes, text: bytes) -> bool:
-    """Return True if a public key made the signature of a text. A malformed key or signature gives False."""
+    """Return True if a text's signature is valid for a public key. Return False if key or signature is malformed."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -100,7 +100,7 @@ class LogKeys:
     """The public keys that a log has had. A head over n leaves is signed with the newest key in these leaves."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
-        """Read all leaves of the kind `key`, the log's first one first.
+        """Read all of a log's leaves of the kind `key`, in order.
 
         Raises:
             LeafError: A leaf is malformed, out of order, or not signed by the key before it.
@@ -133,14 +133,14 @@ class LogKeys:
 
     @property
     def newest(self) -> bytes:
-        """The key that signs at present."""
+        """The key that currently signs."""
         return self._keys[-1]
 
     def __contains__(self, key: object) -> bool:
         return key in self._keys
 
     def signed(self, head: LogHead) -> bool:
-        """Return True if the key that was valid at its size signed a head."""
+        """Return True if a head is signed by the key that was valid at the head's size."""
         place = bisect(self._numbers, head.size) - 1
         return place >= 0 and signed(self._keys[place], head.signature, head_text(self.log, head.size, head.root))
 
@@ -174,7 +174,7 @@ class HeadSigner:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._signer.public  # noqa: B018 - It loads the library now and not when the first results wait.
+        self._signer.public  # noqa: B018 - Load the library now, and not when the first results are waiting.
 
     def __call__(self, size: int, root: bytes) -> bytes:
         """Return the signature of a head."""

@@ -85,11 +85,11 @@ FIELDS: Final[dict[int, dict[LeafKind, tuple[str, ...]]]] = {
         LeafKind.OUTCOME: ("event", "ladder", "seed", "state", "winner", "tables", "baselines", "result"),
     },
 }
-"""By version, the fields of each kind, in their order, after `log` (the version), `number` (from 1), `kind` and `at`
-(microseconds since 1970)."""
+"""By version and kind, the fields of a leaf in order. They follow `log` (the version), `number` (from 1), `kind` and
+`at` (microseconds since 1970)."""
 _KINDS: Final = [kind.value for kind in LeafKind]
 RESULTS: Final = frozenset({LeafKind.RATED, LeafKind.CASUAL})
-"""The kinds of matches that ended with a result."""
+"""The kinds of leaves for matches that ended with a result."""
 _HEAD: Final = ("log", "number", "kind", "at")
 _ALL_FIELDS: Final = {
     version: {kind: dict.fromkeys((*_HEAD, *names)) for kind, names in kinds.items()}
@@ -116,7 +116,7 @@ def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
 
 
 def _check_fields(version: int, kind: LeafKind, fields: Mapping[str, Any]) -> None:
-    """Raise LeafError unless the fields are those of the kind. `fields` may also contain those of every leaf."""
+    """Raise LeafError unless the fields are those of the kind. `fields` may also contain those that every leaf has."""
     names = FIELDS[version].get(kind)
     if names is None:
         known = " or ".join(str(each) for each, kinds in FIELDS.items() if kind in kinds)
@@ -137,7 +137,7 @@ def decode_leaf(content: bytes) -> dict[str, Any]:
     """Return the fields of a leaf by name. `kind` is a string.
 
     Raises:
-        LeafError: The bytes are not canonical, or of a version, kind or field that this program does not know.
+        LeafError: The bytes are not canonical, or have a version, kind or field that this program does not know.
     """
     try:
         leaf = json.loads(content.decode())

@@ -38,8 +38,8 @@ class Receipt(NamedTuple):
 def receipts_of(content: str, source: str, match_id: int) -> Iterator[Receipt]:
     """Yield the receipts of a match in a file.
 
-    Keys are read only if a receipt of the match follows them. Some clients write the keys that a server shows without
-    checking them, and bad ones do not spoil the receipts before them.
+    Keys are read only if a receipt of the match follows them. Some clients write a server's keys
+    without checking them, and bad keys must not invalidate the receipts before them.
 
     Raises:
         ReceiptUnusable: a receipt is damaged or not signed.

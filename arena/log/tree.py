@@ -33,12 +33,12 @@ EMPTY: Final = sha256().digest()
 
 
 def leaf_hash(content: bytes) -> bytes:
-    """Return the hash of a leaf: SHA-256 of a zero byte and its content."""
+    """Return the hash of a leaf: SHA-256 of the byte 0 and its content."""
     return sha256(b"\0" + content).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """Return the hash of a node: SHA-256 of a one byte and the hashes below it."""
+    """Return the hash of a node: SHA-256 of the byte 1 and the two hashes below it."""
     return sha256(b"\1" + left + right).digest()
 
 

@@ -1,6 +1,7 @@
 """Effects: requests of a match to the server. The replay records all of them, questions as a digest.
 
-`Ask` is created for every decision and has its own `__init__`: compiled, a named tuple takes eight times as long.
+`Ask` is created for every decision, so it has its own `__init__`: compiled code takes eight times as long to create a
+named tuple.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Refusal(Enum):
     STALE = "stale"
     """The decision was already made."""
     SUBSTITUTED = "substituted"
-    """A house bot plays the seat until the next round."""
+    """A house bot is playing the seat until the next round."""
     UNKNOWN = "unknown"
     """The seat never had such a decision."""
 
@@ -63,8 +64,8 @@ class Refuse(NamedTuple):
     legal: Sequence[int]
     """Legal actions if the decision is still open, otherwise empty."""
     time: int
-    """Microseconds left, bank included, if the decision is open. If time forced the decision, the answer's lateness.
-    Otherwise 0.
+    """If the decision is still open, the microseconds left, including the bank. If it was forced because time ran out,
+    the microseconds by which the answer is late. Otherwise 0.
     """
 
 
@@ -74,7 +75,7 @@ class Cause(Enum):
     TIME = "time"
     """Time ran out."""
     ILLEGALITY = "illegality"
-    """Too many answers of the bot were illegal."""
+    """Too many of the bot's answers were illegal."""
     SUSPENSION = "suspension"
     """The seat was suspended."""
     ABSENCE = "absence"
@@ -113,7 +114,7 @@ class Substitute(NamedTuple):
 
 
 class Back(NamedTuple):
-    """Report to the bots that a seat's own bot plays it again."""
+    """Report to the bots that a seat's own bot is playing it again."""
 
     seat: int
 
@@ -152,8 +153,8 @@ class Over(NamedTuple):
     interrupted: str
     """The reason for the interruption. Empty if the match has a result."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, True if house bots played too much of it for the result to change its opponents' ratings. Empty under
-    rating rule 1.
+    """By seat, True if house bots played it in too many rounds. It then does not change its opponents' ratings. Empty
+    under rating rule 1.
     """
 
 

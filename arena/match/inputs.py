@@ -1,7 +1,7 @@
 """Inputs of a match, each with its time. A new `Match` with the same inputs takes the same course.
 
-`Sent` and `Acted` come with every decision and have their own `__init__`: compiled, a named tuple takes eight times as
-long.
+`Sent` and `Acted` come with every decision, so they have their own `__init__`: compiled code takes eight times as long
+to create a named tuple.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Begun(NamedTuple):
 
 @dataclass(init=False, slots=True)
 class Sent:
-    """The transport got a question, which starts the seat's clock."""
+    """A question was handed to the transport, which starts the seat's clock."""
 
     at: Instant
     seat: int
@@ -73,7 +73,7 @@ class Left(NamedTuple):
     at: Instant
     seat: int
     in_order: bool = False
-    """True if the bot signed off. A house bot takes over its seat at once, and this is no trouble."""
+    """True if the bot signed off. A house bot takes over its seat at once, which does not count as trouble."""
 
 
 class Returned(NamedTuple):

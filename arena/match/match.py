@@ -108,7 +108,7 @@ class Match:
         return asked.decision == decision and not asked.substituted
 
     def substituted(self, seat: int) -> bool:
-        """Return True if a house bot plays the seat."""
+        """Return True if a house bot is playing the seat."""
         return self._seats[seat].substituted
 
     def suspended(self, seat: int) -> bool:

@@ -1,5 +1,5 @@
 """The conduct policy of a match: limits on time, mistakes and absences. It is sent in the welcome and recorded in the
-replay. The limits before a match are sent in the welcome, too.
+replay. The limits of the ready check before a match are sent in the welcome, too.
 """
 
 from __future__ import annotations

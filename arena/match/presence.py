@@ -1,7 +1,7 @@
 """Presence and clocks of the bots of a match: absences, stand-ins, and the hold after a restart of the server.
 
 It does not depend on the game: `Match` sends the questions that follow from a `Substitute`. Methods that change
-something get the time and append their effects.
+something are given the time and append to `effects`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Presence:
 
     @property
     def held(self) -> bool:
-        """True if all clocks are stopped after a restart, until all bots have returned."""
+        """True while all clocks are stopped after a restart, until every bot has returned."""
         return self._held_until != NEVER
 
     def start(self, seat: Seat, now: Instant, lag: int = 0) -> None:
-        """Start the clock of a seat, unless it runs or all clocks are held."""
+        """Start the clock of a seat, unless it is already running or all clocks are held."""
         if self._held_until == NEVER:
             if lag:
                 lag = min(max(0, lag), self._policy.lag_allowance)
@@ -73,7 +73,7 @@ class Presence:
     def leave(self, number: int, begun: bool, in_order: bool, now: Instant, effects: list[Effect]) -> None:
         """Record that the bot of a seat has left. This costs nothing before the match begins or while clocks are held.
 
-        A bot that leaves `in_order` gives up its seat at once, even then.
+        Once the match has begun, a bot that leaves `in_order` gives up its seat at once, even while clocks are held.
         """
         seat = self.seats[number]
         if in_order and begun:
@@ -86,8 +86,8 @@ class Presence:
                 self._mark_gone(number, seat, now, effects)
 
     def come_back(self, number: int, now: Instant, effects: list[Effect]) -> None:
-        """Record that the bot of a seat has returned or is ready again. If a house bot plays, the bot gets its seat in
-        the next round.
+        """Record that the bot of a seat has returned or is ready again. If a house bot is playing, the bot gets its
+        seat back in the next round.
         """
         seat = self.seats[number]
         if seat.substituted:
@@ -163,7 +163,7 @@ class Presence:
         self._update_due()
 
     def _hand_over(self, number: int, seat: Seat, now: Instant, effects: list[Effect]) -> None:
-        """Let a house bot continue for a bot that signs off. This is no trouble."""
+        """Let a house bot continue for a bot that signs off. The seat does not count as troubled."""
         seat.away = True
         seat.sent = False
         if seat.substituted:

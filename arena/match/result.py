@@ -25,9 +25,9 @@ class Standing(NamedTuple):
 
     places: tuple[int, ...]
     counts: tuple[bool, ...]
-    """True if any pair of the seat counts for its bot."""
+    """True if at least one pair with this seat counts for its bot."""
     spoilt: tuple[bool, ...]
-    """True if house bots played too much of the seat.
+    """True if a house bot played the seat in too many rounds.
 
     Such a seat loses to every seat that is not spoilt, and does not change that seat's rating. Empty under rule 1.
     """
@@ -39,7 +39,7 @@ def standing(
     """Compute the places and the pairs that count.
 
     A bot has vanished if a house bot plays its seat at the end, or did so in more than `policy.substituted_percent` of
-    the rounds. In the latter case the seat is spoilt: a house bot played too much of it.
+    the rounds. In the latter case the seat is spoilt.
     """
     played_on = [(100 * seat.substituted_rounds > policy.substituted_percent * rounds, seat) for seat in seats]
     vanished = [much or seat.substituted for much, seat in played_on]

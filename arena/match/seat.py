@@ -36,8 +36,8 @@ class Clock:
         """Time at which the limit ends. An answer at this time is late."""
 
     def start(self, now: Instant, lag: int = 0) -> None:
-        """Start the clock `lag` microseconds from now, when the question reaches the bot. Without effect while it
-        runs.
+        """Start the clock `lag` microseconds from now, when the question reaches the bot. No effect if it is
+        already running.
         """
         if self.started is None:
             self.started = now + lag
@@ -98,7 +98,7 @@ class Seat:
         self.legal: Sequence[int] = ()
         """Legal actions of the open decision."""
         self.sent = False
-        """True if the transport got the open question after the bot's last return."""
+        """True if the open question has been handed to the transport since the bot last connected."""
         self.decision_rejections = 0
         """Rejected answers to the open decision so far."""
         self.rejections = 0
@@ -116,7 +116,7 @@ class Seat:
         self.incidents = 0
         """Number of times that the seat's bot has left."""
         self.substituted = False
-        """True if a house bot plays the seat."""
+        """True if a house bot is playing the seat."""
         self.substituted_rounds = 0
         """Number of rounds in which a house bot played the seat, at least in part."""
         self.troubled = False

@@ -45,7 +45,7 @@ class Calls:
         None.
         """
         self.limit = limit
-        """The limit. It may change between calls, but after `run` has begun not from or to None."""
+        """The limit. It may change between calls, but once `run` has begun, neither from None nor to None."""
         self._channel: Final = channel
         self._tickets: Final[deque[Ticket]] = deque()
         self._ended = trio.Event()
@@ -86,7 +86,7 @@ class Calls:
             self._ended.set()
             while self._tickets:
                 ticket = self._tickets.popleft()
-                ticket.settle(ticket)  # A ticket that is its own answer got no answer from the helper.
+                ticket.settle(ticket)  # A ticket settled with itself means that the helper gave no answer.
         return wrong
 
     def _take(self, answers: list[Any]) -> None:

@@ -32,8 +32,7 @@ class Channel:
         """Time of the last sending or receiving, by trio's clock."""
 
     def send(self, message: object) -> None:
-        """Send a message with one system call. While `run` runs, it sends bytes that the socket does not accept at
-        once.
+        """Send a message with one system call. `run` sends the bytes that the socket does not accept at once.
 
         The message is lost if the helper has ended.
 
@@ -95,7 +94,7 @@ class Channel:
         return "".join(wrong)
 
     def close(self) -> None:
-        """Close this end, which makes the helper end. Do not call it while `run` or `receive` runs."""
+        """Close this end, which makes the helper end. Do not call it while `run` or `receive` is running."""
         self._line.close()
 
     async def _received(self, wrong: list[str]) -> list[Any]:

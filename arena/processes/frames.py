@@ -24,7 +24,7 @@ kernel."""
 class FrameTooLarge(Exception):  # noqa: N818 - the name says what is the matter
     """Error for a message that is too large for a frame.
 
-    If it is received, the bytes are probably no frames at all.
+    On receipt, it probably means that the bytes are no frames at all.
     """
 
     def __init__(self, size: int) -> None:

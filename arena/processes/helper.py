@@ -22,7 +22,7 @@ from arena.processes.launch import OWN_GROUP, command, environment
 START: Final = 60.0
 """Seconds within which a helper must be ready."""
 GRACE: Final = 1.0
-"""Seconds between the closing of the parent's socket and the kill of a helper that has not ended."""
+"""Seconds from closing the parent's socket to killing a helper that has not ended."""
 _failed: Final = trio.lowlevel.RunVar[dict[str, str]]("failed")
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
@@ -58,7 +58,7 @@ class Helper:
 
     @property
     def status(self) -> int | None:
-        """Exit status, negative for a signal. None while the process runs."""
+        """Exit status, negative for a signal. None while the process is running."""
         return self._process.returncode
 
     def kill(self) -> None:
@@ -79,7 +79,7 @@ class Helper:
 async def helper(module: str, *arguments: str, files: Sequence[int] = ()) -> AsyncIterator[Helper]:
     """Run `python -m module arguments…` as a helper process that ends with the block.
 
-    It also inherits `files`, open under the same numbers. A HelperFailed raised inside the block counts as a failed
+    It also inherits the open file descriptors `files`. A HelperFailed raised inside the block counts as a failed
     start, too. Raises: HelperFailed.
     """
     failed = failed_starts()

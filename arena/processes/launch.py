@@ -55,7 +55,7 @@ class BlockingHelper(BlockingChannel):
     def __init__(
         self, module: str, *arguments: str, files: Sequence[int] = (), stdout: int = subprocess.DEVNULL
     ) -> None:
-        """Run `python -m module arguments…`, with the open `files` under the same numbers. Raises: OSError."""
+        """Run `python -m module arguments…`, which inherits the open file descriptors `files`. Raises: OSError."""
         ours, theirs = socket.socketpair()
         super().__init__(ours)
         try:
@@ -84,7 +84,7 @@ class BlockingHelper(BlockingChannel):
             self.line.shutdown(socket.SHUT_WR)
 
     def kill(self) -> None:
-        """Kill the process and all its children, and wait for its end."""
+        """Kill the process and all its children, and wait until it has ended."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -96,7 +96,7 @@ class ForkedHelper(NamedTuple):
 
     pid: int
     line: socket.socket
-    """The parent's socket, for a `Channel` when an event loop runs."""
+    """The parent's socket, for a `Channel` once an event loop is running."""
 
 
 @contextmanager

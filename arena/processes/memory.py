@@ -1,8 +1,8 @@
 """This process's memory: garbage is collected rarely, and huge pages are used if the system has them.
 
 A processor caches the addresses of a few thousand pages. With pages of 4 KiB, that is less memory than a few hundred
-matches use, so every decision of another match begins by looking up its pages. Therefore, when the process has grown
-much, its new memory is moved to pages of 2 MiB. A region that is only partly used then takes a whole 2 MiB. If the
+matches use, so most decisions begin by looking up the pages of their match. Therefore, when the process has grown by
+`MUCH`, its new memory is moved to pages of 2 MiB. A region that is only partly used then takes a whole 2 MiB. If the
 system refuses, nothing changes, and that does no harm.
 """
 
@@ -24,7 +24,7 @@ SIZE: Final = 2 << 20
 MUCH: Final = 32 << 20
 """Bytes by which the process must grow before the next move; moving less gains nothing."""
 INTERVAL: Final = 5.0
-"""Seconds between checks of its growth."""
+"""Seconds between checks of the process's growth."""
 HUGE_PAGES, COLLAPSE = 14, 25
 """Advice values for `madvise`: use huge pages from now on; and move existing memory at once (Linux 6.1 and later)."""
 ANONYMOUS: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p 0+ 00:00 0 *(?:\[heap\])?$", re.MULTILINE)

@@ -24,7 +24,7 @@ class Parent(BlockingChannel):
 
 @contextmanager
 def connected() -> Iterator[Parent]:
-    """Connect to the parent of a process that `helper.helper` started, and report that this process is ready.
+    """Connect this process, which `helper.helper` started, to its parent, and report that it is ready.
 
     When the parent has ended, this process exits within `GRACE` seconds, whatever it is doing. Sending to the parent
     then leaves the block.

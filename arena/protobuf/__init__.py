@@ -1,1 +1,1 @@
-"""Protobuf messages created from rows and from byte strings: code that the services and the questions share."""
+"""Protobuf messages created from rows and from byte strings: code that the services and the questions to bots share."""

@@ -17,7 +17,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 CACHED_PARTS: Final = 4096
-"""Number of serialized parts in an `lru_cache`, for parts of messages that seldom change."""
+"""Maximum number of parts in an `lru_cache` of serialized message parts that seldom change."""
 
 _LAST: Final = tuple(bytes([number]) for number in range(128))
 _MORE: Final = tuple(bytes([number | 128]) for number in range(128))
@@ -45,7 +45,7 @@ def tag(message: type[Message], name: str) -> bytes:
 
 
 def small_fields(message: type[Message], name: str) -> tuple[bytes, ...]:
-    """Return a table of a field, serialized, by its value below 128; for a list, of its tag and length, by the length.
+    """Return the serialized field for each value below 128; for a list, the tag and length for each length below 128.
 
     The entry for 0 is empty if the field does not distinguish 0 from absence. Raises KeyError like `tag`.
     """
@@ -54,7 +54,7 @@ def small_fields(message: type[Message], name: str) -> tuple[bytes, ...]:
 
 
 def small_map_fields(message: type[Message], name: str) -> tuple[tuple[bytes, ...], ...]:
-    """Return a table of serialized entries of a map of unsigned numbers, by key below 16, then by value plus one.
+    """Return the serialized entries of a map of unsigned numbers, by key (below 16) and by value plus one.
 
     Index 0 holds the empty string, which means that the key is not in the map. Raises KeyError like `tag`.
     """

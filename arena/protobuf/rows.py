@@ -1,8 +1,8 @@
 """Conversion between dataclasses, called rows, and protobuf messages with fields of the same names.
 
-Supported are numbers, strings, nested dataclasses, tuples of these, instants (`datetime` in UTC and `Timestamp`) and
-enums (`State.OVER` and `STATE_OVER`). None means that a field is absent, and is allowed only if the message's field
-distinguishes absence, or is an enum: then it is `STATE_UNSPECIFIED`.
+Fields may be numbers, strings, nested dataclasses, tuples of these, instants (`datetime` in UTC and `Timestamp`) and
+enums (`State.OVER` and `STATE_OVER`). None means that a field is absent. It is allowed only if the message's field
+distinguishes absence, or is an enum, which is then `STATE_UNSPECIFIED`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def pack(row: object, message: type[MessageType], **others: object) -> MessageTy
 def unpack(message: Message, row: type[RowType], **others: object) -> RowType:
     """Convert a message to a row; `others`: values of fields that the message lacks or does not determine.
 
-    Raises TypeError for a field of the row that neither provides, and UnknownValueError.
+    Raises TypeError for a field of the row that neither the message nor `others` provides, and UnknownValueError.
     """
     values = dict(others)
     for name, optional, convert in _fields_of_row(cast("Any", row), message.DESCRIPTOR):

@@ -1,4 +1,4 @@
-"""Queries of a data directory. The results are the same as a server's, whether or not a server uses the directory."""
+"""Queries of a data directory, which a server may be using. The results are the same as that server's."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from arena.store.matches.event_documents import FORMAT, bundle_line
 from engine.deal import match_key
 
 NAMED: Final = 0.1
-"""Minimum probability of being the best at which an undecided event names a bot."""
+"""An undecided event names the bots whose probability of being the best is at least this."""
 
 
 class BundleDiffersError(ValueError):
@@ -49,7 +49,7 @@ def perhaps_best(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def is_bundle(path: Path) -> bool:
-    """Return whether a file starts like a bundle. Raises: OSError."""
+    """Return True if a file starts like a bundle. Raises: OSError."""
     with path.open("rb") as file:
         return file.read(16).startswith(b'{"arena_event":')
 
@@ -57,10 +57,10 @@ def is_bundle(path: Path) -> bool:
 def verify_bundle(path: Path) -> tuple[str, str, dict[str, Any]]:
     """Recompute an event from its bundle. Return its name, the name of the log that proves it, and the result.
 
-    A bundle brings the log's keys along, so compare the name with that of the server's log.
+    The keys come from the bundle itself, so compare the log's name with that of the server's log.
 
     Raises:
-        BundleDiffersError: Something in it does not follow from the rest; the message names it.
+        BundleDiffersError: Something in the bundle does not follow from the rest; the message names it.
         OSError: The file cannot be read.
     """
     lines = path.read_bytes().split(b"\n")
@@ -150,7 +150,7 @@ def _check_table(event: str, leaf: Mapping[str, Any], replay: Replay, between: t
 
 
 def check_baselines(header: Header, house: str, given: tuple[int, ...]) -> None:
-    """Replay the deals of a match, if this program has the same house bots.
+    """Compare a match's baselines with a replay of its deals, if this program has the same house bots.
 
     `house`: the house bots and versions that replayed the deals for the event. `given`: the baselines by seat, or
     nothing. Raises: BundleDiffersError.

@@ -24,7 +24,7 @@ FLAG_MEANING: Final = (
     "it; only the operator takes results back, with a reason that everybody sees."
 )
 DITTO: Final = "″"
-"""Sign in the group's other rows. Its P(best) is in its first row."""
+"""Sign in all rows of the group except the first, which shows the group's P(best)."""
 SHARED: Final = "rank 1 is shared by bots that the results cannot tell apart, with one P(best) for all of them"
 
 
@@ -48,7 +48,7 @@ def ladder_in_words(game: str, ladder: str = "", season: int = 0, title: str = "
     """Return the name of a season of a ladder for rows and menus. For a game's default ladder this is the name of the
     game.
 
-    `title` is the game's name for people, by default its name.
+    `title` is the game's display name, by default `game`.
     """
     name = (title or game) if ladder in ("", game) else f"{ladder} ({title or game})"
     return f"{name}, season {season}" if season > 1 else name
@@ -85,7 +85,7 @@ def flag_in_words(flag: FlagRow) -> str:
 
 
 def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> tuple[FlagRow, ...]:
-    """Return the flags of a bot. With `version`, flags of the kind "change" are only those of this version."""
+    """Return the flags of a bot. With `version`, include flags of the kind "change" only if they are about it."""
     return tuple(
         flag
         for flag in flags
@@ -107,8 +107,8 @@ class Leaders(NamedTuple):
         return 1 if row.bot in self.names else row.rank
 
     def chance(self, row: LadderRow | PastLadderRow) -> str:
-        """Format the P(best) to show for a bot: the group's in its first row, otherwise the bot's own. It is empty for
-        a bot that is not in the last fit.
+        """Format the P(best) to show for a bot: in the group's first row the group's, in its other rows `DITTO`, and
+        otherwise the bot's own. Empty for a bot that is not in the last fit.
         """
         if row.bot in self.names:
             first = row.bot == self.names[0]

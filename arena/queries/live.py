@@ -119,7 +119,7 @@ class Watch:
         self._read = read
 
     def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
-        """Yield the rows of each event, and True once the stream has sent all running matches."""
+        """Yield the rows of each message's events, and True once the stream has sent all running matches."""
         for message in self._call:
             rows = [_row(event, self._read) for event in message.events]
             yield tuple(row for row in rows if row is not None), message.caught_up

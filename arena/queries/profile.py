@@ -95,8 +95,7 @@ class BotProfile:
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
-    """Return the profile of a bot from finished matches of one game, in each of which it has a seat; None without
-    matches.
+    """Return a bot's profile from its matches of one game. Return None if none of them is finished.
 
     `typed` is the bot's name as the user typed it. It may differ in upper and lower case, and may be a former name.
     """

@@ -16,10 +16,10 @@ SHOWING: Final = 8
 
 
 def programme(source: DataSource, game: str = "") -> list[MatchRow]:
-    """Return the matches to show: among each game's newest rated matches, the matches of the highest-rated bots. The
-    games alternate.
+    """Return the matches to show: among each game's newest rated matches, those of the highest-rated bots. The games
+    alternate.
 
-    Matches are not shown if they are annulled or interrupted, or if house bots made too many decisions of a seat.
+    Annulled, interrupted and pruned matches are not shown, nor those in which a seat is spoilt by house bots.
     """
     games = [_best(source, each)[:SHOWING] for each in ([game] if game else source.games())]
     return [row for row in chain.from_iterable(zip_longest(*games)) if row is not None]

@@ -75,8 +75,8 @@ all are ready.
 PAGE: Final = 1000
 """Number of rows per request when all rows of a list are needed."""
 LADDER_TRIES: Final = 3
-"""Number of attempts to read all pages of a ladder. An attempt fails if the server publishes another ladder
-meanwhile.
+"""Number of attempts to read all pages of a ladder. An attempt fails if the server publishes a newer version of the
+ladder in the meantime.
 """
 FIT_TIMEOUT: Final = 120.0
 """Time limit in seconds of a call for which the server computes a ladder."""
@@ -97,7 +97,7 @@ class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class LateAnswer(NoAnswer):
-    """A server does not answer in time, or answers this address only later because of the address's earlier calls."""
+    """A server does not answer in time, or not yet because this client's address has sent too many calls."""
 
 
 class Declined(Refused):
@@ -234,7 +234,7 @@ class Client(DataSource):
 
     def _begun_by(self, before: int | None) -> int | None:
         """Return a time by which all matches with numbers below `before` had started, in microseconds since 1970; None
-        if there is no such match.
+        if the match `before` does not exist.
 
         Matches are numbered in the order in which they start.
         """
@@ -292,7 +292,7 @@ class Client(DataSource):
             return tuple(unpack(event, BotEventRow) for event in islice(older, limit))
 
     def invite(self, new: NewInvitations, operator_token: str) -> tuple[tuple[str, str], ...]:
-        """Create invitations. Return each owner with the code."""
+        """Create invitations. Return pairs of an owner and the invitation's code."""
         request = operator_pb2.CreateInvitationsRequest(
             owner=new.owner, owner_prefix=new.prefix, count=new.count, ladder=new.ladder
         )
@@ -469,7 +469,7 @@ class Client(DataSource):
         except grpc.RpcError as error:
             call = cast("grpc.Call", error)  # grpc raises the call object itself.
             text = " ".join((call.details() or "no reason given").split())
-            # The text lists every address tried. The reason is in the last one.
+            # The text lists every address tried. The last entry states the reason.
             if text.startswith("failed to connect"):
                 text = text.rpartition(": ")[2].partition(" (")[0]
             match call.code():
@@ -567,7 +567,7 @@ def _event_document(message: events_pb2.GetEventResponse, tables: Sequence[event
 
 
 def _values(message: Message) -> dict[str, Any]:
-    """Return the fields of a message without nested messages. Absent fields are None."""
+    """Return the fields of a message that has no nested messages. Absent fields are None."""
     found = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)

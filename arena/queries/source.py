@@ -49,7 +49,7 @@ class ChosenLadder(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The name of the ladder for people, with its season."""
+        """The ladder's display name, with its season."""
         from arena.queries.figures import ladder_in_words
 
         return ladder_in_words(self.game, self.ladder, self.season)
@@ -115,8 +115,8 @@ class DataSource(Protocol):
         ladder: str = "",
         season: int = 0,
     ) -> tuple[MatchRow, ...]:
-        """Return the newest matches, newest first, at most 1000. They are of a season of a ladder, of a game on any
-        ladder, or all.
+        """Return the latest matches, newest first, at most 1000: of a season of a ladder, of a game on any ladder, or
+        of all games.
         """
         from arena.store.matches.search import MatchFilter
 
@@ -154,13 +154,13 @@ class DataSource(Protocol):
         """Return the replay file of a finished match."""
 
     def log_state(self) -> LogState:
-        """Return the server's current log of results."""
+        """Return the current state of the log of results."""
 
     def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
         """Return the log's entries about a match, in order."""
 
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
-        """Return the proof that the log with the first size is the beginning of the log with the second."""
+        """Return the proof that the log of size `first` is the beginning of the log of size `second`."""
 
 
 def choose_ladders(

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 LIMIT: Final = 64 << 20
-"""Largest size of a replay in bytes, unpacked."""
+"""Maximum size of an unpacked replay in bytes."""
 _OPENING: Final = ',"chain":"'
 _CLOSING: Final = '"}'
 _SUFFIX: Final = len(_OPENING) + 2 * sha256().digest_size + len(_CLOSING)

@@ -40,11 +40,11 @@ ADDED_TO_HEADER_IN_4: Final = ("kind", "dealt_by", "rating_rule", "offers")
 _NAMES: Final = {kind: name for name, kind in INPUTS.items()}
 _Plain: TypeAlias = Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Over
 HEADER_START: Final = '{"arena_replay":'
-"""Beginning of a header line. No other line begins in this way."""
+"""Beginning of a header line. No other line begins like this."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _quoted: Final = cache(_write)  # the names of actions are few
-_policy: Final = cache(asdict)  # a server has only one policy
+_policy: Final = cache(asdict)  # a server has few policies
 
 
 def header_line(header: Header, rated: bool = False, version: int = VERSION) -> str:

@@ -21,7 +21,7 @@ from engine.registry import GAMES
 
 
 def read(source: Path | bytes, name: str = "replay") -> Replay:
-    """Read a replay file, or the bytes of a file that messages call `name`.
+    """Read a replay file, or the bytes of one, which error messages call `name`.
 
     Raises:
         ReplayError: the file is damaged or no replay.
@@ -207,7 +207,7 @@ class _Reader:
             self._fail(f"there is no input {name!r}; there are {', '.join(INPUTS)}")
         kind = INPUTS[name]
         if self._version < 4 and (added := ADDED_IN_4.get(kind)) is not None:
-            line.setdefault(*added)  # a newer version may continue the journal of a match
+            line.setdefault(*added)  # a newer server may have continued the match's journal
         removed = kind is Restored and "removed" in line
         check(line, {**shape.INPUTS[name], **shape.OF_A_REMOVAL} if removed else shape.INPUTS[name])
         line.pop("name", None)

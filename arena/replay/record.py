@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Recording of a match while it runs, as the lines of its replay.
+"""Recording of a running match, as the lines of its replay.
 
 Many matches run at once, so a `Recorder` stores lines instead of inputs and effects, and stores questions only until
 the end of their round. It never changes its arguments.
@@ -31,7 +31,7 @@ class Draft(NamedTuple):
     """The replay of a match without its ratings. The process that computes the ratings adds them."""
 
     text: str
-    """All lines except the line of the ratings."""
+    """All lines except the ratings line."""
     names: list[str]
     """Names of the bots by seat."""
 
@@ -108,7 +108,7 @@ class Recorder:
         return pack(self.lines(ratings))
 
     def _all_but_ratings(self, rated: bool) -> list[str]:
-        """Return all lines so far except the line of the ratings."""
+        """Return all lines so far except the ratings line."""
         lines = [header_line(self._header, rated, self._version), *self._lines]
         if self._over is not None:
             lines.append(result_line(self._over, self._names(), self._header.rating_rule))

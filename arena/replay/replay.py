@@ -15,7 +15,7 @@ class ReplayError(ValueError):
         super().__init__(f"{source}, line {line}: {problem}" if line else f"{source}: {problem}")
         self.source = source
         self.line = line
-        """Number of the line, from 1, or None for a problem of the whole file."""
+        """Number of the line, from 1, or None if the problem concerns the whole file."""
         self.problem = problem
 
 
@@ -55,7 +55,7 @@ class RecordedResult:
     interrupted: str
     """The reason why the match was interrupted; empty if it has a result."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, True if house bots made too many of its decisions. Its result then changes no opponent's rating. Empty
+    """By seat, True if house bots played it in too many rounds. It then does not change its opponents' ratings. Empty
     under rating rule 1.
     """
 

@@ -112,7 +112,7 @@ class Course:
 
     @cached_property
     def played_on(self) -> Mapping[int, int]:
-        """For each seat that a house bot took over, the first round, from 1, in which it did so."""
+        """For each seat that a house bot took over, the number (from 1) of the first round in which it chose."""
         found: dict[int, int] = {}
         for number in range(self.rounds):
             for made in self.choices(self.ends(number)):
@@ -121,7 +121,7 @@ class Course:
         return found
 
     def begins(self, round_number: int) -> int:
-        """Return the index of the step at which a round, from 0, is dealt."""
+        """Return the index of the step at which a round is dealt. Rounds are numbered from 0."""
         return self._ends[round_number - 1] if round_number else 0
 
     def ends(self, round_number: int) -> int:

@@ -27,7 +27,7 @@ class _Seat:
     __slots__ = ("decision", "due", "own", "sent", "since", "times")
 
     def __init__(self) -> None:
-        self.decision = 0  # the seat's latest decision: it never has two at once
+        self.decision = 0  # the seat's latest decision; a seat never has two open at once
         self.due = 0
         self.own = 0
         self.sent = 0  # the seat's latest decision that was sent to the bot

@@ -107,11 +107,11 @@ def _body(replay: Replay, rate: Rate | None) -> ReplayDifference | None:
         expected = next(lines, None)
         if expected != found:
             return ReplayDifference(number, expected, found, _difference_text(expected, found))
-    return problem  # the replay has also ended, because every record ends with the line of the result or the ratings
+    return problem  # `lines` has ended, too, because every record ends with the line of the result or the ratings
 
 
 def _rated(replay: Replay, rate: Rate | None) -> tuple[RecordedRatingChange, ...] | None:
-    """Compute the expected rating changes from the file's places. Another check compares its result line."""
+    """Compute the expected rating changes from the file's places. The result line itself is compared elsewhere."""
     if replay.ratings is None or rate is None:
         return replay.ratings
     before = [change.before for change in replay.ratings]

@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
 """Digests of the views that each seat received in a round, so that a replay proves the views themselves.
 
-A seat's digest is SHA-256 over its questions of the round, in order. A question consists of the decision's number, the
+A seat's digest is SHA-256 over its questions in the round, in order. A question consists of the decision's number, the
 list of its legal actions, and the view's fields in the order of the game's proto file. A question that is repeated
 unchanged counts once. The time left is not part of the digest. The banks are recorded separately.
 """

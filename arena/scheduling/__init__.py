@@ -1,1 +1,1 @@
-"""Match scheduling: choosing opponents from available bots, ladder figures and randomness, without clock or I/O."""
+"""Match scheduling: choosing opponents by availability, ladder figures and random numbers, without clock or I/O."""

@@ -11,38 +11,38 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
 
 REMEMBERED: Final = 256
-"""Number of latest opponents that a candidate remembers as meetings."""
+"""Number of a candidate's latest meetings that are remembered."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
 
 class Waiting(NamedTuple, Generic[BotT]):
-    """A connected bot. It waits if it is below its capacity."""
+    """A connected bot. It is waiting if it is below its capacity."""
 
     bot: BotT
     owner: str
     since: float
-    """Time since which the bot waits, in seconds: it connected, fell below its capacity, or got its last match."""
+    """Time in seconds at which the wait began: the bot connected, fell below its capacity, or got its last match."""
     room: int = 1
     """Number of further matches that the bot can play now."""
     value: MatchValue = NEWCOMER
-    """The information that the ladder gains from a match of this bot, as of the last fit."""
+    """The information that the ladder gains from one of the bot's matches, as of the last fit."""
     pending: int = 0
     """Number of the bot's matches whose results `value` does not include, such as its running matches."""
     last_length: float = 0.0
     """Length of the bot's last match in seconds; 0 if it has not played."""
     pace_class: int = 0
-    """The bot's pace class (see `PaceRules.pace_class`). Bots of one class wait for each other without limit."""
+    """The bot's pace class (see `PaceRules.pace_class`). Bots in the same class wait for each other without limit."""
     patient: bool = True
-    """True if the bot may at present play with a bot of a slower class."""
+    """True if the bot may currently play with bots of a slower class."""
     free_at: float = -inf
-    """For a bot at capacity, the expected time at which it falls below it. −∞ if unknown."""
+    """For a bot at capacity, the expected time at which it can play another match. −∞ if unknown."""
     held_up: bool = False
     """True if the bot is at capacity, and all its tables include slower bots."""
     tables: int = 0
     """Number of tables at which the bot has a seat or an offer of one."""
     spent: frozenset[BotT] = frozenset()
-    """The connected bots with which this bot has used up the quota of the pair, so that their results do not count
+    """The connected bots with which this bot has used up the pair's quota, so that results between them do not count
     today. The relation is symmetric.
     """
 
@@ -59,7 +59,7 @@ class Candidate(Generic[BotT]):
         self.beyond_share = False
         """True if the bot has more tables than its share while others wait."""
         self.turn = 0.0
-        """The turn for coverage seats: number of the round plus a random fraction. A table moves it to the next."""
+        """The turn for coverage seats: a round's number plus a random fraction. A table moves it to the next round."""
         self._met: dict[int, int] = {}
         self._latest: deque[int] = deque()
 
@@ -68,7 +68,7 @@ class Candidate(Generic[BotT]):
         return self._met.get(number, 0)
 
     def mean_meetings(self, opponents: int) -> float:
-        """Return the mean number of latest meetings with an opponent, given the number of possible opponents."""
+        """Return the mean number of latest meetings per opponent, given the number of possible opponents."""
         return len(self._latest) / max(1, opponents)
 
     def counts_against(self, others: list[Candidate[BotT]]) -> bool:

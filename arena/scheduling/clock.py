@@ -2,11 +2,11 @@
 
 The constants of the scheduler suit a clock of one second a decision. On a slower clock they would set every bot apart:
 a bot that thinks for 12 s would be in a class of its own, and would wait two seconds for opponents that play for hours.
-So times count in soft limits of the clock. A clock of a second or less has the constants themselves.
+So times are measured in soft limits of the clock. A clock of a second or less uses the constants themselves.
 
-Patience counts in matches instead, since a wait is short or long beside the match that follows it. Before two bots
-have met, it counts in soft limits, too. Bots that come to a slow clock have time, so only those that use most of it
-count as slow. `bench.studies.slow` measures both choices.
+Patience is measured in matches instead, since a wait is short or long compared with the match that follows. Before two
+bots have met, it is measured in soft limits, too. Bots that choose a slow clock have time, so only those that use most
+of it count as slow. `bench.studies.slow` measures both choices.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from arena.scheduling.pace import PaceRules
 from arena.scheduling.pool import PATIENCE
 
 SLOW_SHARE: Final = 0.75
-"""Share of the time beyond one second up to which no pace is slow."""
+"""Share of the soft limit beyond one second up to which no pace is slow."""
 RECENT: Final = 31
 """Number of latest matches whose median length determines the patience."""
 
@@ -37,8 +37,8 @@ class LadderClock:
     def pace_rules(self, slow_pace: float | None, share: float) -> PaceRules:
         """Return the rules for slow bots.
 
-        `slow_pace`: the pace up to which a bot is never slow, in seconds; None for a limit by the clock.
-        `share`: the share of its time at tables that a bot may have to wait for much slower ones.
+        `slow_pace`: the pace up to which a bot is never slow, in seconds; None to derive it from the clock.
+        `share`: the share of its time at tables for which a bot may have to wait for much slower bots.
         """
         known, scale = PaceRules(), max(1.0, self.soft_limit)
         return PaceRules(
@@ -50,7 +50,7 @@ class LadderClock:
         )
 
     def patience(self, median_match: float = 0.0) -> float:
-        """Return the seconds for which a bot waits for others before house bots complete its table.
+        """Return the number of seconds for which a bot waits for others before house bots complete its table.
 
         `median_match` is the median length in seconds of recent matches between bots, or 0 if there was none.
         """

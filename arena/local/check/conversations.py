@@ -1,4 +1,4 @@
-"""Checks from files with scripted conversations, which both the server and the bot must follow.
+"""Checks that play scripted conversations from files: the server plays its part, and the bot must respond as scripted.
 
 Every SDK plays these files in its tests (clients/conformance). A bot under check has its own games, capacity and
 choices. Therefore catalogues and decisions come from its first game, and any legal action is a valid answer.
@@ -33,11 +33,11 @@ MESSAGES: Final = "messages.json"
 STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", "comes_back", "ends"})
 """Steps that any program can follow."""
 LATER: Final = 5.0
-"""Maximum number of seconds between the script's pause and the bot's return."""
+"""Maximum number of seconds from the end of the script's pause to the bot's return."""
 PATIENCE: Final = 10.0
 """Longest pause of a script, in seconds. Conversations with longer pauses need the tests' clock."""
 WATCHED: Final = 2.0
-"""Number of seconds in which a bot that should not return must stay away."""
+"""Number of seconds for which a bot that should not return must stay away."""
 QUIET: Final = 0.1
 """Seconds of silence that end a conversation."""
 
@@ -47,7 +47,7 @@ class ConversationsUnreadable(LocalMatchError):  # noqa: N818 - the name says wh
 
 
 def read_conversations(folder: Path) -> list[Check]:
-    """Return a check for each conversation of a folder that any program can follow.
+    """Return a check for each of a folder's conversations that any program can follow.
 
     Raises:
         ConversationsUnreadable: the folder has no valid conversations.
@@ -73,7 +73,7 @@ def read_conversations(folder: Path) -> list[Check]:
 
 
 def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return steps in which the contents replace the names of messages."""
+    """Return the steps with the messages in place of their names."""
     resolved = []
     for step in steps:
         [(name, value)] = step.items()
@@ -87,7 +87,7 @@ def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> l
 
 
 def _asks_what_is_shown(message: Mapping[str, Any]) -> bool:
-    """Return True if all decisions belong to the scripts' game, 6th Sense. The bot's own game replaces it."""
+    """Return True if every decision is for 6th Sense, the scripts' game, for which the bot's own is substituted."""
     return all("sixthSense" in decision for decision in message.get("decisions", ()))
 
 
@@ -137,7 +137,7 @@ class _Talk:
             self.stream.hand_over(message)
 
     def end(self, status: Mapping[str, Any]) -> None:
-        """End the stream with a status. A pause is only required if the script states it."""
+        """End the stream with the script's status, which includes the pause that the bot must make, if any."""
         code, reason, text = grpc.StatusCode[status["status"]], status.get("reason", ""), status.get("text", "")
         if code is not grpc.StatusCode.OK:
             explained = reason or "pause" in status
@@ -146,7 +146,7 @@ class _Talk:
 
 
 class _Conversation:
-    """One conversation. The bot is started for it."""
+    """One conversation, with a newly started bot."""
 
     def __init__(self, stage: Stage, steps: Sequence[tuple[str, Any]]) -> None:
         self._stage = stage

@@ -1,4 +1,4 @@
-"""The log of results of a check's server: a real log in memory with its own key."""
+"""The results log of the server in a check: a real log in memory with its own key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PartOfService:
     """A gRPC service that implements only some of its methods."""
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        """Return a handler for a method without implementation."""
+        """Return a handler for an unimplemented method."""
 
         async def refuse(*_: object) -> object:
             raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"{method} is not available in checks")

@@ -42,9 +42,9 @@ POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
 LIMITS: Final = ReadyLimits(answer=30.0, offer=math.inf, seat=math.inf)
 """Limits under which no seat is offered to other bots."""
 CONFIG: Final = Config(tuple(LadderTable(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
-"""The configuration of a server, except the time bank."""
+"""A server's configuration, except for the time bank."""
 FURTHER_POLICY: Final = {"soft_limit": 2 * POLICY.soft_limit}
-"""The limit of a further ladder. It differs from the default ladders' limit."""
+"""The time limit of decisions on a further ladder. It differs from the default ladders' limit."""
 FIRST_MATCH: Final = 1 << 40
 """The first match number, which does not fit into 32 bits."""
 
@@ -143,7 +143,7 @@ class Matches:
         self._numbers = count(FIRST_MATCH)
 
     def offer_ladders(self, hello: Hello) -> Hello:
-        """Create the ladders that a hello names. Names that no game has become further ladders of the bot's first game.
+        """Create the ladders that a hello names. Any name but a game's is a further ladder of the bot's first game.
 
         Return the hello with only the games of these ladders.
 
@@ -175,7 +175,7 @@ class Matches:
     ) -> CheckedMatch:
         """Offer the bot a seat. The bots `others` get the next seats, and house bots the rest.
 
-        With `accepts`, the others accept at once. The match cannot begin until they accept.
+        With `accepts`, the others accept at once. Without it, the match cannot begin.
         """
         house = HousePlayer(-1, HOUSE_BOTS[game][0])
         players: list[Player] = [house] * seats

@@ -25,7 +25,7 @@ class CheckResult:
     verdict: Verdict
     asks: str
     text: str
-    """The bot's behaviour, or the reason why the check was skipped. Empty if it behaves correctly."""
+    """The bot's behaviour, or the reason why the check was skipped. Empty if the bot behaves correctly."""
     wants: str
     remedy: str
     page: str

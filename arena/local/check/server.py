@@ -43,7 +43,7 @@ TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 
 
 class CheckServer:
-    """The accounts, the one connected bot, and the messages on each of its streams."""
+    """The server of a check: the accounts, the only bot, and the messages on each of the bot's streams."""
 
     def __init__(self, journal: Journal, nursery: trio.Nursery, ladders: Sequence[str] = ()) -> None:
         """`ladders` are the names of ladders that the bot may choose besides the default ladders."""
@@ -70,7 +70,7 @@ class CheckServer:
         self.early = 0
         """Number of messages that the bot sent before the welcome."""
         self.script: Callable[[Stream[bytes, bytes]], Awaitable[None]] | None = None
-        """A function that handles every stream with a valid token instead of the server, or None."""
+        """A function that replaces the server on every stream with a valid token, or None."""
         self._stopping = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:

@@ -42,7 +42,7 @@ TICK: Final = 0.01
 SHARED: Final = "shared"
 """Name of the folder with the server's socket, for a sandboxed bot."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
-"""Placeholders in a command, which values replace."""
+"""Placeholders in a command, to be replaced by values."""
 
 
 def _printable(line: str) -> str:
@@ -111,7 +111,7 @@ class Stage:
 
     @property
     def session_wire(self) -> Wire | None:
-        """The open stream, or None if the bot has no stream with a welcome."""
+        """The bot's open stream, or None until the server has sent a welcome."""
         bot = self.server.bot
         if bot is None or bot.session is None:
             return None
@@ -174,7 +174,7 @@ class Stage:
         for holder, value in zip(HOLDERS, values, strict=True):
             words = [word.replace(holder, value) for word in words]
         told = {"ARENA_SERVER": self.relay.address, "ARENA_TOKEN_FILE": str(self.token_file)}
-        told["ARENA_LADDERS"] = ",".join(self.ladders)  # empty, so that the bot does not inherit the caller's values
+        told["ARENA_LADDERS"] = ",".join(self.ladders)  # set even if empty, so that the bot inherits no value
         told = os.environ | told if self._sandbox is None else told | {"ARENA_TOKEN": self._token}
         self._log.unlink(missing_ok=True)
         self.program = await run_sync(run_command, words, told, self._log, self._shared, self._sandbox)
@@ -192,7 +192,7 @@ class Stage:
         self.server.forget()
 
     async def connected(self, seconds: float = START) -> Wire:
-        """Wait until the bot is connected. Start it if it does not run."""
+        """Wait until the bot is connected. Start it if it is not running."""
         if self.program is None or self.program.ended():
             await self.start_bot()
         await self.until(lambda: self.session_wire is not None, "it did not connect", seconds)
@@ -213,7 +213,7 @@ class Stage:
             await trio.sleep(TICK)
 
     async def idle(self) -> Wire:
-        """Wait until the bot is connected and plays no matches."""
+        """Wait until the bot is connected and is playing no match."""
         await self.connected()
         await self.until(lambda: not self.bot.playing.running, "its matches did not end", A_MATCH)
         return self.wire
@@ -261,7 +261,7 @@ class Stage:
         return match
 
     async def lose_connection(self) -> None:
-        """Cut the connection. Wait until the server has noticed this."""
+        """Cut the connection, and wait until the server has noticed."""
         before = self.session_wire
         self.relay.cut()
         await self.until(lambda: before is None or before.over, "the server still hears it")
@@ -285,19 +285,19 @@ class Verdict(Enum):
 
     PASS = "pass"  # noqa: S105 - no password
     WARN = "warn"
-    """The bot works, but its behaviour has a cost for it."""
+    """The bot works, but its behaviour puts it at a disadvantage."""
     FAIL = "fail"
     SKIP = "skip"
-    """The check was not made."""
+    """The check was not run."""
 
 
 class FaultError(Exception):
-    """Error of a check if the bot's behaviour makes it lose matches. The message describes the behaviour."""
+    """Error of a check: the bot's behaviour makes it lose matches. The message describes the behaviour."""
 
 
 class DoubtError(Exception):
-    """Error of a check if a server accepts the bot's behaviour, but the bot should behave differently."""
+    """Error of a check: a server accepts the bot's behaviour, but the bot should behave differently."""
 
 
 class NotAskedError(Exception):
-    """Error of a check that cannot be made with this bot."""
+    """Error of a check that cannot be run with this bot."""

@@ -29,7 +29,7 @@ Sent = TypeVar("Sent", play_pb2.PlayResponse, play_pb2.PlayRequest)
 
 
 class Timed(NamedTuple, Generic[Sent]):
-    """A message of the server or of the bot, and its time."""
+    """A message from the server or the bot, with its time."""
 
     at: float
     message: Sent
@@ -45,13 +45,13 @@ class Wire:
         self.bad_nonces: list[int] = []
         """Sizes of invalid nonces. A server would close the stream; here such a nonce counts as missing."""
         self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None
-        """Function that may replace each message of the server."""
+        """Function that may replace each message from the server."""
         self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None
-        """Function that may replace each message of the bot."""
+        """Function that may replace each message from the bot."""
         self.holds = False
         """True if the bot's messages are held back."""
         self.held: list[play_pb2.PlayRequest] = []
-        """The bot's messages that are held back at present."""
+        """The bot's messages that are currently held back."""
         self.over = False
         self.end = ""
         """The reason why the server ended the stream. Empty if the server did not end it."""
@@ -80,7 +80,7 @@ class Wire:
         return None
 
     def hand_over(self, message: bytes) -> None:
-        """Send a message of the server."""
+        """Send a message from the server to the bot."""
         parsed = play_pb2.PlayResponse.FromString(message)
         if self.altered is not None:
             message = self.altered(parsed)
@@ -157,7 +157,7 @@ class Relay:
         self._deaf.set()
 
     async def up(self) -> None:
-        """Accept connections at the same port as before."""
+        """Accept connections on the same port as before."""
         self._listening, self._deaf = trio.CancelScope(), trio.Event()
         if self._boxed is None:
             listeners = await trio.open_tcp_listeners(self.port, host=LOOPBACK)

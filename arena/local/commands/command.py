@@ -28,11 +28,11 @@ class Fence(NamedTuple):
     """The limits of a sandbox that are not part of its command line."""
 
     calls: bytes
-    """Filter of system calls, empty without a filter. In the command line, `keeper.FILTER` is its placeholder."""
+    """System call filter, or empty for none. `keeper.FILTER` is its placeholder in the command line."""
     memory: int
-    """Maximum memory of all its processes together, in bytes. Beyond it the sandbox is killed."""
+    """Maximum memory of all the sandbox's processes together, in bytes. Beyond it, the sandbox is killed."""
     files: int
-    """Maximum number of files in the sandbox's own file systems. Beyond it the sandbox is killed."""
+    """Maximum number of files in the sandbox's own file systems. Beyond it, the sandbox is killed."""
 
 
 class CommandEnd(NamedTuple):
@@ -43,7 +43,7 @@ class CommandEnd(NamedTuple):
     last: tuple[str, ...]
     """The last lines of the command's output."""
     why: str = ""
-    """The limit for which the command was killed, or an empty text."""
+    """The limit that the command was killed for exceeding, or an empty text."""
     printed: int = 0
     """Number of bytes of the command's whole output."""
 
@@ -122,14 +122,14 @@ class RunningCommand:
         return self._keeper.stdout.fileno()
 
     def ended(self, seconds: float = 0.0) -> CommandEnd | None:
-        """Wait at most `seconds` seconds for the command's end. Return None if it still runs."""
+        """Wait at most `seconds` seconds for the command to end. Return None if it is still running."""
         if self._end is None and (said := self._next(seconds)) is not None:
             last = tuple(said.get("last", ()))
             self._end = CommandEnd(said.get("status", -9), last, said.get("why", ""), said.get("printed", 0))
         return self._end
 
     def tell_to_end(self) -> None:
-        """Send SIGTERM to the command's group through the supervisor, without limiting the time until its end."""
+        """Send SIGTERM to the command's group through the supervisor, with no time limit for its end."""
         self._tell(keeper.TELL)
 
     def ask_to_end(self) -> None:
@@ -139,7 +139,7 @@ class RunningCommand:
     def end(self, at_once: bool = False) -> CommandEnd | None:
         """Ask the command to end, or kill it if `at_once`.
 
-        Wait until none of its processes is left. Return its end.
+        Wait until none of its processes is left, and return how it ended.
         """
         self._tell(keeper.KILL if at_once else keeper.END)
         with suppress(OSError):
@@ -153,7 +153,7 @@ class RunningCommand:
 
     def _tell(self, what: bytes) -> None:
         assert self._keeper.stdin is not None, "it is a pipe"
-        with suppress(OSError, ValueError):  # the command has ended by itself or by the lines above
+        with suppress(OSError, ValueError):  # the command may already have ended
             self._keeper.stdin.write(what)
 
     def _next(self, seconds: float) -> dict[str, Any] | None:

@@ -3,15 +3,15 @@
     python -I -S keeper.py
 
 It runs by its path and uses only the standard library, so it starts in milliseconds. The parent's orders arrive on
-standard input: first the command in JSON, then a byte that asks it to end (as closing does), that sends SIGTERM without
-a time limit, or that kills it. On standard output the supervisor reports in JSON that the command runs, or why it does
-not, and how it ended.
+standard input: first the command in JSON, then one byte per order. `END` ends the command within a time limit (so does
+closing the input), `TELL` only sends SIGTERM, and `KILL` kills it. On standard output the supervisor reports in JSON
+that the command is running, or why it is not, and later how it ended.
 
 The command has its own process group. Processes that leave the group, or lose their parents, become children of the
 supervisor (on Linux) and end with it.
 
-A sandbox (`arena.local.sandbox`) has its own session, and therefore no terminal to write to. SIGTERM goes to the
-processes in the sandbox and not to bubblewrap, because bubblewrap's end would kill them. The supervisor regularly adds
+A sandbox (`arena.local.sandbox`) has its own session, and therefore no terminal to write to. SIGTERM goes to all its
+processes, but bubblewrap ignores it, because its own end would kill the others. The supervisor regularly adds
 up the memory of all processes in the sandbox, and kills the sandbox if they use too much. The system's own limits are
 per process, and control groups need privileges. The supervisor also regularly counts the sandbox's own files.
 Bubblewrap limits only their size, and even empty files need kernel memory, which no process limit counts.
@@ -33,11 +33,11 @@ from pathlib import Path
 from typing import Final
 
 KEPT: Final = 4 << 20
-"""Number of bytes from the beginning of a command's output that are stored."""
+"""Maximum number of bytes stored from the beginning of a command's output."""
 TAIL: Final = 64 << 10
-"""Number of bytes from the end of the output that are stored."""
+"""Maximum number of bytes stored from the end of the output."""
 LAST_LINES: Final = 20
-"""Maximum number of output lines that the report of the end contains."""
+"""Maximum number of output lines in the report of a command's end."""
 GRACE: Final = 2.0
 """Number of seconds from SIGTERM to SIGKILL."""
 LAST_WAIT: Final = 5.0
@@ -204,7 +204,7 @@ def _broken(memory: int, files: int) -> str:
 
 
 def _deadline(told: bytes, until: float) -> float:
-    """Return the time at which to kill a command after an order. `until` is the time before the order."""
+    """Return the time at which to kill a command after an order. Before the order, it was `until`."""
     if told == KILL:
         return -math.inf
     return until if told == TELL else min(until, time.monotonic() + GRACE)
@@ -265,7 +265,7 @@ def own_files() -> int:
 
 
 def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
-    """Return the sum in bytes of the `wanted` fields of a process's file in /proc.
+    """Return the sum in bytes of the `wanted` fields in the file `name` of a process in /proc.
 
     Return 0 if the process has ended, and None if the system has no such file.
     """

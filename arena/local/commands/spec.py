@@ -23,7 +23,7 @@ LONGEST_NAME: Final = 40
 
 
 def is_command(spec: str) -> bool:
-    """Return True if a bot is a command."""
+    """Return True if a specification names a command."""
     return spec.startswith((COMMAND, PIPE))
 
 

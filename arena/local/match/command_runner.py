@@ -1,4 +1,4 @@
-"""Plays sets in which bots are commands.
+"""Plays sets of games in which bots are commands.
 
 A private server runs in a thread of this process, and each command in its own process.
 """
@@ -63,7 +63,7 @@ def play_sets_with_commands(
 ) -> Generator[PlayedSet, None, None]:
     """Play sets, several games at once. Close the iterator to stop.
 
-    When the iterator has ended for any reason, no command runs any more. `report_slow` works as in `play_sets`.
+    After the iterator has ended, for whatever reason, no command is running. `report_slow` works as in `play_sets`.
 
     Raises:
         CommandNotStarted: a command cannot be started.
@@ -88,7 +88,7 @@ def play_sets_with_commands(
 
 
 class _Silence(NamedTuple):
-    """A period in which a bot owes decisions and sends nothing."""
+    """A period in which a bot owes decisions and answers none of them."""
 
     owed: frozenset[OwedDecision]
     first: OwedDecision
@@ -151,7 +151,7 @@ class _Tables:
                     await self._play(numbers, director, host, bots)
                 finally:
                     with trio.CancelScope(shield=True):
-                        # let the bots end cleanly while the server still listens
+                        # let the bots end cleanly while the server is still listening
                         await trio.to_thread.run_sync(end_all, bots)
                 nursery.cancel_scope.cancel()
 
@@ -254,7 +254,7 @@ class _Tables:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Return the cause of an exception. For a group, return the first exception with a message for the author."""
+    """Return an exception, or from a group the first one with a message for the bot's author, if there is one."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     leaves = [_first(each) for each in error.exceptions]

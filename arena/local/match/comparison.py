@@ -1,8 +1,8 @@
 """The result of a comparison, computed from its sets: which bot is better, by how much, and how certainly.
 
 A set yields one number d, the first bot's points minus the other's. Sets are independent. Normalised Elo is 347.4·t
-with t = mean(d)/sd(d). Elo has the ladder's meaning and follows from the share of opponents that a bot finishes ahead
-of. `sequential` defines the stopping rule. Sets end in any order, but count in the order of their numbers: see
+with t = mean(d)/sd(d). Elo means the same as on the ladder, and follows from the share of opponents that a bot finishes
+ahead of. `sequential` defines the stopping rule. Sets end in any order, but count in numerical order: see
 `OrderedSets`.
 """
 
@@ -57,7 +57,7 @@ class Comparison:
     sets: int
     games: int
     difference: Measure
-    """The first bot's points minus the other's in a set. Test and intervals concern its mean."""
+    """Mean of the first bot's points minus the other's in a set. The test and the intervals refer to this mean."""
     interval: tuple[float, float] | None
     """95 % confidence interval of that difference, or None after one set."""
     likely: float | None
@@ -71,7 +71,7 @@ class Comparison:
     lost: int
     """Numbers of sets by the sign of their difference."""
     gain: Measure | None
-    """Factor by which independent deals would need more games for the same certainty. None if it does not apply."""
+    """Factor by which independent deals would increase the number of games for the same certainty, or None."""
     bots: tuple[BotFigures, BotFigures]
 
 
@@ -79,8 +79,8 @@ def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | N
     """Return for each pair the two-sided p-value of the hypothesis that its bots are equal, adjusted to the number of
     pairs by Holm's method.
 
-    If all bots are equal, at most 5 % of matches have a value below 5 %, for any number of pairs. The value is None for
-    a pair with too few sets.
+    If all bots are equal, at most 5 % of matches have any value below 5 %, whatever the number of pairs. The value is
+    None for a pair with too few sets.
     """
     chances: list[float | None] = [None] * len(comparisons)
     known = {
@@ -136,7 +136,7 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
 
 
 def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
-    """Estimate the difference in Elo from the results against each other at one table, or against the field."""
+    """Estimate the difference in Elo from the bots' results against each other at one table, or against the field."""
 
     def of(game: SeatedGame, bot: int) -> float:
         others = [seat for seat, other in enumerate(game.bots) if other != bot]
@@ -252,7 +252,7 @@ class OrderedSets:
             self.running.update(self.test.score(self._subject.design, own))
 
     def comparison(self, found: Mapping[int, PlayedSet]) -> Comparison | None:
-        """Compare the two bots by the added sets. Return None without sets."""
+        """Compare the two bots by the added sets. Return None if there are none."""
         if not self.scores:
             return None
         sets = [self._subject.of_pair(self.pair, found[number]) for number in range(len(self.scores))]
@@ -289,7 +289,7 @@ class OrderedPairs:
         return min(left, most) if left < float("inf") else left
 
     def take(self, found: Mapping[int, PlayedSet]) -> None:
-        """Add to every pair the next sets, up to the first missing set."""
+        """Add the next sets to every pair, up to the first missing set."""
         while not self.enough and (played := found.get(self.sets)) is not None:
             for each in self.pairs:
                 each.add(played)

@@ -1,6 +1,6 @@
 """A Dask cluster (an existing scheduler with its workers) that plays the sets of a match.
 
-It needs the extra `distributed`.
+It requires the extra `distributed`.
 
 The scheduler stores a task until its result has been fetched, and repeats the task if its worker dies earlier. It
 reports a task on which too many workers died. Results are released after they have been fetched.

@@ -22,9 +22,9 @@ class Design(Enum):
     """The designs by which two bots are compared."""
 
     SAME_SEATS = "same-seats"
-    """Each bot plays the same seat of the same deals against the same field. Points above the others' mean count."""
+    """Each bot plays the same seat of the same deals against the same field. Scored: points above the others' mean."""
     ONE_TABLE = "one-table"
-    """Both bots play at one table, and again on the same deals with their seats swapped. Their points count."""
+    """Both bots play at one table, and again on the same deals with their seats swapped. Scored: points."""
     INDEPENDENT = "independent"
     """Like `SAME_SEATS`, but each bot plays its own deals, as on a ladder."""
 
@@ -52,7 +52,7 @@ class PlannedGame(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """The match key, from which the deals follow."""
+        """The match key, from which the deals are derived."""
         return match_key(self.seed, [bytes(NONCE_BYTES)] * len(self.bots))
 
 

@@ -1,7 +1,7 @@
 """Events on this machine: a race or all-play-all of many bots, and the file from which anybody can recompute it.
 
-The first line of the file is the event, each other line a table in the order in which they finished, and the last one
-the result with the digests of all lines before it.
+The first line of the file is the event. The tables follow, one a line, in the order in which they finished. The last
+line is the result, with the digests of all lines before it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class EventSubject(Subject):
     """The bots by seat for the tables drawn so far."""
 
     def planned(self, number: int) -> tuple[PlannedGame, ...]:
-        """Return the one game of a table."""
+        """Return the only game of a table."""
         seed = sha256(f"arena event {self.seed} table {number}".encode()).digest()
         return (PlannedGame(seed, self.tables[number]),)
 
@@ -62,7 +62,7 @@ class EventSubject(Subject):
 
     @property
     def event_seed(self) -> bytes:
-        """The seed of the lots and draws."""
+        """The seed of the event's random draws."""
         return sha256(f"arena event {self.seed}".encode()).digest()
 
     def race(self) -> Race:
@@ -77,7 +77,7 @@ class EventSubject(Subject):
 
 
 def event_subject(subject: Subject, event: str, budget: int) -> EventSubject:
-    """Return an event of the compared bots. If they are too few, the subject's field completes the tables."""
+    """Return an event of the compared bots. If they are too few for a table, the subject's field completes it."""
     entrants = sorted(
         zip(subject.bots[: subject.compared], subject.versions, strict=False), key=lambda each: each[0].encode()
     )
@@ -106,7 +106,7 @@ class LocalEvent:
         report_slow: Callable[[SlowBot], None],
         report_look: Callable[[RaceLook], None],
     ) -> None:
-        """Play to the end, except the tables that are already in the file. Write the result into the file.
+        """Play the event to its end, skipping the tables that are already in the file. Write the result into the file.
 
         Raises:
             LocalMatchError: as in `play_sets`.
@@ -167,10 +167,10 @@ class LocalEvent:
 
 
 def verified(path: Path) -> LocalEvent:
-    """Compute an event again from its file, and compare everything that the file says.
+    """Recompute an event from its file, and compare everything with the file.
 
     Raises:
-        EventFileDiffersError: the file has another content than the event; the message names the first difference.
+        EventFileDiffersError: the file differs from the event; the message names the first difference.
         OSError: the file cannot be read.
     """
     content = path.read_bytes()
@@ -231,7 +231,7 @@ def _digests(lines: list[bytes]) -> dict[str, Any]:
 
 
 def _subject(head: dict[str, Any]) -> EventSubject:
-    """Return the event of a first line. Raises ValueError, KeyError, TypeError."""
+    """Return the event that a file's first line describes. Raises ValueError, KeyError, TypeError."""
     subject = EventSubject(
         game=head["game"],
         options=head["options"],

@@ -38,9 +38,9 @@ def play_task(subject: Subject, numbers: Sequence[int], record: ThinkingRecord |
 
 
 def play_set(subject: Subject, number: int, record: ThinkingRecord | None = None) -> PlayedSet:
-    """Play one set. `record` contains at any time the bot that is thinking.
+    """Play one set. `record` always contains the bot that is currently thinking.
 
-    Raises: BotNotLoaded: a bot cannot be created, or has another version here than in the subject.
+    Raises: BotNotLoaded: a bot cannot be created, or its version differs from the subject's.
         BotFailed: a bot raised an exception.
     """
     players = _made(subject)

@@ -17,7 +17,7 @@ from engine.registry import GAMES
 
 
 def match_number(number: int, at: int, games: int) -> int:
-    """Return the match number of a game, which has the place `at` in the set `number`, both from 0."""
+    """Return the match number of game `at` in set `number`, both counted from 0. Each set has `games` games."""
     return games * number + at + 1
 
 

@@ -26,7 +26,7 @@ MOST_SETS: Final = 500
 GAMES_WITH_COMMANDS: Final = 8
 """Default number of simultaneous games if bots are commands. It is the SDK's default capacity."""
 AHEAD: Final = 2
-"""Number of tasks for each worker, including waiting tasks."""
+"""Number of unfinished tasks per worker, including those that are waiting."""
 
 
 class TaskExecutor(Protocol):
@@ -59,7 +59,7 @@ def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def default_concurrency(subject: Subject) -> int:
-    """Return the default number of games at once."""
+    """Return the default number of simultaneous games."""
     return GAMES_WITH_COMMANDS if any(map(is_command, subject.bots)) else os.cpu_count() or 1
 
 
@@ -75,8 +75,8 @@ def play_sets(
 
     The sets are played in `workers` processes or on `cluster`. If a bot is a command, this process plays several games
     at once, and `place` configures the commands. If all are house bots and `workers` is 1, this process plays the sets
-    itself. `report_slow` is called with every slow bot while it thinks. When the iterator has ended for any reason, no
-    other process runs any more.
+    itself. `report_slow` is called with every slow bot while it is thinking. After the iterator has ended, for whatever
+    reason, no other process is running.
 
     Raises:
         LocalMatchError: a bot or a worker process failed.

@@ -6,7 +6,7 @@ It is the generalised sequential probability ratio test: with the mean m and the
     points, Elo:  LLR = N/2·ln((s² + (m − lower)²) / (s² + (m − upper)²))
     t = m/s:      LLR = N/2·ln((1 + (t − lower)²) / (1 + (t − upper)²))
 
-It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, which count in the order of their numbers. If one of the
+It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, which count in numerical order. If one of the
 hypotheses holds, the test errs with a probability of about ε. Between the hypotheses, it may accept either.
 
 Holm's steps limit the error probability of several simultaneous tests together to that of a single test. Of m
@@ -29,7 +29,7 @@ LEAST_SETS: Final = 8
 ERRORS: Final = 0.05
 """ε: the probability of a wrong decision, in either direction."""
 UNTESTED_SHARES: Final = 0.5
-"""Value added to the sum of squared shares. A few equal sets do not prove that all sets are equal."""
+"""Value added to the sum of squared shares, because a few equal sets do not prove that all sets are equal."""
 
 
 class ScoreUnit(Enum):

@@ -1,6 +1,6 @@
 """The played sets of a comparison with their scores, and the file from which a match can be continued.
 
-The first line is the subject. Each other line is one set, in the order in which the sets were finished. A truncated
+The first line is the subject. Each line after it is one set, in the order in which the sets were finished. A truncated
 last line is ignored, and its set is played again.
 """
 
@@ -46,7 +46,7 @@ def above(game: SeatedGame, bot: int) -> float:
 
 
 def beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:
-    """Return the share of the seats `against` that a bot finished ahead of. A tie counts half."""
+    """Return the share of the seats in `against` that a bot finished ahead of. A tie counts half."""
     places = game.played.places
     own = places[game.bots.index(bot)]
     return fmean((own < places[seat]) + (own == places[seat]) / 2 for seat in against)
@@ -209,7 +209,7 @@ class SetsFile:
 
 
 def read_set(document: dict[str, Any]) -> PlayedSet:
-    """Return the set of a line. Raises KeyError, TypeError, AttributeError: it is no set."""
+    """Return the set that a line of the file describes. Raises KeyError, TypeError, AttributeError: it is no set."""
     games = tuple(
         SeatedGame(tuple(game.pop("bots")), PlayedGame(**{name: _immutable(value) for name, value in game.items()}))
         for game in document["games"]

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Number of seconds of thinking before the first report of a bot. The second report follows after the same time. Then
-the pauses double.
+"""Number of seconds of thinking after which a bot is first reported, and then the pause before the second report. Later
+pauses double.
 """
 LONGEST_PAUSE: Final = 60.0
 """Longest pause in seconds between two reports of a bot."""
@@ -30,7 +30,7 @@ class ThinkingBot(NamedTuple):
     """Index of the game in its set."""
     seat: int
     since: float
-    """Start of the thinking, in seconds of `time.perf_counter`, which all processes of a machine share."""
+    """Time at which the bot began to think, in seconds of `time.perf_counter`, which is the same in all processes."""
 
 
 class SlowBot(NamedTuple):
@@ -60,7 +60,7 @@ class ThinkingRecord:
         self._memory[SET], self._memory[GAME] = float(set_number), float(game)
 
     def think(self, seat: int, now: float) -> None:
-        """Record that the bot in a seat begins to think. `now` is the time of `time.perf_counter`."""
+        """Record that the bot in a seat begins to think. `now` is the current `time.perf_counter()`."""
         self._memory[SINCE] = now
         self._memory[SEAT] = float(seat)
 

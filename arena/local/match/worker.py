@@ -3,8 +3,8 @@ parent.
 
 python -m arena.local.match.worker DESCRIPTOR
 
-DESCRIPTOR is an open file for a `ThinkingRecord`. The process leads its own group, so Ctrl-C does not reach it, and the
-bots' child processes end with it.
+DESCRIPTOR is the number of an open file with a `ThinkingRecord`. The process leads its own group, so Ctrl-C does not
+reach it, and the bots' child processes end with it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.local.match.worker"
 GRACE: Final = 2.0
-"""Maximum number of seconds in which a worker that is no longer needed may finish its task and end."""
+"""Maximum number of seconds for a worker that is no longer needed to finish its task and end."""
 STDERR: Final = 2
 
 
@@ -96,7 +96,7 @@ class Workers:
         return self._slow_bots.due(thinking, time.perf_counter())
 
     def _hand_out(self) -> None:
-        """Send tasks to workers. A worker gets a second task in advance only if tasks are short."""
+        """Send tasks to workers. A worker gets a second task in advance only if that task has several sets."""
         while self._tasks:
             worker = min(self._started, key=lambda each: each.owed)
             if worker.owed > (len(self._tasks[0]) > 1):

@@ -95,8 +95,8 @@ class PlayerProcess(BlockingHelper):
 
 
 class _Pickler(pickle.Pickler):
-    """A pickler that calls the constructors of a message's parts. By default, pickle creates objects without them and
-    sets their fields; compiled classes refuse one or the other.
+    """A pickler that calls the constructors of a message's parts. By default, pickle creates objects without calling
+    constructors and sets their fields; compiled classes refuse one or the other.
     """
 
     def reducer_override(self, value: Any) -> Any:
@@ -113,7 +113,7 @@ def _pickled(message: object) -> bytes:
 
 @contextmanager
 def parent_of_bots() -> Iterator[Parent]:
-    """Connect to the parent of a process with bots, with which the process and its children end.
+    """Connect a process with bots to its parent. When the parent ends, so do the process and its children.
 
     The socket is moved away from standard input so that no bot reads it.
     """

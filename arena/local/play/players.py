@@ -1,7 +1,7 @@
-"""Players of a local match: house bots, and bots of the Python client in this process.
+"""Players of a local match: house bots, and Python client bots in this process.
 
-A player receives exactly the messages that a bot on a server receives. A bot of the client receives them as protobuf
-through the client's own code, so its `decide()` cannot tell the difference.
+A player receives exactly the messages that a bot on a server receives. A client bot receives them as protobuf through
+the client's own code, so its `decide()` cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _imported: dict[str, dict[str, ModuleType]] = {}
 
 
 class LocalPlayer(Protocol):
-    """Interface of a bot that plays a seat. One object plays only one seat at a table."""
+    """Interface of a bot that plays a seat. An object may have only one seat at a table."""
 
     name: str
     """The bot's name at the table."""
     version: str
-    """A house bot's version, or the digest of a bot's code."""
+    """A house bot's version. For any other bot, the version that it states, or else the digest of its code."""
 
     def begin(self, key: bytes, seat: int) -> None:
         """Prepare for a game with the given key, in the given seat."""
@@ -77,7 +77,7 @@ class LocalHousePlayer:
 
 
 class LocalClientPlayer:
-    """A bot of the Python client."""
+    """A bot written with the Python client."""
 
     def __init__(self, game: Game, bot: Any) -> None:
         """`bot` is an `arena_client.Bot`."""
@@ -139,7 +139,7 @@ class LocalClientPlayer:
 
 
 def load(spec: str, game: Game) -> LocalPlayer:
-    """Return a new player for a spec: `house:NAME`, or `FILE.py` or `FILE.py:CLASS` with a bot of the Python client.
+    """Return a new player for a spec: `house:NAME`, or `FILE.py` or `FILE.py:CLASS` with a Python client bot.
 
     Raises BotNotLoaded.
     """
@@ -173,7 +173,7 @@ def forget() -> None:
 
 
 def house_bot(spec: str, game: Game) -> HouseBot:
-    """Return the house bot of a specification.
+    """Return the house bot that a specification names.
 
     Raises:
         BotNotLoaded: there is no such house bot.

@@ -68,7 +68,7 @@ def runner_header(
 
 
 class LiveGame:
-    """A game between players by seat. A watcher is called with every new position."""
+    """A game between the given players, by seat. Its positions can be watched while it is being played."""
 
     def __init__(
         self, game: Game, options: Mapping[str, Option], seed: int, players: Sequence[LocalPlayer], match_id: int = 1
@@ -177,7 +177,7 @@ class _LocalTable:
         self._round = 0
         self._actions: list[int] = []
         self._asked = deque[int]()
-        """The seats that owe an answer in the order of their decisions."""
+        """The seats that owe an answer, in the order of their decisions."""
         self._decisions = [0] * len(players)
         self._think = [0.0] * len(players)
         self._slowest = [0.0] * len(players)
@@ -228,7 +228,7 @@ class _LocalTable:
             message.questions.clear()  # the usual case, in which reuse is cheaper
         over = None
         for decision, action in answers:
-            self._actions.append(action)  # ask seats in the order of the decisions
+            self._actions.append(action)  # seats are asked in the order of the decisions
             over = self._receive(Acted(START, seat, decision, action))
         if count := len(answers):
             self._decisions[seat] += count

@@ -30,14 +30,14 @@ from arena.wheels import client_wheel, engine_wheel
 from engine.game import Game
 
 EACH: Final = 12
-"""Number of decisions per game and table size, spread evenly over a match."""
+"""Number of sample decisions written per game and table size, spread evenly over a match."""
 LANGUAGE_NAMES: Final = ("python", *LANGUAGES, *STARTERS)
 """Languages of bots, Python first."""
 NEXT: Final = (
     "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
     ".venv/bin/python bot.py --server localhost:50051",
 )
-"""Commands that let a new Python bot play."""
+"""Commands that install and start a new Python bot."""
 TEMPLATES: Final = Path(__file__).with_name("python_project")
 PLACES: Final = {
     "bot.txt": "bot.py",
@@ -49,11 +49,11 @@ PLACES: Final = {
 }
 """The file name in a project for each template."""
 IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
-"""Names that the templates use."""
+"""Names that the templates use, so that a bot's class cannot have them."""
 
 
 class _Listener(LocalHousePlayer):
-    """A house bot that records its questions."""
+    """A house bot that records the questions sent to it."""
 
     def __init__(self, game: Game) -> None:
         super().__init__(HOUSE_BOTS[game.name][0])
@@ -67,7 +67,7 @@ class _Listener(LocalHousePlayer):
 
 
 def kept_decisions(games: Sequence[Game]) -> str:
-    """Return a line of text for the games' catalogues, then one for each of some decisions of every table size."""
+    """Return JSON lines: one with the games' catalogues, then sample decisions for every game and table size."""
     messages = [PlayResponse(welcome=Welcome(games=[encode_catalog(game) for game in games]))]
     for game in games:
         for seats in game.seats:

@@ -101,7 +101,7 @@ class Box(NamedTuple):
         return [self.bubblewrap, *options, "--", *entry]
 
     def _entry(self, words: Sequence[str]) -> list[str]:
-        """Return the words that start the entry program, which sets limits and user and becomes the command."""
+        """Return the words that start the entry program, which sets limits and user, and then becomes the command."""
         identity = self.identity if Ability.USER in self.able else None
         limits = dict(LIMITS)
         # without a user namespace, the limit would count all processes of the user
@@ -153,8 +153,8 @@ def _temporary(place: str, size: int) -> list[str]:
 
 
 def _folders(places: Iterable[Path]) -> list[str]:
-    """Return the words that create folders that everybody can read.
+    """Return the options that create folders readable by everyone.
 
-    By default, bubblewrap makes them readable only for root.
+    By default, bubblewrap makes them readable only by root.
     """
     return [word for place in sorted(places) for word in ("--perms", "0755", "--dir", str(place))]

@@ -1,9 +1,9 @@
 """The first program in a sandbox. It sets limits, changes from the runner's user to the command's, and replaces itself
-by the command.
+with the command.
 
 Its text is an argument of `python -I -S -c`, so the sandbox needs only the standard library and no file of this
-project. It runs inside bubblewrap, because the system counts processes by user and user namespace. Only inside does the
-count include the sandbox alone.
+project. It runs inside bubblewrap, because the system counts processes by user and user namespace. Only there are the
+sandbox's processes counted separately.
 """
 
 from __future__ import annotations

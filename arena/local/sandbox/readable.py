@@ -42,11 +42,11 @@ OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
 
 
 def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
-    """Return the folders that a command needs, except folders that are inside another of them.
+    """Return the folders that a command needs, without those that lie in another folder of the list.
 
     These are the folders of the files in its command line, of its program, and of this program's Python. If the command
     line names no file, for example `python -m mybot`, the command needs this process's folder. With `own_user`, the
-    command runs as another user, so everything must be readable for others. Links that lead out of their folders are
+    command runs as another user, so everything must be readable by others. Links that lead out of their folders are
     refused. Otherwise a bot's author could use a link to give the bot access to any of your folders. Raises
     SandboxRefused.
     """
@@ -86,7 +86,7 @@ def python_folders() -> Iterator[Path]:
 
 
 def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return in order the folders that are neither inside another of them nor inside a folder of the system."""
+    """Return, sorted, the folders that lie neither in another given folder nor in a system folder."""
     kept: list[Path] = []
     for folder in sorted(folders):
         if not _within(folder, (*SYSTEM, *kept)):
@@ -95,7 +95,7 @@ def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def servers_within(folder: Path) -> tuple[Path, ...]:
-    """Return the direct subfolders that contain secrets of a server or tokens of an author."""
+    """Return the direct subfolders that contain a server's secrets or an author's tokens."""
     with os.scandir(folder) as entries:
         inner = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     return tuple(sorted(each for each in inner if each.name == ".arena" or _is_a_servers(each)))
@@ -120,7 +120,7 @@ def _of_program(word: str) -> Iterator[Path]:
 
 
 def _installed_in(program: Path) -> Path:
-    """Return the folder in which a program is installed; if it is the program's own, with its libraries."""
+    """Return a program's folder, or the folder above its `bin` if a private installation has its libraries there."""
     folder, above = program.parent, program.parent.parent
     if (above / "pyvenv.cfg").is_file():
         return above

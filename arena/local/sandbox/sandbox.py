@@ -97,7 +97,7 @@ def probed(weak: bool) -> Sandbox:
 
 
 def _lacks(program: str | None, wanted: Iterable[Ability]) -> tuple[Lack, ...]:
-    """Probe each of the wanted features separately."""
+    """Probe each of the wanted features separately. Return those that this system lacks."""
     missing = "there is no program bwrap; apt-get install bubblewrap"
     if (first := missing if program is None else _fails(program, [Ability.BUBBLEWRAP])) is not None:
         return tuple(Lack(each, first if each is Ability.BUBBLEWRAP else "needs bubblewrap") for each in wanted)

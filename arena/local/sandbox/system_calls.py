@@ -1,4 +1,4 @@
-"""A filter of system calls in bubblewrap's form: a program of the kernel's classic BPF.
+"""A system call filter in the form that bubblewrap expects: a classic BPF program for the kernel.
 
 It follows `linux/filter.h`, `linux/seccomp.h` and Linux's tables of system calls. All calls that are not listed here
 are allowed. The namespaces are the real barrier. This filter closes kernel interfaces that no bot needs.

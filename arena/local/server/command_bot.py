@@ -77,14 +77,14 @@ def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
 def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
     """Return a bot's environment: address, token and, unless `boxed`, this process's environment.
 
-    A local match has no ladders and no events, so the bot gets no names of them.
+    A local match has no ladders and no events, so `ARENA_LADDERS` and `ARENA_EVENTS` are empty or absent.
     """
     own = {} if boxed else {**launch.environment(), "ARENA_LADDERS": "", "ARENA_EVENTS": ""}
     return {**own, "ARENA_SERVER": address, "ARENA_TOKEN": token}
 
 
 def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
-    """Return the command line that starts a bot (but not a house bot) which plays `capacity` matches at once."""
+    """Return the command line that starts a bot other than a house bot. `capacity` applies to Python bots only."""
     if is_command(spec):
         return words_of(spec)
     return tuple(launch.command("arena.local.server.bot_program", [spec, game, str(capacity)]))
@@ -135,7 +135,7 @@ class CommandBot:
             self._command.ask_to_end()
 
     def end(self) -> None:
-        """Wait until no process of the command is left."""
+        """End the command, and wait until none of its processes is left."""
         if self._command is not None:
             self._command.end()
 

@@ -1,4 +1,4 @@
-"""The renderer of Nullern: the visible state of a round, and its rounds, tricks and steps as tables."""
+"""The renderer of Nullern: the visible state of a round, and the game's rounds, tricks and steps as tables."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class NullernPicture(Picture):
     """A round of Nullern. Sequences have one entry per seat or trick. `scores` do not include the cost of Hupfers."""
 
     last: bool
-    """True in the last round, which is blind. After it Hupfers are paid for."""
+    """True in the last round, which is blind. After it, each Hupfer costs points."""
     bids: tuple[int | None, ...]
     """Bids by seat; None for a seat that has not bid yet."""
     hupfers: bytes
-    """Hupfers by seat, including those of this round after it is over."""
+    """Hupfers by seat, including those of this round once it is over."""
     missed: bytes | None
     """By seat, 1 if this round brought a Hupfer, otherwise 0. None until the round is over."""
 
@@ -121,7 +121,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return NullernMarks(plays, bids)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
-        """Return for each seat whether it fulfilled its bid."""
+        """Return, for each seat, True if it fulfilled its bid."""
         assert isinstance(report, NullernRound)
         return [bid == taken for bid, taken in zip(report.bids, report.taken, strict=True)]
 
@@ -151,7 +151,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return [f"{size}, blind" if seen.last else size]
 
     def _seats(self, scene: Scene[NullernPicture, NullernMarks]) -> RenderableType:
-        """Draw bids in the order of bidding, tricks won and Hupfers. Then draw the first leader with the reason."""
+        """Draw each seat's bid, tricks won and Hupfers, in bidding order. Then draw who leads first, and why."""
         seen = scene.seen
         table = seats_table("bid in turn", "Hupfers", "result" if seen.over else "net")
         for seat in seen.bidding_order:

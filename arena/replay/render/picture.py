@@ -34,7 +34,7 @@ class Picture:
     hand_size: int
     """Number of cards dealt to each seat."""
     scores: tuple[int, ...]
-    """Scores by seat. After the round is over, they include it."""
+    """Scores by seat, including this round once it is over."""
     points: tuple[int, ...] | None
     """Points of the round by seat, or None until the round is over."""
 
@@ -57,7 +57,7 @@ class Picture:
         return (self.leaders[-1] + place) % self.seats if 0 <= place < self.seats else None
 
     def held(self, seat: int, aside: int) -> int:
-        """Return the number of cards in a hand, hidden or not. `aside` are the cards that a seat has laid aside."""
+        """Return the number of cards in a hand, hidden or not. `aside` is the number of cards laid aside."""
         hand = self.hands[seat]
         if hand is not None:
             return len(hand)

@@ -101,7 +101,7 @@ class StepWords(NamedTuple):
 
 
 class Renderer(Protocol):
-    """Renderer of one game. It shows the knowledge of `seat` at that step, or all hands if `seat` is None.
+    """Renderer of one game. It shows what `seat` knows at the step, or all hands if `seat` is None.
 
     Rounds and steps are numbered from 0, and callers pass only existing ones. A game divides its rounds into parts,
     such as tricks or betting rounds. A round without parts counts as one part.
@@ -117,7 +117,7 @@ class Renderer(Protocol):
 
     @property
     def part(self) -> str:
-        """The word for a part of a round, such as "trick". Its plural has an s."""
+        """The word for a part of a round, such as "trick". Its plural is formed with an s."""
 
     def stops(self, course: Course, number: int) -> Sequence[int]:
         """Return the last step of each part of a round, in order. The last part may be unfinished."""

@@ -62,7 +62,7 @@ def points_cell(points: int, score: int, sign: str = "") -> Text:
 
 
 def drawn_match(course: Course, rounds: RenderableType) -> RenderableType:
-    """Draw the result. Below it, draw the points by round with the game's renderer."""
+    """Draw the result, and below it `rounds`, the points by round as the game's renderer has drawn them."""
     parts: list[RenderableType] = [_title(course.replay.header), Text(), _standings(course)]
     if course.replay.result.interrupted:
         parts += [Text(), Text(f"Interrupted: {course.replay.result.interrupted}", style="red")]

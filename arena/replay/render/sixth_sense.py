@@ -1,4 +1,4 @@
-"""The renderer of 6th Sense: the visible state of a round, and its rounds, tricks and steps as tables."""
+"""The renderer of 6th Sense: the visible state of a round, and the game's rounds, tricks and steps as tables."""
 
 from __future__ import annotations
 

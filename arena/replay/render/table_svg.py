@@ -73,7 +73,7 @@ LARGEST: Final = (64, 84)
 OVERLAP: Final = 24
 """Visible width of a side card that the next card overlaps."""
 FEW: Final = 8
-"""Number of cards in the bottom hand that a style sheet may enlarge."""
+"""Maximum number of cards in a bottom hand that a style sheet may enlarge."""
 READ: Final = 27.0
 """Minimum height of the letters in the bottom hand, so that they can be read on a phone."""
 NAME: Final = 20
@@ -101,8 +101,8 @@ _SIDES: Final = {
     6: ((310, 150), (480,), (150, 310)),
     7: ((310, 150), (335, 625), (150, 310)),
 }
-"""By number of seats: heights of the seats at the left (upwards), positions of the seats at the top, and heights of the
-seats at the right (downwards).
+"""By number of seats: y of the seats on the left (upwards), x of the seats at the top, and y of the seats on the right
+(downwards).
 """
 
 
@@ -143,7 +143,7 @@ def _places(count: int) -> Sequence[SeatPlace]:
 
 
 def _placed(name: str, x: float, y: float, parts: Iterable[str]) -> Iterator[str]:
-    """Draw a group around a place."""
+    """Draw a group whose origin is at a point."""
     yield f'<g class="{name}" transform="translate({x:.1f} {y:.1f})">'
     yield from parts
     yield "</g>"
@@ -208,7 +208,7 @@ def _card(
     card: CardFace | None, size: tuple[float, float], x: float = 0, y: float = 0, *, framed: bool = False,
     corner: bool = False, least: float = 0,
 ) -> Iterator[str]:  # fmt: skip
-    """Draw a card around its middle, or its back if it is hidden. A blocked card is crossed out.
+    """Draw a card centred on a point, or its back if it is hidden. A blocked card is crossed out.
 
     With `corner`, only the card's left edge is visible, because the next card covers the rest.
     """

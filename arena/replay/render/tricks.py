@@ -69,7 +69,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         return self._from_views([state.view(each) for each in (range(len(state.scores)) if seat is None else (seat,))])
 
     def stops(self, course: Course, number: int) -> list[int]:
-        """Return the steps at which tricks were completed. For an unfinished trick, it is the end of the round."""
+        """Return the steps at which tricks were completed. An unfinished last trick ends with the round."""
         seats, actions = len(course.replay.header.bots), course.replay.header.game.actions
         first, last = course.begins(number) + 1, course.ends(number)
         plays = [step for step, made in enumerate(course.choices(last), first) if actions[made.action].kind in PLAYS]

@@ -1,7 +1,7 @@
-"""The course of an event on a server: its race, with the bots that were present for each round and who played for whom.
+"""The course of an event on a server: its race, the bots present for each round, and the bots that were replaced.
 
 All of it follows from the terms, the rolls and the matches. So a server continues an event from what it stored, and
-anybody can compute it again. The rules of absence are in docs/events.md.
+anybody can recompute it. The rules of absence are in docs/events.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arena.scheduling.event.race import WHOLE, EventEntrant, EventResult, EventT
 from arena.scheduling.event.scores import HOUSE, FrozenAdjustment, no_adjustment
 
 GONE: Final = 2
-"""Number of rounds in a row without a bot after which it is out."""
+"""A bot that misses this number of rounds in a row is out."""
 MILLIONTHS: Final = 1_000_000
 
 
@@ -29,17 +29,17 @@ class Contestant(NamedTuple):
 
 
 class EarlierMatches(NamedTuple):
-    """Whole numbers from the matches before an event, which fix how its scores are computed."""
+    """Whole numbers from the matches before an event. They determine how its scores are computed."""
 
     matches: int = 0
     points: tuple[int, ...] = ()
-    """Sums of their points, by seat."""
+    """Sums of the points in these matches, by seat."""
     house: str = ""
-    """The bots that replay each deal, with versions; empty if scores use no baselines."""
+    """The house bots that replay each deal, with versions; empty if scores use no baselines."""
     replayed: int = 0
     """Number of earlier matches with baselines of these bots."""
     baselines: tuple[int, ...] = ()
-    """Sums of these, by seat."""
+    """Sums of these baselines, by seat."""
     share: int = 0
     """β of a score, in millionths."""
     table: int = 0
@@ -47,7 +47,7 @@ class EarlierMatches(NamedTuple):
 
     @classmethod
     def of(cls, document: Mapping[str, Any] | Sequence[int]) -> EarlierMatches:
-        """Return them from JSON. The first events had a list: their number and points. Raises TypeError."""
+        """Read these numbers from JSON. The first events had a list: match count, then points. Raises TypeError."""
         if not isinstance(document, Mapping):
             matches, *points = document or (0,)
             return cls(matches, tuple(points))
@@ -56,12 +56,12 @@ class EarlierMatches(NamedTuple):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """These numbers as JSON."""
         found: dict[str, Any] = json.loads(json.dumps(self._asdict()))  # lists for tuples, as in a leaf
         return found
 
     def frozen(self, seats: int) -> FrozenAdjustment:
-        """Return the constants of the scores."""
+        """Return the constants with which the scores are computed."""
         found = no_adjustment(seats)
         if self.matches:
             found = found._replace(means=tuple(total / self.matches for total in self.points))
@@ -72,14 +72,14 @@ class EarlierMatches(NamedTuple):
 
 
 class EventTerms(NamedTuple):
-    """All that is fixed when an event starts."""
+    """Everything that is fixed when an event starts."""
 
     seed: bytes
     contestants: tuple[Contestant, ...]
     """One bot of each owner."""
     seats: int
     budget: int | None
-    """In matches; None for a budget of time."""
+    """Maximum number of matches; None for a budget of time."""
     everyone: bool
     """True if all play the same number of matches."""
     earlier: EarlierMatches = EarlierMatches()
@@ -94,7 +94,7 @@ class PlayedTable(NamedTuple):
     counts: tuple[bool, ...]
     """False for bots that vanished."""
     baselines: tuple[int, ...] = ()
-    """Points of the house bots that replayed the deals, as sums; empty without a replay."""
+    """Summed points of the house bots that replayed the deals, by seat; empty without a replay."""
 
 
 class EventCourse:
@@ -124,17 +124,17 @@ class EventCourse:
 
     @property
     def still_in(self) -> tuple[int, ...]:
-        """The numbers on the server of the bots that are still in."""
+        """The server's ids of the bots that are still in."""
         return tuple(self._ids[bot] for bot in self.race.still_in)
 
     def seated(self, table: EventTable) -> tuple[int | None, ...]:
-        """Return the numbers on the server of a table's bots, by seat; None for a house bot."""
+        """Return the server's ids of a table's bots, by seat; None for a house bot."""
         return tuple(None if bot == HOUSE else self._ids[bot] for bot in table.bots)
 
     def begin_round(self, present: Collection[int], used: int) -> None:
         """Draw the tables of the next round for the bots on the roll.
 
-        `used`: thousandths of a budget of time; 0 for a budget of matches. Raises EventError.
+        `used`: the used part of a budget of time, in thousandths; 0 for a budget of matches. Raises EventError.
         """
         self._present = frozenset(self._numbers[bot_id] for bot_id in present)
         self._open = {table.number: table for table in self.race.start_round(self._present, used)}
@@ -153,7 +153,7 @@ class EventCourse:
         self.race.record(number, EventResult(tuple(map(float, played.points)), baselines, tuple(vanished)))
 
     def end_round(self, used: int) -> None:
-        """Take out the bots that are gone, and take the look if one is due. All tables have their matches."""
+        """Remove the bots that are gone, and take the look if one is due. All tables must have their results."""
         if self.rounds == 0:
             return
         race = self.race

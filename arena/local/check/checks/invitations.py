@@ -88,7 +88,7 @@ async def withdrawn(stage: Stage) -> None:
 
 
 async def _invite_and_withdraw(stage: Stage, number: int) -> None:
-    """Send several invitations in one message, and withdraw them when the bot has accepted them all."""
+    """Send several invitations in one message, and withdraw them when the bot has answered them all."""
     wire = stage.wire
     seen = len(wire.heard)
     matches = stage.invite_many(number)

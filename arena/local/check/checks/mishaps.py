@@ -16,7 +16,7 @@ from arena.server.sessions.messages import Notice, NoticeKind
 NO_ACTION: Final = (1 << 32) - 1
 """An action that no game has."""
 HELD: Final = 0.5
-"""Number of seconds in which the server cannot store data."""
+"""Number of seconds for which the server claims that it cannot store data."""
 RESUME: Final = 3.0
 """Maximum number of seconds for a suspended bot to report that it is back."""
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
@@ -25,7 +25,7 @@ UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Change the bot's second answer, so that the server refuses it. The first has a longer time limit."""
+    """Spoils the bot's second answer, so that the server refuses it. (The first answer has a longer time limit.)"""
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None
@@ -40,7 +40,7 @@ class _Spoiler:
 
 
 ANOTHER_MATCH: Final = 1 << 40
-"""A match number that no check uses."""
+"""Number of the first match of a run, which is long over when an answer names it."""
 
 
 @check(
@@ -114,7 +114,7 @@ async def crossing(stage: Stage) -> None:
         raise FaultError("it gave no answer")
     crossed = play_pb2.PlayRequest(answers=last.answers)
     for answer in crossed.answers:
-        answer.match_id = ANOTHER_MATCH  # a match number that does not exist, so that the server reports the answer
+        answer.match_id = ANOTHER_MATCH  # no such match is running, so the server reports the answer
     wire.held.append(crossed)
     wire.release()
     await stage.until(lambda: len(stage.told(UNKNOWN)) > before, "the server took an answer to an unknown match")

@@ -1,4 +1,4 @@
-"""Checks with messages from a newer server, in which a bot must ignore unknown parts."""
+"""Checks with messages from a newer server, whose unknown parts a bot must ignore."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PLAIN: Final = (1, 1 << 31, 1 << 40)
 LARGE: Final = ((1 << 53) + 1, (1 << 64) - 1)
 """Integers that a double cannot represent."""
 SOON: Final = 0.25
-"""Seconds after which the bot itself has delayed a heartbeat's answer: the longest round trip of a server."""
+"""Longest network round trip in seconds. If a heartbeat's answer takes longer, the bot has delayed it."""
 
 
 @check(
@@ -77,7 +77,7 @@ async def batch(stage: Stage) -> None:
     if stage.capacity < 2:
         raise NotAskedError("it plays one match at a time")
     capacity = stage.capacity
-    stage.session.capacity = 2 * capacity  # Return the number of invitations that the held-back messages accept.
+    stage.session.capacity = 2 * capacity  # a message contains at most half as many decisions as the capacity
     wire.holds = True
     matches = [stage.invite(stage.games[at % len(stage.games)]) for at in range(min(capacity, LARGEST_BATCH))]
     await stage.until(lambda: _accepted(stage) >= len(matches), "it did not accept all its invitations")
@@ -88,7 +88,7 @@ async def batch(stage: Stage) -> None:
 
 
 def _accepted(stage: Stage) -> int:
-    """Return the number of invitations that the bot accepts in messages that are held back."""
+    """Return the number of invitations accepted in the held-back messages."""
     return sum(len(message.ready) for message in stage.wire.held)
 
 

@@ -1,4 +1,4 @@
-"""Checks of the bot's behaviour in all undisturbed checks together."""
+"""Checks of the bot's behaviour over all undisturbed checks."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@
 
 import { replace } from "./replace.js";
 
-// Users can switch off keys of one character (WCAG 2.2, 2.1.4).
+// Users can switch off single-character keys (WCAG 2.2, 2.1.4).
 const LETTERS = {
   "]": "next part", "[": "previous part", r: "next round", R: "previous round", f: "next forced", c: "next costly",
 };
@@ -28,7 +28,7 @@ function remember(name, on) {
   try {
     if (on) localStorage.setItem(name, "1");
     else localStorage.removeItem(name);
-  } catch { /* it holds for this page only */ }
+  } catch { /* the setting lasts for this page only */ }
 }
 
 export class Player {
@@ -170,7 +170,7 @@ export class Player {
       return;
     }
     const control = event.target.closest("[data-to]");
-    if (!control?.dataset.to || event.ctrlKey || event.metaKey || event.shiftKey) return; // for another tab
+    if (!control?.dataset.to || event.ctrlKey || event.metaKey || event.shiftKey) return; // opens another tab
     this.pause();
     this.go(Number(control.dataset.to));
     event.preventDefault();

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class NullernView(NamedTuple):
-    """Everything that one seat may know: enough to choose without any memory of earlier views.
+    """Everything that one seat may know: enough to choose an action without remembering earlier views.
 
     Cards are indices; entries by seat or by trick are small ints. A trick begins when its leader is to play.
     """
@@ -33,15 +33,15 @@ class NullernView(NamedTuple):
     taken: bytes
     """Tricks taken this round, by seat."""
     scores: tuple[int, ...]
-    """Points before this round, by seat, without the cost of Hupfers; after the game the result, with that cost."""
+    """By seat, the points before this round without the cost of Hupfers; after the game, the result with that cost."""
     hupfers: bytes
-    """Hupfers before this round, by seat; after the end all of them."""
+    """Hupfers before this round, by seat; after the game, all Hupfers."""
 
 
 class NullernRound(NamedTuple):
-    """A finished round with all cards shown; lists as in the view, except that bids are plain.
+    """A finished round with all cards shown. Fields are as in the view, except that `bids` contains the plain bids.
 
-    `points` never contains the cost of Hupfers; `scores` does after the last round only.
+    `points` never contains the cost of Hupfers; `scores` contains it only after the last round.
     """
 
     round: int

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.sixth_sense.state import SixthSenseState
 
 _filled: Final = tuple.__new__
-"""Creates a view from its fields in a third of the time of its own `__new__`."""
+"""Creates a view from its fields, in a third of the time that the view's own `__new__` takes."""
 
 
 _KNOWN: Final = tuple(
@@ -28,7 +28,7 @@ _KNOWN: Final = tuple(
     )
     for seats in range(7)
 )
-"""`_KNOWN[seats][seat][its prediction card plus one, or 0]`: the predictions known to a seat that has not peeked."""
+"""`_KNOWN[seats][seat][own prediction card plus one, or 0]`: the predictions known to a seat that has not peeked."""
 
 
 def observe(state: SixthSenseState, seat: int) -> SixthSenseView:

@@ -35,7 +35,7 @@ TOGETHER: Final = 64
 
 
 class LearnerBot(Bot):
-    """A bot that makes the choice that its network prefers. Raises: weights.WeightsError: There is no network yet."""
+    """A bot that makes its network's preferred choice. Raises: weights.WeightsError: there is no network yet."""
 
     name, games, capacity, files = "learner", (GAME.name,), 2 * TOGETHER, (NETWORK,)
 
@@ -46,7 +46,7 @@ class LearnerBot(Bot):
         self._rules = RuleBot()
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-        """Choose for all decisions at once; decisions at larger tables are made separately.
+        """Choose for all decisions at once, except that those at larger tables go to the rule sample one by one.
 
         Raises: ObservationError: a decision of another game.
         """

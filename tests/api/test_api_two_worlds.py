@@ -29,7 +29,7 @@ BLIND_ROUND = 19
 
 
 def sent(state: State[SeatView, RoundReport], seat: int) -> bytes:
-    """Return the bytes of a question to a seat."""
+    """Return the bytes of the question that a seat receives."""
     legal = state.legal(seat) if seat in state.waiting() else ()
     return encode(Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))]))
 

@@ -318,7 +318,7 @@ class NeverComesBack(PlainBot):
 
 @fault("asked-again")
 class AnswersOnceOnly(PlainBot):
-    """A bot that takes a repeated decision for an answered one and ignores it."""
+    """A bot that mistakes a repeated decision for one that it has answered, and ignores it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -55,7 +55,7 @@ def place(request: pytest.FixtureRequest, places: dict[str, tuple[str, int]]) ->
 
 
 def in_budget(place: tuple[str, int], path: str) -> tuple[HTTPResponse, bytes]:
-    """Request a page. Wait while the server refuses calls of this address: a slow machine uses up its budget sooner."""
+    """Request a page. Wait while the server refuses calls from this address: slow machines use up their budget."""
     until = time.monotonic() + PATIENCE
     while b"have used it up" in (got := ask(place, path))[1] and time.monotonic() < until:
         time.sleep(1)

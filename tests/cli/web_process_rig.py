@@ -17,7 +17,7 @@ from tests.cli.cli_rig import ARENA, PATIENCE
 def browsing(*options: str, log: list[str] | None = None, files: int | None = None) -> Iterator[tuple[str, int]]:
     """Run the pages at any free port. At the end they must stop cleanly.
 
-    `log` receives the lines that they log. `files` limits the number of files that they may open.
+    `log` receives the lines that the pages log. `files` limits the number of files that they may open.
     """
     command = [*ARENA, "web", "--listen", "127.0.0.1:0", *options]
     if files is not None:

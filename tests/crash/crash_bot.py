@@ -1,7 +1,7 @@
 """A seeded bot in its own process. Its choices depend only on its seed and the view.
 
-It records every question before it answers, and every result. Each record is a single write, so that the judge can read
-it.
+It records every question before it answers, and every result. Each record is a single write, so that the judge never
+reads half a record.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def delete(data: Path) -> None:
 
 
 def replace(data: Path) -> None:
-    """Replace a file by a copy, including the newest possible copy."""
+    """Replace the database with a copy of it, the newest possible."""
     shutil.copy(data / "arena.db", data / "copy")
     (data / "copy").rename(data / "arena.db")
 
@@ -133,7 +133,7 @@ def files(data: Path) -> dict[str, bytes]:
 
 
 def other_migrated(path: Path) -> None:
-    """Return another program's database that also uses Alembic."""
+    """Create the database of another program that also uses Alembic."""
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE alembic_version (version_num TEXT)")
         database.execute("INSERT INTO alembic_version VALUES ('ae1027a6acf')")

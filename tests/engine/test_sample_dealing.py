@@ -18,7 +18,7 @@ Truth = tuple[frozenset[int], ...]
 
 
 class EveryChance:
-    """A random source that runs through every possible course, one after the other."""
+    """A random source that runs through every possible sequence of draws, one after another."""
 
     def __init__(self) -> None:
         self.choices: list[tuple[int, int]] = []
@@ -37,7 +37,7 @@ class EveryChance:
         raise AssertionError("nothing here needs bytes")
 
     def next(self) -> bool:
-        """Begin another run. Return False after the last."""
+        """Begin the next run. Return False after the last one."""
         self.drawn = 0
         while self.choices:
             choice, stop = self.choices.pop()
